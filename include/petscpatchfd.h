@@ -22,9 +22,11 @@ PETSC_EXTERN PetscErrorCode PatchFDFinalizePackage(void);
   Values:
 + `DMBOX_SPACE_Q` (`q`)     - continuous functions, polynomials of degree k in each direction on each cell (Q_k), with Gauss-Lobatto nodes
 . `DMBOX_SPACE_DGQ` (`dgq`) - the same without continuity (DGQ_k); operators have the face terms of interior penalty methods
-. `DMBOX_SPACE_P1` (`p1`)   - continuous functions, linear on simplices: each square is cut into two triangles, each cube into six tetrahedra, along the paths from its lower to
+. `DMBOX_SPACE_P1` (`p1`)   - continuous functions, linear on simplices: each square is cut into two triangles, each cube into six
+  tetrahedra, along the paths from its lower to
                         its upper corner.  The nodes are the corners of the cells
-- `DMBOX_SPACE_RT` (`rt`)   - a velocity and a pressure: the Raviart-Thomas space RT_k, whose component i is continuous of degree k + 1 in direction i and discontinuous of
+- `DMBOX_SPACE_RT` (`rt`)   - a velocity and a pressure: the Raviart-Thomas space RT_k, whose component i is continuous of degree k + 1 in
+  direction i and discontinuous of
                         degree k in the others, and DGQ_k. The divergence of a velocity is in the space of the pressure
 
   Level: beginner
@@ -43,12 +45,17 @@ PETSC_EXTERN const char *const DMBoxSpaces[];
   PatchFDHaloType - How values at nodes that other MPI processes need travel to them, for the solvers of a `DMBOX`
 
   Values:
-+ `PATCHFD_HALO_AUTO` (`auto`) - `mpi` for arrays in host memory. For those on GPUs, if no two processes share one, `peer` on one machine, then `nccl`; otherwise `mpi` if PETSc uses
-                               an MPI that reads the memory of GPUs (not with `-use_gpu_aware_mpi 0`), and `host` where nothing else is possible
-. `PATCHFD_HALO_MPI` (`mpi`)   - by MPI, from and to the memory that the arrays are in. On GPUs messages find out whether it can, whatever `-use_gpu_aware_mpi` is; if not, that is an error
++ `PATCHFD_HALO_AUTO` (`auto`) - `mpi` for arrays in host memory. For those on GPUs, if no two processes share one, `peer` on one machine,
+  then `nccl`; otherwise `mpi` if PETSc uses
+                               an MPI that reads the memory of GPUs (not with `-use_gpu_aware_mpi 0`), and `host` where nothing else is
+                               possible
+. `PATCHFD_HALO_MPI` (`mpi`)   - by MPI, from and to the memory that the arrays are in. On GPUs messages find out whether it can, whatever
+  `-use_gpu_aware_mpi` is; if not, that is an error
 . `PATCHFD_HALO_HOST` (`host`) - by MPI, from and to host memory
-. `PATCHFD_HALO_NCCL` (`nccl`) - by NCCL, from and to the memory of GPUs, without the host. For processes with a GPU each, where `libnccl.so.2` can be loaded
-- `PATCHFD_HALO_PEER` (`peer`) - kernels write into the memory of the other GPU (CUDA IPC), without the host. For processes of one machine whose GPUs reach each other
+. `PATCHFD_HALO_NCCL` (`nccl`) - by NCCL, from and to the memory of GPUs, without the host. For processes with a GPU each, where
+  `libnccl.so.2` can be loaded
+- `PATCHFD_HALO_PEER` (`peer`) - kernels write into the memory of the other GPU (CUDA IPC), without the host. For processes of one machine
+  whose GPUs reach each other
 
   Level: intermediate
 
@@ -67,10 +74,13 @@ PETSC_EXTERN const char *const PatchFDHaloTypes[];
   DMBoxBoundaryType - The boundary condition on a side of a `DMBOX`
 
   Values:
-+ `DMBOX_BOUNDARY_DIRICHLET` (`dirichlet`) - values are given; zero unless `DMBoxLiftDirichlet()` brings others in. For `biharmonic` a clamped side: the normal derivative is
++ `DMBOX_BOUNDARY_DIRICHLET` (`dirichlet`) - values are given; zero unless `DMBoxLiftDirichlet()` brings others in. For `biharmonic` a
+  clamped side: the normal derivative is
                                     given, too; zero unless `DMBoxAddBendingLoad()` brings another in
-. `DMBOX_BOUNDARY_NEUMANN` (`neumann`)     - the flux, or for `stokes` the stress, is given; zero unless `DMBoxAddNeumannLoad()` brings another in; not for `biharmonic`
-- `DMBOX_BOUNDARY_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second normal derivative (the moment); zero unless
+. `DMBOX_BOUNDARY_NEUMANN` (`neumann`)     - the flux, or for `stokes` the stress, is given; zero unless `DMBoxAddNeumannLoad()` brings
+  another in; not for `biharmonic`
+- `DMBOX_BOUNDARY_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second normal
+  derivative (the moment); zero unless
                                     `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()` bring others in
 
   Level: beginner
@@ -91,15 +101,19 @@ PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
 + `DMBOX_MAPPING_NONE` (`none`)                     - no map, or the one of `DMBoxSetMapping()`
 . `DMBOX_MAPPING_SINE` (`sine`)                     - t + a s (1, t_0 - 1.3, 0.3 + 0.6 t_1), s the product of sin(pi t_d); a = 0.1
 . `DMBOX_MAPPING_SINE1` (`sine1`)                   - t + a s (1, 1, 1), with the same s; a = 0.2
-. `DMBOX_MAPPING_SINE2` (`sine2`)                   - t + a s (1, 1, 1), s the product of sin(2 pi t_d); a = 0.1, cells are inverted from 0.159 on
-. `DMBOX_MAPPING_KERSHAW` (`kershaw`)               - six layers in direction 0, between which the others are squeezed towards either end; a = 0.3 is the width of the narrowest cells, 1 leaves the box as it is
+. `DMBOX_MAPPING_SINE2` (`sine2`)                   - t + a s (1, 1, 1), s the product of sin(2 pi t_d); a = 0.1, cells are inverted from
+  0.159 on
+. `DMBOX_MAPPING_KERSHAW` (`kershaw`)               - six layers in direction 0, between which the others are squeezed towards either end; a
+  = 0.3 is the width of the narrowest cells, 1 leaves the box as it is
 . `DMBOX_MAPPING_KERSHAW_SMOOTH` (`kershaw_smooth`) - the same with smooth transitions between the layers
-- `DMBOX_MAPPING_ANNULUS` (`annulus`)               - the quarter of an annulus with radii from a to 1, t_0 along the radius and t_1 the angle; a = 0.5
+- `DMBOX_MAPPING_ANNULUS` (`annulus`)               - the quarter of an annulus with radii from a to 1, t_0 along the radius and t_1 the
+  angle; a = 0.5
 
   Level: intermediate
 
   Note:
-  t are the coordinates of a point in the box from 0 to 1.  What the maps make of them is stretched to the bounds of the box again, but for the first two
+  t are the coordinates of a point in the box from 0 to 1.  What the maps make of them is stretched to the bounds of the box again, but for
+  the first two
   coordinates of the annulus.
 
 .seealso: `DMBOX`, `DMBoxSetMappingType()`, `DMBoxSetMapping()`
@@ -122,7 +136,8 @@ PETSC_EXTERN const char *const DMBoxMappingTypes[];
 + dim  - number of coordinates
 . time - the time
 . x    - the point, dim coordinates
-. Nc   - number of components: 1; with the space `DMBOX_SPACE_RT` dim + 1, the velocity and then the pressure.  The exceptions are named where they are
+. Nc   - number of components: 1; with the space `DMBOX_SPACE_RT` dim + 1, the velocity and then the pressure.  The exceptions are named
+         where they are
 . u    - the values at the point, Nc of them, to be set
 - ctx  - the context given with the function
 
@@ -148,14 +163,18 @@ typedef PetscErrorCode DMBoxFunctionFn(PetscInt dim, PetscReal time, const Petsc
   Level: intermediate
 
   Note:
-  Much faster than a `DMBoxFunctionFn`: one call for the points of a cell or for a row of nodes, with a loop over them that the compiler sees whole.  What does
-  not depend on the point is done once in a call.  Points come with the first coordinate running fastest, so on a mesh that is not mapped the others are
+  Much faster than a `DMBoxFunctionFn`: one call for the points of a cell or for a row of nodes, with a loop over them that the compiler
+  sees whole.  What does
+  not depend on the point is done once in a call.  Points come with the first coordinate running fastest, so on a mesh that is not mapped
+  the others are
   mostly those of the point before.
 
-.seealso: `DMBOX`, `DMBoxFunctionFn`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddLoadBatch()`, `DMBoxAddNeumannLoadBatch()`, `DMBoxComputeErrorBatch()`,
+.seealso: `DMBOX`, `DMBoxFunctionFn`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddLoadBatch()`, `DMBoxAddNeumannLoadBatch()`,
+`DMBoxComputeErrorBatch()`,
           `DMBoxComputeGradientErrorBatch()`, `DMBoxComputeStokesErrorBatch()`, `DMBoxAddLoadVec()`
 S*/
-typedef PetscErrorCode DMBoxFunctionBatchFn(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
+typedef PetscErrorCode DMBoxFunctionBatchFn(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                                            void *ctx);
 
 PETSC_EXTERN PetscErrorCode DMBoxCreate(MPI_Comm, PetscInt dim, const PetscInt cells[], PetscInt degree, DM *);
 PETSC_EXTERN PetscErrorCode DMBoxSetCells(DM, const PetscInt[]);
@@ -215,8 +234,10 @@ PETSC_EXTERN PetscErrorCode DMBoxGetGalerkin(DM, PetscBool3 *);
 #define DMBOX_CELLS -1
 PETSC_EXTERN PetscErrorCode DMBoxGetNumFields(DM, PetscInt *);
 PETSC_EXTERN PetscErrorCode DMBoxGetGlobalSizes(DM, PetscInt field, PetscInt *M, PetscInt *N, PetscInt *P);
-PETSC_EXTERN PetscErrorCode DMBoxGetCorners(DM, PetscInt field, PetscInt *x, PetscInt *y, PetscInt *z, PetscInt *m, PetscInt *n, PetscInt *p);
-PETSC_EXTERN PetscErrorCode DMBoxGetGhostCorners(DM, PetscInt field, PetscInt *x, PetscInt *y, PetscInt *z, PetscInt *m, PetscInt *n, PetscInt *p);
+PETSC_EXTERN PetscErrorCode DMBoxGetCorners(DM, PetscInt field, PetscInt *x, PetscInt *y, PetscInt *z, PetscInt *m, PetscInt *n,
+                                            PetscInt *p);
+PETSC_EXTERN PetscErrorCode DMBoxGetGhostCorners(DM, PetscInt field, PetscInt *x, PetscInt *y, PetscInt *z, PetscInt *m, PetscInt *n,
+                                                 PetscInt *p);
 PETSC_EXTERN PetscErrorCode DMBoxGetOwnershipRanges(DM, PetscInt field, const PetscInt *lx[], const PetscInt *ly[], const PetscInt *lz[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetNodes(DM, PetscInt field, PetscInt direction, PetscReal x[]);
 PETSC_EXTERN PetscErrorCode DMBoxVecGetArray(DM, Vec, PetscInt field, void *array);
@@ -231,15 +252,19 @@ PETSC_EXTERN PetscErrorCode DMBoxLiftDirichlet(DM, Vec g, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxComputeError(DM, PetscReal time, DMBoxFunctionFn *, void *ctx, Vec, PetscReal *l2, PetscReal *max);
 PETSC_EXTERN PetscErrorCode DMBoxComputeGradientError(DM, PetscReal time, DMBoxFunctionFn *gradient, void *ctx, Vec, PetscReal *h1);
 PETSC_EXTERN PetscErrorCode DMBoxComputeBendingError(DM, PetscReal time, DMBoxFunctionFn *hessian, void *ctx, Vec, PetscReal *h2);
-PETSC_EXTERN PetscErrorCode DMBoxComputeStokesError(DM, PetscReal time, DMBoxFunctionFn *, DMBoxFunctionFn *gradient, void *ctx, Vec, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
+PETSC_EXTERN PetscErrorCode DMBoxComputeStokesError(DM, PetscReal time, DMBoxFunctionFn *, DMBoxFunctionFn *gradient, void *ctx, Vec,
+                                                    PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
 
 /* the same with functions that get many points at once */
 PETSC_EXTERN PetscErrorCode DMBoxInterpolateFunctionBatch(DM, PetscReal time, DMBoxFunctionBatchFn *, void *ctx, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxAddLoadBatch(DM, PetscReal time, DMBoxFunctionBatchFn *, void *ctx, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxAddNeumannLoadBatch(DM, PetscReal time, DMBoxFunctionBatchFn *flux, void *ctx, Vec);
-PETSC_EXTERN PetscErrorCode DMBoxComputeErrorBatch(DM, PetscReal time, DMBoxFunctionBatchFn *, void *ctx, Vec, PetscReal *l2, PetscReal *max);
-PETSC_EXTERN PetscErrorCode DMBoxComputeGradientErrorBatch(DM, PetscReal time, DMBoxFunctionBatchFn *gradient, void *ctx, Vec, PetscReal *h1);
-PETSC_EXTERN PetscErrorCode DMBoxComputeStokesErrorBatch(DM, PetscReal time, DMBoxFunctionBatchFn *, DMBoxFunctionBatchFn *gradient, void *ctx, Vec, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
+PETSC_EXTERN PetscErrorCode DMBoxComputeErrorBatch(DM, PetscReal time, DMBoxFunctionBatchFn *, void *ctx, Vec, PetscReal *l2,
+                                                   PetscReal *max);
+PETSC_EXTERN PetscErrorCode DMBoxComputeGradientErrorBatch(DM, PetscReal time, DMBoxFunctionBatchFn *gradient, void *ctx, Vec,
+                                                           PetscReal *h1);
+PETSC_EXTERN PetscErrorCode DMBoxComputeStokesErrorBatch(DM, PetscReal time, DMBoxFunctionBatchFn *, DMBoxFunctionBatchFn *gradient,
+                                                         void *ctx, Vec, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
 
 /* and with values at the nodes in their place: where the vectors are, on the GPU if they are there */
 PETSC_EXTERN PetscErrorCode DMBoxAddLoadVec(DM, Vec f, Vec b);
@@ -252,7 +277,8 @@ PETSC_EXTERN PetscErrorCode DMBoxGetHeat(DM, PetscReal *capacity, PetscReal cond
 PETSC_EXTERN PetscErrorCode DMBoxSetHeatFields(DM, Vec capacity, PetscInt n, const Vec conductivity[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetHeatFields(DM, Vec *capacity, Vec conductivity[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetHeatFunctions(DM, PetscReal time, DMBoxFunctionFn *capacity, DMBoxFunctionFn *conductivity, void *ctx);
-PETSC_EXTERN PetscErrorCode DMBoxSetHeatVoxels(DM, const unsigned char voxel[], PetscInt n, const PetscReal capacity[], const PetscReal conductivity[]);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatVoxels(DM, const unsigned char voxel[], PetscInt n, const PetscReal capacity[],
+                                               const PetscReal conductivity[]);
 PETSC_EXTERN PetscErrorCode DMBoxLoadVoxels(DM, const char file[], unsigned char *voxel[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetHeatRobin(DM, PetscInt side, PetscReal h, PetscReal outside);
 PETSC_EXTERN PetscErrorCode DMBoxGetHeatRobin(DM, PetscInt side, PetscReal *h, PetscReal *outside);
@@ -481,7 +507,8 @@ PETSC_EXTERN const char *const PCPatchFDOrders[];
 . `PC_PATCHFD_LOCAL_FD` (`fd`)                 - fast diagonalization, exact for separable operators
 . `PC_PATCHFD_LOCAL_FD_INEXACT` (`fd_inexact`) - fast diagonalization of the separable part of an operator
 . `PC_PATCHFD_LOCAL_DENSE` (`dense`)           - products with the inverse of the patch's matrix
-- `PC_PATCHFD_LOCAL_SCHUR` (`schur`)           - for saddle points: fast diagonalization of the velocities, conjugate gradients for the pressure
+- `PC_PATCHFD_LOCAL_SCHUR` (`schur`)           - for saddle points: fast diagonalization of the velocities, conjugate gradients for the
+  pressure
 
   Level: intermediate
 
@@ -502,8 +529,10 @@ PETSC_EXTERN const char *const PCPatchFDLocals[];
   Values:
 + `PC_PATCHFD_FIT_AUTO` (`auto`)     - `own`
 . `PC_PATCHFD_FIT_OWN` (`own`)       - each patch has eigenvectors of its own, from means over its lines
-. `PC_PATCHFD_FIT_SHARED` (`shared`) - all patches have the eigenvectors of constants, and each has numbers for the directions, from means over it: needs least memory
-- `PC_PATCHFD_FIT_LINE` (`line`)     - all patches of a place on a line share their matrices, from means over the mesh: exact, and fastest, where the mesh is graded or coefficients are layered
+. `PC_PATCHFD_FIT_SHARED` (`shared`) - all patches have the eigenvectors of constants, and each has numbers for the directions, from means
+  over it: needs least memory
+- `PC_PATCHFD_FIT_LINE` (`line`)     - all patches of a place on a line share their matrices, from means over the mesh: exact, and fastest,
+  where the mesh is graded or coefficients are layered
 
   Level: intermediate
 
@@ -522,7 +551,8 @@ PETSC_EXTERN const char *const PCPatchFDFits[];
 
   Values:
 + `PC_PATCHFD_CLASSES_AUTO` (`auto`)     - what is fastest
-. `PC_PATCHFD_CLASSES_SINGLE` (`single`) - those of the patch as a mesh of its own, one for all patches of a uniform mesh with Dirichlet sides
+. `PC_PATCHFD_CLASSES_SINGLE` (`single`) - those of the patch as a mesh of its own, one for all patches of a uniform mesh with Dirichlet
+  sides
 - `PC_PATCHFD_CLASSES_EXACT` (`exact`)   - those that they have in the mesh
 
   Level: intermediate
@@ -544,7 +574,8 @@ PETSC_EXTERN const char *const PCPatchFDClassesTypes[];
 . `PC_PATCHFD_PRECISION_SAME` (`same`)     - that of the vectors
 . `PC_PATCHFD_PRECISION_SINGLE` (`single`) - single precision
 . `PC_PATCHFD_PRECISION_TF32` (`tf32`)     - factors rounded to 11 bits, sums in single precision
-. `PC_PATCHFD_PRECISION_BF16` (`bf16`)     - factors rounded to 8 bits, sums in single precision; with a triangular factor of the inverse, twice
+. `PC_PATCHFD_PRECISION_BF16` (`bf16`)     - factors rounded to 8 bits, sums in single precision; with a triangular factor of the inverse,
+  twice
 - `PC_PATCHFD_PRECISION_FP16` (`fp16`)     - no products, but factors at quadrature points, rounded to 11 bits, sums in single precision
 
   Level: advanced

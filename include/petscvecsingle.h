@@ -6,7 +6,8 @@
 #define VECSINGLECUDA "singlecuda"
 #define PCSINGLE      "single"
 
-/* the float storage of a VECSINGLE or VECSINGLECUDA, in host or in device memory as PetscMemType says (the last argument of Get may be NULL: host wanted) */
+/* the float storage of a VECSINGLE or VECSINGLECUDA, in host or in device memory as PetscMemType says (the last argument of Get may be
+   NULL: host wanted) */
 PETSC_EXTERN PetscErrorCode VecSingleGetArray(Vec, float *[], PetscMemType *);
 PETSC_EXTERN PetscErrorCode VecSingleRestoreArray(Vec, float *[]);
 PETSC_EXTERN PetscErrorCode VecSingleGetArrayRead(Vec, const float *[], PetscMemType *);

@@ -1,5 +1,6 @@
 /*
-  Sums of products of bands in one continuous field (band_operator.cuh): the choice of the kernel, from bands to the numbers of cells, and the generic
+  Sums of products of bands in one continuous field (band_operator.cuh): the choice of the kernel, from bands to the numbers of cells, and
+  the generic
   kernel, a team of threads a cell.  Cells add to y = y0 with atomics.
 */
 #include "band_operator.cuh"
@@ -35,7 +36,8 @@ template <typename T>
 struct BandOperatorPlan {
   BandCellData<T>   cell   = {};
   BandOperatorFast *fast   = NULL; /* or NULL */
-  bool              inside = true; /* are all free nodes inside of patches of every parity that has their cells?  Not those at the ends of lines */
+  /* are all free nodes inside of patches of every parity that has their cells?  Not those at the ends of lines */
+  bool              inside = true;
   size_t            x0     = 0, y0 = 0, size = 0; /* where the field begins; nodes of y */
   PetscLogDouble    flops  = 0, color = 0; /* color: of the residual of one colour's patches */
   PlanMemory        memory;
@@ -81,7 +83,10 @@ static bool BandCoupling(const CellReference &ref, PetscInt n, const PetscReal *
 
     end[BAND_GG] = coef[2 + 2 * e];
     end[BAND_GB] = coef[3 + 2 * e];
-    if (!Combination(n, B + 2 * e * n, 3 * n, {EndProduct(n, e, ref.g, 1 - e, ref.g), EndProduct(n, e, ref.g, 1 - e, ref.b), EndProduct(n, e, ref.b, 1 - e, ref.g)}, scale, end + BAND_P)) return false;
+    if (!Combination(n, B + 2 * e * n, 3 * n,
+                     {EndProduct(n, e, ref.g, 1 - e, ref.g), EndProduct(n, e, ref.g, 1 - e, ref.b), EndProduct(n, e, ref.b, 1 - e, ref.g)},
+                     scale, end + BAND_P))
+      return false;
   }
   return true;
 }
@@ -176,12 +181,14 @@ template <typename T>
 static __global__ void BandCellKernel(const __grid_constant__ BandCellData<T> c, T alpha, const T *__restrict__ x, T *y)
 {
   const int *n = c.n, *width = c.width, size = n[0] * n[1] * n[2];
-  T         *u = TeamMemory<T>(c.team.global, c.team.size), *P = u + width[0] * width[1] * width[2], *Q = P + n[0] * width[1] * width[2], *sum = Q + n[0] * n[1] * width[2];
+  T         *u = TeamMemory<T>(c.team.global, c.team.size), *P = u + width[0] * width[1] * width[2], *Q = P + n[0] * width[1] * width[2],
+    *sum = Q + n[0] * n[1] * width[2];
 
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < c.cells; base += (size_t)gridDim.x * blockDim.y) {
     const size_t item    = base + threadIdx.y;
     const bool   active  = item < c.cells;
-    const int    cell[3] = {c.first[0] + (int)(item % c.count[0]), c.first[1] + (int)(item / c.count[0] % c.count[1]), c.first[2] + (int)(item / c.count[0] / c.count[1])};
+    const int    cell[3] = {c.first[0] + (int)(item % c.count[0]), c.first[1] + (int)(item / c.count[0] % c.count[1]),
+                            c.first[2] + (int)(item / c.count[0] / c.count[1])};
     int          first[3], low[3];
 
     for (int d = 0; d < 3; d++) {
@@ -259,7 +266,9 @@ static PetscErrorCode BandGenericCreate(const PatchFDOperatorDesc *desc, BandOpe
 
   PetscFunctionBegin;
   /* terms with the same band in x, and in y, too, follow each other */
-  std::stable_sort(terms.begin(), terms.end(), [](const PatchFDTerm &a, const PatchFDTerm &b) { return a.dir[0] != b.dir[0] ? std::less<>()(a.dir[0], b.dir[0]) : std::less<>()(a.dir[1], b.dir[1]); });
+  std::stable_sort(terms.begin(), terms.end(), [](const PatchFDTerm &a, const PatchFDTerm &b) {
+    return a.dir[0] != b.dir[0] ? std::less<>()(a.dir[0], b.dir[0]) : std::less<>()(a.dir[1], b.dir[1]);
+  });
   for (const PatchFDTerm &term : terms)
     for (int d = 0; d < 3; d++) reach[d] = PetscMax(reach[d], (int)term.dir[d]->reach);
   for (int d = 0; d < 3; d++) {
@@ -290,7 +299,8 @@ static PetscErrorCode BandGenericCreate(const PatchFDOperatorDesc *desc, BandOpe
   p->flops = 2 * products * (PetscLogDouble)c->cells;
   c->nterm = (int)terms.size();
   PetscCall(p->memory.upload(device.size(), device.data(), &c->term));
-  PetscCall(c->team.create(c->n[0] * c->n[1] * c->n[2], (size_t)(c->width[0] + c->n[0]) * c->width[1] * c->width[2] + (size_t)c->n[0] * c->n[1] * (c->width[2] + c->n[2])));
+  PetscCall(c->team.create(c->n[0] * c->n[1] * c->n[2], (size_t)(c->width[0] + c->n[0]) * c->width[1] * c->width[2] +
+                                                          (size_t)c->n[0] * c->n[1] * (c->width[2] + c->n[2])));
   PetscCall(AllowShared(BandCellKernel<T>, c->team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -349,9 +359,12 @@ PetscErrorCode BandOperator<T>::create(const PatchFDOperatorDesc *desc, void **p
     PetscCall(BandGenericCreate(desc, p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* products of split lines of the own cells, and what the ends of cells give and take; a colour's patches have fewer lines in x and in the last direction */
-  const PetscLogDouble k = form.degree, n = k + 1, half = PetscCeilReal(n / 2), product = half * half + (n - half) * (n - half), ends = 4 * n, w = 1 - 1 / (2 * k);
-  const PetscLogDouble lines = 2 * (PetscLogDouble)c->cells * k * (form.dim == 2 ? 1 : k), x = 6 * product + ends, other = 3 * product + ends;
+  /* products of split lines of the own cells, and what the ends of cells give and take; a colour's patches have fewer lines in x and in the
+     last direction */
+  const PetscLogDouble k = form.degree, n = k + 1, half = PetscCeilReal(n / 2), product = half * half + (n - half) * (n - half),
+                       ends = 4 * n, w = 1 - 1 / (2 * k);
+  const PetscLogDouble lines = 2 * (PetscLogDouble)c->cells * k * (form.dim == 2 ? 1 : k), x = 6 * product + ends,
+                       other = 3 * product + ends;
 
   p->flops = lines * (form.dim == 2 ? 2 * other : 2 * other + x);
   p->color = lines * (form.dim == 2 ? other + w * other : other + w * x + w * w * other);

@@ -1,5 +1,6 @@
 /*
-  Fourth-order forms (band_operator.cuh) by blocks of threads that march, with products of common prefixes: 12 in 3D, 5 in 2D.  In 3D, with the bands
+  Fourth-order forms (band_operator.cuh) by blocks of threads that march, with products of common prefixes: 12 in 3D, 5 in 2D.  In 3D, with
+  the bands
   of direction 0 (x), 1 (y) and 2 (z),
 
     y-lines   P_M = M1 u            P_K = K1 u            P_B = B1 u
@@ -8,22 +9,29 @@
 
   each product with its coefficient.  In 2D the march is in y and there are no lines before those in x: P_M = u.
 
-  A block owns the nodes of Q cells in x and R cells in y, but those at the upper ends, and marches in z by layers of cells.  Nodes have one owner:
-  no atomics, and two runs agree to the last bit.  So the cells below the own ones are computed as well, for what they add to the lowest nodes; and
-  these take two numbers a line, of P_M (x, stage 2), of u (y) and of Q_B (z), from one cell more on either side.  Step c is over layer c: the planes
+  A block owns the nodes of Q cells in x and R cells in y, but those at the upper ends, and marches in z by layers of cells.  Nodes have one
+  owner:
+  no atomics, and two runs agree to the last bit.  So the cells below the own ones are computed as well, for what they add to the lowest
+  nodes; and
+  these take two numbers a line, of P_M (x, stage 2), of u (y) and of Q_B (z), from one cell more on either side.  Step c is over layer c:
+  the planes
   c K + 1 .. (c + 1) K.
 
     1. a thread a y-line (a column and a plane), all cells of it:  P_M, P_K, P_B to shared memory; in the outermost columns P_M is enough.
        x of the next step is loaded here, long before it is needed (or just before, if LATE).
-    2. a thread an x-line of a cell, C = Q + 1 lanes for the own cells and the one below.  Neighbours in x are neighbouring lanes: shuffles bring
+    2. a thread an x-line of a cell, C = Q + 1 lanes for the own cells and the one below.  Neighbours in x are neighbouring lanes: shuffles
+    bring
        the numbers of the cells beside, and add up shared nodes.  In place.
-    3. a thread a z-line (a node of the tile), a cell at a time, the node shared with the cell before in registers.  What the layer after a cell adds
+    3. a thread a z-line (a node of the tile), a cell at a time, the node shared with the cell before in registers.  What the layer after a
+    cell adds
        to it is known one step later: it goes to y then; consecutive lanes are consecutive in x.
 
-  The residual that the patches of one colour need is cheaper (COLOR): tiles are whole patches, whose boundaries' rows nobody reads, so that no cells below
+  The residual that the patches of one colour need is cheaper (COLOR): tiles are whole patches, whose boundaries' rows nobody reads, so that
+  no cells below
   the own ones are computed, nor lines on these boundaries.
 
-  Lines are split by mirror symmetry (march.cuh), the reference matrices are kernel parameters: operands from the constant bank.  The numbers of cells are
+  Lines are split by mirror symmetry (march.cuh), the reference matrices are kernel parameters: operands from the constant bank.  The
+  numbers of cells are
   zero where cells are not visited or do not exist, so that ends of lines, ends of ranks and graded meshes need no other code.
 */
 #pragma once
@@ -34,7 +42,8 @@ namespace patchfd
 
 /* ---- the kernel ---- */
 
-/* of the cells of a direction from geometry.number0 on: [MIX_CELL] in direction 0, [BAND_CELL] in the others; zero where there is no cell */
+/* of the cells of a direction from geometry.number0 on: [MIX_CELL] in direction 0, [BAND_CELL] in the others; zero where there is no cell
+   */
 template <typename T>
 struct BandNumbers {
   const T *dir[3];
@@ -44,7 +53,8 @@ struct BandNumbers {
 template <typename S, typename T>
 __device__ __forceinline__ void FetchNumbers(const BandGeometry &g, const BandPlace<S> &place, const BandNumbers<T> &numbers, T *shared)
 {
-  const T *x = numbers.dir[0] + (place.c[0] - S::LOW - g.number0[0]) * MIX_CELL, *y = numbers.dir[1] + (place.c[1] - S::LOW - g.number0[1]) * BAND_CELL;
+  const T *x = numbers.dir[0] + (place.c[0] - S::LOW - g.number0[0]) * MIX_CELL,
+          *y = numbers.dir[1] + (place.c[1] - S::LOW - g.number0[1]) * BAND_CELL;
 
   for (int i = threadIdx.x; i < S::NUMBERS; i += S::THREADS) shared[i] = i < S::C * MIX_CELL ? x[i] : y[i - S::C * MIX_CELL];
 }
@@ -55,13 +65,14 @@ __device__ __forceinline__ bool HasRows(const BandGeometry &g, const BandPlace<S
 {
   constexpr int K = S::N - 1, KY = DIM == 3 ? K : 1;
 
-  return place.c[0] * K < g.write.hi[0] && (place.c[0] + S::Q) * K > g.write.lo[0] && place.c[1] * KY < g.write.hi[1] && (place.c[1] + S::R) * KY > g.write.lo[1];
+  return place.c[0] * K < g.write.hi[0] && (place.c[0] + S::Q) * K > g.write.lo[0] && place.c[1] * KY < g.write.hi[1] &&
+         (place.c[1] + S::R) * KY > g.write.lo[1];
 }
 
 template <typename T, int K, int DIM, bool COLOR>
-__launch_bounds__(BandSizes<T, K, DIM, COLOR>::THREADS, BandTile<T, K, DIM, COLOR>::B)
-static __global__ void BandKernel(const __grid_constant__ BandMatrices<T, K> m, const __grid_constant__ BandGeometry g, const __grid_constant__ BandNumbers<T> numbers, T alpha, const T *__restrict__ x,
-                                  const T *y0, T *y)
+__launch_bounds__(BandSizes<T, K, DIM, COLOR>::THREADS, BandTile<T, K, DIM, COLOR>::B) static __global__
+  void BandKernel(const __grid_constant__ BandMatrices<T, K> m, const __grid_constant__ BandGeometry g,
+                  const __grid_constant__ BandNumbers<T> numbers, T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
   using S = BandSizes<T, K, DIM, COLOR>;
   constexpr int BUFFERS = BandTile<T, K, DIM, COLOR>::BUFFERS;
@@ -92,7 +103,8 @@ static __global__ void BandKernel(const __grid_constant__ BandMatrices<T, K> m, 
       linex.apply(m, mix, only, step);
     }
     if (c > place.c[2]) linez.fetch(g, c - 1, y0);
-    if (some) __syncthreads(); /* Q is there; with two buffers until the step after the next: all threads have passed the next step's barriers then */
+    /* Q is there; with two buffers until the step after the next: all threads have passed the next step's barriers then */
+    if (some) __syncthreads();
     if (threadIdx.x < S::LINES3) {
       if (!only) linez.apply(m, g, numbers.dir[2] + (size_t)(c - g.number0[2]) * BAND_CELL, c, some, c > place.c[2], step, y);
       else if (some) linez.begin(step);
@@ -105,7 +117,8 @@ static __global__ void BandKernel(const __grid_constant__ BandMatrices<T, K> m, 
 
 template <typename T, int K, int DIM>
 struct BandOperatorDegree : BandOperatorFast {
-  static constexpr int dir[3] = {0, DIM == 3 ? 1 : -1, DIM - 1}; /* directions of the form; in 2D the march is in direction 1, and one node takes its place */
+  /* directions of the form; in 2D the march is in direction 1, and one node takes its place */
+  static constexpr int dir[3] = {0, DIM == 3 ? 1 : -1, DIM - 1};
   BandMatrices<T, K>   m;
   BandGeometry         g;
   BandNumbers<T>       numbers;
@@ -117,13 +130,17 @@ struct BandOperatorDegree : BandOperatorFast {
     using S = BandSizes<T, K, DIM, COLOR>;
     static constexpr int layer = COLOR ? 2 : 1, size[3] = {S::Q, S::R, layer};
 
-    static __host__ int tiles(const BandGeometry &g, int d) { return dir[d] < 0 ? 1 : PetscMax(0, (g.store.hi[d] + K - 1) / K - g.cell0[d] + size[d] - 1) / size[d]; }
+    static __host__ int tiles(const BandGeometry &g, int d)
+    {
+      return dir[d] < 0 ? 1 : PetscMax(0, (g.store.hi[d] + K - 1) / K - g.cell0[d] + size[d] - 1) / size[d];
+    }
     static PetscErrorCode march(const BandGeometry &g, int *chunk)
     {
       unsigned parts;
 
       PetscFunctionBegin;
-      PetscCall(CutMarches(BandKernel<T, K, DIM, COLOR>, S::THREADS, S::SHARED, (size_t)tiles(g, 0) * tiles(g, 1), tiles(g, 2), COLOR ? 1 : 3, chunk, &parts));
+      PetscCall(CutMarches(BandKernel<T, K, DIM, COLOR>, S::THREADS, S::SHARED, (size_t)tiles(g, 0) * tiles(g, 1), tiles(g, 2),
+                           COLOR ? 1 : 3, chunk, &parts));
       *chunk *= layer;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -171,7 +188,8 @@ struct BandOperatorDegree : BandOperatorFast {
       g.cell0[d]    = g.store.lo[d] / K;
       g.number0[d]  = g.cell0[d] - 3;
       /* tiles may begin one cell before or after cell0, and end one tile and a few cells after the last one */
-      PetscCall(upload(f, e, d, g.number0[d], (g.store.hi[d] + K - 1) / K - g.number0[d] + PetscMax(Cut<false>::size[d], Cut<true>::size[d]) + 3));
+      PetscCall(
+        upload(f, e, d, g.number0[d], (g.store.hi[d] + K - 1) / K - g.number0[d] + PetscMax(Cut<false>::size[d], Cut<true>::size[d]) + 3));
     }
     if (DIM == 2) numbers.dir[1] = numbers.dir[2]; /* there is no such direction */
     PetscCall(Cut<false>::march(g, &chunk[false]));
@@ -179,7 +197,8 @@ struct BandOperatorDegree : BandOperatorFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  /* the numbers of `count` cells from `first` on, of direction e of the form and d of the kernel; zero where there are none or they are not to be visited */
+  /* the numbers of `count` cells from `first` on, of direction e of the form and d of the kernel; zero where there are none or they are not
+     to be visited */
   PetscErrorCode upload(const BandForm *f, int e, int d, int first, int count)
   {
     const int              n = d == 0 ? (int)MIX_CELL : (int)BAND_CELL, ncells = (int)f->numbers[e].size() / BAND_CELL;
@@ -200,7 +219,8 @@ struct BandOperatorDegree : BandOperatorFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  /* coefficients of the terms go into the numbers of the x-lines, each of whose products belongs to one term: roles of directions 0, 1, 2 of the kernel */
+  /* coefficients of the terms go into the numbers of the x-lines, each of whose products belongs to one term: roles of directions 0, 1, 2
+     of the kernel */
   static void mix(const BandForm *f, const PetscReal from[], PetscReal to[])
   {
     auto coef = [&](int r0, int r1, int r2) { return DIM == 3 ? f->coef[r0][r1][r2] : (r1 == ROLE_M ? f->coef[r0][r2][ROLE_M] : 0.0); };
@@ -231,7 +251,8 @@ struct BandOperatorDegree : BandOperatorFast {
     grid.y          = (unsigned)Cut<COLOR>::tiles(from, 1);
     grid.z          = (unsigned)((geometry.layers + geometry.chunk - 1) / geometry.chunk);
     if (!grid.x || !grid.y || !grid.z) PetscFunctionReturn(PETSC_SUCCESS); /* no nodes here */
-    BandKernel<T, K, DIM, COLOR><<<grid, S::THREADS, S::SHARED, stream>>>(m, geometry, numbers, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
+    BandKernel<T, K, DIM, COLOR>
+      <<<grid, S::THREADS, S::SHARED, stream>>>(m, geometry, numbers, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }

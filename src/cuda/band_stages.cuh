@@ -1,4 +1,5 @@
-/* the three stages of a step of the march of band_operator_fast.cuh, each a structure of its own; what they have in common is in band_tile.cuh */
+/* the three stages of a step of the march of band_operator_fast.cuh, each a structure of its own; what they have in common is in
+   band_tile.cuh */
 #pragma once
 #include "band_tile.cuh"
 
@@ -70,7 +71,8 @@ struct BandY {
       }
     } else {
 #pragma unroll
-      for (int j = 0; j < S::FETCH; j++) u[j] = is && g.read.lo[1] - from1(g) <= j && j < g.read.hi[1] - from1(g) ? node[j * (size_t)row] : T(0);
+      for (int j = 0; j < S::FETCH; j++)
+        u[j] = is && g.read.lo[1] - from1(g) <= j && j < g.read.hi[1] - from1(g) ? node[j * (size_t)row] : T(0);
     }
   }
 
@@ -99,7 +101,8 @@ private:
 
   /* what the cell below gives to the first own node */
   template <bool FULL>
-  __device__ __forceinline__ void below(const BandMatrices<T, K> &m, const T *number, const Ends<T> &before, const Ends<T> &here, const Ends<T> &after, T carry[3]) const
+  __device__ __forceinline__ void below(const BandMatrices<T, K> &m, const T *number, const Ends<T> &before, const Ends<T> &here,
+                                        const Ends<T> &after, T carry[3]) const
   {
     T mass = 0, stiff = 0, bend = 0;
 
@@ -299,7 +302,8 @@ private:
   }
 
   /* rows r and K - r of Q_M, Q_K, Q_B */
-  static __device__ __forceinline__ void rows(const BandMatrices<T, K> &m, const T *mix, const Ends<T> &w, const T pm[N], const T pk[N], const T pb[N], int r, T out[3][2])
+  static __device__ __forceinline__ void rows(const BandMatrices<T, K> &m, const T *mix, const Ends<T> &w, const T pm[N], const T pk[N],
+                                              const T pb[N], int r, T out[3][2])
   {
     using F = Mirror<T, N>;
     T mm[2] = {0, 0}, hm[2] = {0, 0}, km[2] = {0, 0}, mb[2] = {0, 0}, kk[2] = {0, 0}, mk[2] = {0, 0};
@@ -358,7 +362,8 @@ struct BandZ {
 
   __device__ BandZ(const BandGeometry &geo, const BandPlace<S> &place, T a)
   {
-    const int t = threadIdx.x, i = S::node(t % S::XLINES), j = t / S::XLINES, x = place.c[0] * K + i, y = DIM == 3 ? place.c[1] * K + S::node(j) : place.c[1];
+    const int t = threadIdx.x, i = S::node(t % S::XLINES), j = t / S::XLINES, x = place.c[0] * K + i,
+              y = DIM == 3 ? place.c[1] * K + S::node(j) : place.c[1];
 
     atm   = j * S::PITCHM + S::at((S::LOW + 1) * K + i);
     at    = j * S::PITCH + S::at(S::LOW * K + i);
@@ -384,7 +389,8 @@ struct BandZ {
     const T       *from  = y0 + to + (ptrdiff_t)c * K * geo.yl.plane;
 
 #pragma unroll
-    for (int r = 0; r < K; r++) old[r] = y0 && store && wants(geo, c, r) && Inside(geo.store, 2, c * K + r) ? from[r * (size_t)plane] : T(0);
+    for (int r = 0; r < K; r++)
+      old[r] = y0 && store && wants(geo, c, r) && Inside(geo.store, 2, c * K + r) ? from[r * (size_t)plane] : T(0);
   }
 
   /* the last plane of a step, for the first cell */
@@ -396,7 +402,8 @@ struct BandZ {
   }
 
   /* cell c, with numbers `number`: completes the cell before it, which goes to y if `write`.  `some`: Q is not zero, and there */
-  __device__ __forceinline__ void apply(const BandMatrices<T, K> &m, const BandGeometry &geo, const T *number, int c, bool some, bool write, const BandStep<S, T> &Q, T *y)
+  __device__ __forceinline__ void apply(const BandMatrices<T, K> &m, const BandGeometry &geo, const T *number, int c, bool some, bool write,
+                                        const BandStep<S, T> &Q, T *y)
   {
     using F = Mirror<T, N>;
     T v[N];
@@ -457,7 +464,7 @@ private:
   {
     const unsigned plane = Opaque((unsigned)geo.yl.plane);
     T             *node  = y + to + (ptrdiff_t)c * K * geo.yl.plane;
-    const bool     all   = c * K >= geo.write.lo[2] && c * K + K <= geo.write.hi[2] && c * K >= geo.store.lo[2] && c * K + K <= geo.store.hi[2];
+    const bool all = c * K >= geo.write.lo[2] && c * K + K <= geo.write.hi[2] && c * K >= geo.store.lo[2] && c * K + K <= geo.store.hi[2];
 
     SplitEnds(w);
 #pragma unroll
@@ -475,7 +482,8 @@ private:
     } else {
 #pragma unroll
       for (int r = 0; r < K; r++)
-        if (wants(geo, c, r) && Inside(geo.store, 2, c * K + r)) node[r * (size_t)plane] = old[r] + (Inside(geo.write, 2, c * K + r) ? alpha : T(0)) * sum[r];
+        if (wants(geo, c, r) && Inside(geo.store, 2, c * K + r))
+          node[r * (size_t)plane] = old[r] + (Inside(geo.write, 2, c * K + r) ? alpha : T(0)) * sum[r];
     }
   }
 };

@@ -8,7 +8,8 @@
 namespace patchfd
 {
 
-/* what the lines of stage 2 take: multiples of M P_B, M P_M, H P_M and K P_K in Q_M, of M P_K and K P_M in Q_K, of M P_M in Q_B; the ends of B as above */
+/* what the lines of stage 2 take: multiples of M P_B, M P_M, H P_M and K P_K in Q_M, of M P_K and K P_M in Q_K, of M P_M in Q_B; the ends
+   of B as above */
 enum {
   MIX_MB,
   MIX_MM,
@@ -54,7 +55,8 @@ struct BandMatrices {
 };
 
 /*
-  By precision, degree and dimension: lanes C, cells R in y, least number B of resident blocks of threads, buffers in shared memory (two save a barrier),
+  By precision, degree and dimension: lanes C, cells R in y, least number B of resident blocks of threads, buffers in shared memory (two
+  save a barrier),
   LATE.  For all nodes, and for the patches of a colour, two cells a direction
 */
 template <typename T, int K, int DIM, bool COLOR>
@@ -124,7 +126,8 @@ TILE(float, 8, 2, true, 32, 1, 3, 2, false);
 #undef TILE
 
 /*
-  LOW: cells below the tile that are computed for the nodes that they share with it; a tile of patches does not need these nodes.  ROWS and XLINES: nodes of
+  LOW: cells below the tile that are computed for the nodes that they share with it; a tile of patches does not need these nodes.  ROWS and
+  XLINES: nodes of
   the tile in y and x that results are wanted at
 */
 template <typename T, int K, int DIM, bool COLOR>
@@ -143,21 +146,24 @@ struct BandSizes {
   static constexpr int  max(int a, int b) { return a < b ? b : a; }
   static constexpr int  THREADS = RoundUp(max(DIM == 3 ? LINES1 : 1, max(32 * WARPS2, LINES3)), 32);
   static constexpr bool LATE    = Tile::LATE;
-  static constexpr int  OWN = (LOW + 1) * K, FETCH = DIM == 3 ? OWN + (R + 1) * K + 1 : (LINES1 + THREADS - 1) / THREADS; /* values of x that a thread has at a time; in 3D the first own one */
+  /* values of x that a thread has at a time; in 3D the first own one */
+  static constexpr int  OWN = (LOW + 1) * K, FETCH = DIM == 3 ? OWN + (R + 1) * K + 1 : (LINES1 + THREADS - 1) / THREADS;
 
   static constexpr bool PAD = 128 / sizeof(T) % K == 0 && (K % 4 == 0 || C > 8);
   using Row                 = SharedRow<T, C, K, PAD>;
   __host__ __device__ static constexpr int at(int e) { return Row::at(e); }
   /* at(cell * K + j) for j <= K, where padding is never within a cell */
   __host__ __device__ static constexpr int at(int cell, int j) { return j < K ? at(cell * K) + j : at((cell + 1) * K); }
-  static constexpr int    PITCHM = Row::pitch(NP), PITCH = Row::pitch(NX), STEP = ROWS * K * (PITCHM + 2 * PITCH); /* of P_M, of the others; numbers of a step */
+  /* of P_M, of the others; numbers of a step */
+  static constexpr int    PITCHM = Row::pitch(NP), PITCH = Row::pitch(NX), STEP = ROWS * K * (PITCHM + 2 * PITCH);
   static constexpr int    NUMBERS = C * MIX_CELL + (DIM == 3 ? (R + LOW) * BAND_CELL : 0);
   static constexpr size_t SHARED  = (Tile::BUFFERS * STEP + NUMBERS) * sizeof(T);
 
   static_assert(!COLOR || (Q % 2 == 0 && (DIM == 2 || R % 2 == 0)), "tiles of whole patches");
 };
 
-/* first derivatives, inward, and second derivatives at the lower and upper end of a cell; and what g and b of its ends are multiplied with */
+/* first derivatives, inward, and second derivatives at the lower and upper end of a cell; and what g and b of its ends are multiplied with
+   */
 template <typename T>
 struct Ends {
   T g[2], b[2];
@@ -191,7 +197,8 @@ __device__ __forceinline__ void EndOf(const BandMatrices<T, K> &m, Value value, 
   }
 }
 
-/* a cell's part of the weight of its end e; what the cell beside it adds: the numbers of that end, and the other cell's derivatives there */
+/* a cell's part of the weight of its end e; what the cell beside it adds: the numbers of that end, and the other cell's derivatives there
+   */
 template <typename T>
 __device__ __forceinline__ void AddOwn(const T *end, const Ends<T> &own, int e, Ends<T> &w)
 {

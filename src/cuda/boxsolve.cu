@@ -1,5 +1,6 @@
 /*
-  The direct solve of the whole box (patchfd/private/boxsolve.h): a small box, and the coarsest mesh usually is one patch, by one block of threads in one kernel; the steps of
+  The direct solve of the whole box (patchfd/private/boxsolve.h): a small box, and the coarsest mesh usually is one patch, by one block of
+  threads in one kernel; the steps of
   any other.  Large matrices are multiplied by cuBLAS, whose kernels want lines that begin at multiples of 8 numbers, and get them.
 */
 #include "lines.cuh"
@@ -41,7 +42,8 @@ static __global__ void SmallKernel(const __grid_constant__ BoxLines<T> p, Layout
   Gather(p.range.lo, n, p.range, l, b, u);
   for (int d = 0; d < 6; d++) { /* to modes, and back */
     __syncthreads();
-    Contract(d % 3, n, n[d % 3], d < 3 ? Matrix<T>{p.S[d % 3], 1, n[d % 3]} : Matrix<T>{p.S[d % 3], n[d % 3], 1}, d % 2 ? v : u, d % 2 ? u : v, false);
+    Contract(d % 3, n, n[d % 3], d < 3 ? Matrix<T>{p.S[d % 3], 1, n[d % 3]} : Matrix<T>{p.S[d % 3], n[d % 3], 1}, d % 2 ? v : u,
+             d % 2 ? u : v, false);
     if (d == 2) {
       for (int e = threadIdx.x; e < size; e += blockDim.x) { /* each thread what it wrote itself */
         const T D = p.lambda[0][e % n[0]] + p.lambda[1][e / n[0] % n[1]] + p.lambda[2][e / n[0] / n[1]];
@@ -51,7 +53,8 @@ static __global__ void SmallKernel(const __grid_constant__ BoxLines<T> p, Layout
     }
   }
   __syncthreads();
-  for (int e = threadIdx.x; e < size; e += blockDim.x) x[l.at(p.range.lo[0] + e % n[0], p.range.lo[1] + e / n[0] % n[1], p.range.lo[2] + e / n[0] / n[1])] = u[e];
+  for (int e = threadIdx.x; e < size; e += blockDim.x)
+    x[l.at(p.range.lo[0] + e % n[0], p.range.lo[1] + e / n[0] % n[1], p.range.lo[2] + e / n[0] / n[1])] = u[e];
 }
 
 template <typename T>
@@ -268,8 +271,12 @@ static cublasStatus_t Gemm(cublasHandle_t h, int m, int n, int k, Factor<T> A, F
   const T           one = 1, zero = 0;
   const HostScalars host(h);
 
-  if constexpr (sizeof(T) == 8) return cublasDgemmStridedBatched(h, A.op, B.op, m, n, k, &one, A.a, A.lead, A.stride, B.a, B.lead, B.stride, &zero, C, lead, stride, batch);
-  else return cublasSgemmStridedBatched(h, A.op, B.op, m, n, k, &one, A.a, A.lead, A.stride, B.a, B.lead, B.stride, &zero, C, lead, stride, batch);
+  if constexpr (sizeof(T) == 8)
+    return cublasDgemmStridedBatched(h, A.op, B.op, m, n, k, &one, A.a, A.lead, A.stride, B.a, B.lead, B.stride, &zero, C, lead, stride,
+                                     batch);
+  else
+    return cublasSgemmStridedBatched(h, A.op, B.op, m, n, k, &one, A.a, A.lead, A.stride, B.a, B.lead, B.stride, &zero, C, lead, stride,
+                                     batch);
 }
 
 /* a thread has a number of all planes of a part, with z at its ends */
@@ -353,7 +360,8 @@ static __global__ void JoinKernel(BoxJoins<T> j, T *__restrict__ ends)
 
 /* R, a number of a plane for each thread, in double precision whatever the factors have */
 template <typename T>
-static __global__ void FactorKernel(const __grid_constant__ PatchFDCut cut, int n0, int first, const double *__restrict__ lambda0, const double *__restrict__ lambda1, BoxJoins<T> j, double *__restrict__ R)
+static __global__ void FactorKernel(const __grid_constant__ PatchFDCut cut, int n0, int first, const double *__restrict__ lambda0,
+                                    const double *__restrict__ lambda1, BoxJoins<T> j, double *__restrict__ R)
 {
   const int t = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -487,9 +495,12 @@ struct BoxSteps {
       T       *x = (T *)numbers + (size_t)b * h * inner, *y = (T *)modes + (size_t)b * h * inner;
 
       /* BLAS reads our row-major S as its transpose */
-      if (inner == 1 && back) PetscCallCUBLAS(Gemm<T>(cublas, h, outer, h, {S, h, sS, CUBLAS_OP_T}, {y, length, sx, CUBLAS_OP_N}, x, length, sx, batch));
-      else if (inner == 1) PetscCallCUBLAS(Gemm<T>(cublas, h, outer, h, {S, h, sS, CUBLAS_OP_N}, {x, length, sx, CUBLAS_OP_N}, y, length, sx, batch));
-      else if (back) PetscCallCUBLAS(Gemm<T>(cublas, inner, h, h, {y, inner, sx, CUBLAS_OP_N}, {R, h, sS, CUBLAS_OP_T}, x, inner, sx, batch));
+      if (inner == 1 && back)
+        PetscCallCUBLAS(Gemm<T>(cublas, h, outer, h, {S, h, sS, CUBLAS_OP_T}, {y, length, sx, CUBLAS_OP_N}, x, length, sx, batch));
+      else if (inner == 1)
+        PetscCallCUBLAS(Gemm<T>(cublas, h, outer, h, {S, h, sS, CUBLAS_OP_N}, {x, length, sx, CUBLAS_OP_N}, y, length, sx, batch));
+      else if (back)
+        PetscCallCUBLAS(Gemm<T>(cublas, inner, h, h, {y, inner, sx, CUBLAS_OP_N}, {R, h, sS, CUBLAS_OP_T}, x, inner, sx, batch));
       else PetscCallCUBLAS(Gemm<T>(cublas, inner, h, h, {x, inner, sx, CUBLAS_OP_N}, {S, h, sS, CUBLAS_OP_T}, y, inner, sx, batch));
     }
     PetscCall(PetscLogGpuTimeEnd());

@@ -92,7 +92,8 @@ static PetscErrorCode Evaluate(const PatchFDCellValues *values, const PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Tensors(PetscInt dim, PetscCount cells, PetscInt groups, PetscInt points, PetscInt n, const PetscReal in[], PetscReal out[])
+static PetscErrorCode Tensors(PetscInt dim, PetscCount cells, PetscInt groups, PetscInt points, PetscInt n, const PetscReal in[],
+                              PetscReal out[])
 {
   const size_t size = (size_t)cells * (size_t)points;
   cudaStream_t stream;

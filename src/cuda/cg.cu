@@ -1,5 +1,6 @@
 /*
-  The sweeps of conjugate gradients in GPU memory (patchfd/private/cg.h): one pass each, of 16-byte accesses where the arrays are aligned.  The numbers of an
+  The sweeps of conjugate gradients in GPU memory (patchfd/private/cg.h): one pass each, of 16-byte accesses where the arrays are aligned.
+  The numbers of an
   iteration stay in GPU memory.  The last block of the second sweep, which has the sums, goes from one iteration to the next.
 */
 #include "reduce.cuh"
@@ -70,7 +71,8 @@ static __device__ __forceinline__ void AddSums(CGSums &s, const Group<V, T> &r, 
 }
 
 template <int W, bool DIAGONAL, typename T>
-static __global__ void __launch_bounds__(THREADS) DirectionKernel(size_t n, const PatchFDCG *s, const T *__restrict__ d, const T *__restrict__ r, T *__restrict__ p)
+static __global__ void __launch_bounds__(THREADS)
+  DirectionKernel(size_t n, const PatchFDCG *s, const T *__restrict__ d, const T *__restrict__ r, T *__restrict__ p)
 {
   const T b = (T)s->sweep.b;
 
@@ -90,7 +92,8 @@ static __global__ void __launch_bounds__(THREADS) DirectionKernel(size_t n, cons
 }
 
 template <int W, typename T>
-static __global__ void __launch_bounds__(THREADS) ProductKernel(size_t n, PatchFDCG *s, Sums<1> *partial, unsigned *ticket, const T *p, const T *w)
+static __global__ void __launch_bounds__(THREADS)
+  ProductKernel(size_t n, PatchFDCG *s, Sums<1> *partial, unsigned *ticket, const T *p, const T *w)
 {
   Sums<1> sum = Sums<1>::none();
 
@@ -111,7 +114,8 @@ static __device__ void StoreSums(const CGSums &sum, PatchFDCG *s)
 }
 
 template <int W, typename T>
-static __global__ void __launch_bounds__(THREADS) SumsKernel(size_t n, PatchFDCG *s, CGSums *partial, unsigned *ticket, const T *r, const T *z)
+static __global__ void __launch_bounds__(THREADS)
+  SumsKernel(size_t n, PatchFDCG *s, CGSums *partial, unsigned *ticket, const T *r, const T *z)
 {
   CGSums sum = CGSums::none();
 
@@ -131,7 +135,8 @@ enum CGSteps {
 };
 
 template <int W, bool DIAGONAL, CGSteps STEPS, typename T>
-static __device__ CGSums Advance(size_t n, T a, T later, const T *__restrict__ d, const T *__restrict__ q, const T *__restrict__ p, const T *__restrict__ w, T *__restrict__ x, T *__restrict__ r)
+static __device__ CGSums Advance(size_t n, T a, T later, const T *__restrict__ d, const T *__restrict__ q, const T *__restrict__ p,
+                                 const T *__restrict__ w, T *__restrict__ x, T *__restrict__ r)
 {
   CGSums sum = CGSums::none();
 
@@ -174,7 +179,9 @@ static __device__ void TakeStep(size_t n, T a, const T *__restrict__ p, T *__res
 }
 
 template <int W, bool DIAGONAL, CGSteps STEPS, typename T>
-static __global__ void __launch_bounds__(THREADS) AdvanceKernel(size_t n, PatchFDCG *s, CGSums *partial, unsigned *ticket, LoopCondition loop, const T *d, const T *q, const T *p, const T *w, T *x, T *r)
+static __global__ void __launch_bounds__(THREADS)
+  AdvanceKernel(size_t n, PatchFDCG *s, CGSums *partial, unsigned *ticket, LoopCondition loop, const T *d, const T *q, const T *p,
+                const T *w, T *x, T *r)
 {
   const T    a = (T)(s->rz / s->sweep.pw), later = STEPS == CG_BOTH ? (T)s->later : T(0);
   const bool stop = s->sweep.stop, moves = !stop && !PatchFDCGBreaksDown(s);
@@ -315,9 +322,13 @@ PetscErrorCode CG<T>::product(void *plan, const void *p, const void *w)
   const CGPlan *cg = (const CGPlan *)plan;
 
   PetscFunctionBegin;
-  PetscCall(LaunchGroups<T>(cg, [&](auto width, unsigned blocks, cudaStream_t stream) {
-    ProductKernel<decltype(width)::value><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, (Sums<1> *)cg->partial, cg->ticket, (const T *)p, (const T *)w);
-  }, p, w));
+  PetscCall(LaunchGroups<T>(
+    cg,
+    [&](auto width, unsigned blocks, cudaStream_t stream) {
+      ProductKernel<decltype(width)::value>
+        <<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, (Sums<1> *)cg->partial, cg->ticket, (const T *)p, (const T *)w);
+    },
+    p, w));
   PetscCall(PetscLogGpuFlops(2.0 * cg->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -329,8 +340,12 @@ static PetscErrorCode LaunchAdvance(const CGPlan *cg, const T *d, const T *q, co
   PetscCall(LaunchGroups<T>(cg, [&](auto width, unsigned blocks, cudaStream_t stream) {
     constexpr int W = decltype(width)::value;
 
-    if (d) AdvanceKernel<W, true, STEPS><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, d, q, p, w, x, r);
-    else AdvanceKernel<W, false, STEPS><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, d, q, p, w, x, r);
+    if (d)
+      AdvanceKernel<W, true, STEPS>
+        <<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, d, q, p, w, x, r);
+    else
+      AdvanceKernel<W, false, STEPS>
+        <<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, d, q, p, w, x, r);
   }, d, q, p, w, x, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -356,9 +371,13 @@ PetscErrorCode CG<T>::sums(void *plan, const void *r, const void *z)
   const CGPlan *cg = (const CGPlan *)plan;
 
   PetscFunctionBegin;
-  PetscCall(LaunchGroups<T>(cg, [&](auto width, unsigned blocks, cudaStream_t stream) {
-    SumsKernel<decltype(width)::value><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, (const T *)r, (const T *)z);
-  }, r, z));
+  PetscCall(LaunchGroups<T>(
+    cg,
+    [&](auto width, unsigned blocks, cudaStream_t stream) {
+      SumsKernel<decltype(width)::value>
+        <<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, (const T *)r, (const T *)z);
+    },
+    r, z));
   PetscCall(PetscLogGpuFlops(6.0 * cg->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -391,6 +410,7 @@ PetscErrorCode PatchFDCGSetTotalCUDA(void *plan, PatchFDCGTotal what, PetscMPIIn
   const patchfd::CGPlan *cg = (const patchfd::CGPlan *)plan;
 
   PetscFunctionBegin;
-  PetscCall(patchfd::Launch([&](cudaStream_t stream) { patchfd::TotalKernel<<<1, 1, 0, stream>>>(cg->state, what, (int)nrank, part, cg->loop); }));
+  PetscCall(
+    patchfd::Launch([&](cudaStream_t stream) { patchfd::TotalKernel<<<1, 1, 0, stream>>>(cg->state, what, (int)nrank, part, cg->loop); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

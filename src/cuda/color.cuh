@@ -6,8 +6,10 @@ namespace patchfd
 {
 
 /*
-  The patches of one colour in a range of patches.  Those of its parity have numbers start + 2 q, 0 <= q_d < count_d; with two phases only every
-  second one in x counts: slot s of row (q_1, q_2) has q_0 = 2 s or 2 s + 1.  The last slot of a row may be empty.  All parities: start + q, which overlap.
+  The patches of one colour in a range of patches.  Those of its parity have numbers start + 2 q, 0 <= q_d < count_d; with two phases only
+  every
+  second one in x counts: slot s of row (q_1, q_2) has q_0 = 2 s or 2 s + 1.  The last slot of a row may be empty.  All parities: start + q,
+  which overlap.
 */
 struct ColorPatches {
   int    start[3], count[3], step, phases, phase; /* phase: of patch q = 0, relative to the colour's */
@@ -16,7 +18,8 @@ struct ColorPatches {
 
   ColorPatches() = default;
   ColorPatches(const PatchFDColor &color, int phases, const PatchFDRange patches, const Layout &l, const Range &read) :
-    step(color.parity[0] == PATCHFD_ALL_PARITIES ? 1 : 2), phases(color.phase == PATCHFD_ALL_PHASES ? 1 : phases), phase((int)color.phase), l(l), read(read)
+    step(color.parity[0] == PATCHFD_ALL_PARITIES ? 1 : 2), phases(color.phase == PATCHFD_ALL_PHASES ? 1 : phases), phase((int)color.phase),
+    l(l), read(read)
   {
     for (int d = 0; d < 3; d++) {
       start[d] = (int)(patches[d][0] + (step == 2 ? (patches[d][0] + color.parity[d]) % 2 : 0));

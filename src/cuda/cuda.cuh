@@ -1,7 +1,8 @@
 /*
   What every CUDA kernel here uses: boxes and ranges as small device structures, upload of the one-dimensional objects, launches.
 
-  All work goes to PETSc's current stream (Stream()), copies of a set-up too.  Plans hold device memory (DeviceMalloc()); nothing is allocated and nothing
+  All work goes to PETSc's current stream (Stream()), copies of a set-up too.  Plans hold device memory (DeviceMalloc()); nothing is
+  allocated and nothing
   waits in an apply.  Numbers of nodes in a direction fit an int, offsets in a grid function are ptrdiff_t.
 */
 #pragma once
@@ -47,9 +48,12 @@ struct Range {
     for (int d = 0; d < 3; d++) r.lo[d] = r.hi[d] = 0;
     return r;
   }
-  __host__ __device__ bool contains(int i, int j, int k) const { return i >= lo[0] && i < hi[0] && j >= lo[1] && j < hi[1] && k >= lo[2] && k < hi[2]; }
+  __host__ __device__ bool contains(int i, int j, int k) const
+  {
+    return i >= lo[0] && i < hi[0] && j >= lo[1] && j < hi[1] && k >= lo[2] && k < hi[2];
+  }
   bool                     empty() const { return lo[0] >= hi[0] || lo[1] >= hi[1] || lo[2] >= hi[2]; }
-  size_t                   size() const { return empty() ? 0 : (size_t)(hi[0] - lo[0]) * (size_t)(hi[1] - lo[1]) * (size_t)(hi[2] - lo[2]); }
+  size_t size() const { return empty() ? 0 : (size_t)(hi[0] - lo[0]) * (size_t)(hi[1] - lo[1]) * (size_t)(hi[2] - lo[2]); }
 };
 
 /* is node i of direction d inside the range? */
@@ -68,7 +72,8 @@ struct Layout {
 };
 
 /*
-  PETSc's stream; the first call starts the device, or says that there is none.  An error where streams or devices are not what all that is here relies on
+  PETSc's stream; the first call starts the device, or says that there is none.  An error where streams or devices are not what all that is
+  here relies on
   (record.cu)
 */
 PetscErrorCode Stream(cudaStream_t *);
@@ -107,7 +112,8 @@ static inline PetscErrorCode StartSum(size_t size, const void *y0, void *y, cuda
 }
 
 /*
-  Memory of the GPU that is kept when it is given back, up to a fourth of what there is, because to get it from the driver and to return it takes longer than
+  Memory of the GPU that is kept when it is given back, up to a fourth of what there is, because to get it from the driver and to return it
+  takes longer than
   most kernels of a set-up.  Both are in order with PETSc's stream.
 */
 PetscErrorCode PoolBorrow(size_t bytes, void **);
@@ -174,7 +180,8 @@ struct Grid {
   static PetscErrorCode zero(size_t, void *);
   static PetscErrorCode multiply(size_t, const void *, const void *, PetscBool, void *);
   static PetscErrorCode copy(const PatchFDRange, const PatchFDBox *, const void *, const PatchFDBox *, void *);
-  static PetscErrorCode fixed(const PatchFDRange, const PatchFDRange, PetscReal, const PatchFDBox *, void *, PetscReal, const PatchFDBox *, const void *);
+  static PetscErrorCode fixed(const PatchFDRange, const PatchFDRange, PetscReal, const PatchFDBox *, void *, PetscReal, const PatchFDBox *,
+                              const void *);
 };
 
 /* a Kronecker sum in one continuous field, as the kernels for it want it: A and M of a direction have the same classes of cells */
@@ -219,7 +226,8 @@ struct Transfer {
 template <typename T>
 struct Smoother {
   static PetscErrorCode create(const PatchFDLocalDesc *, void **);
-  static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
+  static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *,
+                              const void *, void *);
   static const char    *name(void *);
   static PetscErrorCode destroy(void **);
 };

@@ -43,7 +43,8 @@ PetscErrorCode CheckDevice()
   limit = (PetscInt)device.sharedMemPerBlockOptin;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-patchfd_cuda_shared_limit", &limit, &set));
   PetscCheck(limit >= (PetscInt)shared_least, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "-patchfd_cuda_shared_limit must be at least %d, the bytes that every GPU has with compute capability %d.%d or newer, found %" PetscInt_FMT,
+             "-patchfd_cuda_shared_limit must be at least %d, the bytes that every GPU has with compute capability %d.%d or newer, found "
+             "%" PetscInt_FMT,
              (int)shared_least, least_capability / 10, least_capability % 10, limit);
   shared_most = PetscMin((size_t)limit, device.sharedMemPerBlockOptin);
   if (set) PetscCall(PetscInfo(NULL, "Blocks of threads may have %zu bytes of shared memory, of %zu on this GPU\n", shared_most,
@@ -94,7 +95,8 @@ PetscErrorCode AllowSharedOf(const void *kernel, size_t bytes)
             shared_most);
   }
   if (all <= shared_default) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, PetscMax((int)bytes, attributes.maxDynamicSharedSizeBytes)));
+  PetscCallCUDA(
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, PetscMax((int)bytes, attributes.maxDynamicSharedSizeBytes)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,11 +3,14 @@
 
     dg_operator.cu         the interior penalty operator (formula and mapping there), and the generic kernel
     dg_smoother.cu         vertex patches: what is chosen when; the generic kernel (1D, 2D, lines of one cell, high degrees)
-    dg_smoother_fast.cuh   the kernel for 3D patches of two cells a direction, any meshes, degree 1 to 8; dg_smoother_double.cu, dg_smoother_float.cu
+    dg_smoother_fast.cuh   the kernel for 3D patches of two cells a direction, any meshes, degree 1 to 8; dg_smoother_double.cu,
+    dg_smoother_float.cu
     dg_transfer.cu         grid transfer, cells to cells
 
-  With n = k + 1 nodes of a cell, the neighbour across a face enters by two functionals of each of its lines: its value at the common vertex and
-  its derivative there.  Both are written in the order of the distance from the vertex, in which the two sides of a face differ by the sign of the
+  With n = k + 1 nodes of a cell, the neighbour across a face enters by two functionals of each of its lines: its value at the common vertex
+  and
+  its derivative there.  Both are written in the order of the distance from the vertex, in which the two sides of a face differ by the sign
+  of the
   derivative only.
 */
 #pragma once
@@ -29,7 +32,8 @@ struct DGOperator {
 template <typename T>
 struct DGSmoother {
   static PetscErrorCode create(const PatchFDLocalDesc *, void **);
-  static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
+  static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *,
+                              const void *, void *);
   static PetscErrorCode destroy(void **);
 };
 
@@ -45,7 +49,8 @@ struct DGTransfer {
 struct DGSmootherFast {
   virtual ~DGSmootherFast() { }
   /* op: RESIDUAL, SOLVE or BOUNDARY.  x = beta x + omega u; u = A_II^{-1} b_I in SOLVE, A_II^{-1} (b_I - A_IB x_B) in BOUNDARY */
-  virtual PetscErrorCode apply(const ColorPatches &, PatchFDPatchOp op, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t) const = 0;
+  virtual PetscErrorCode apply(const ColorPatches &, PatchFDPatchOp op, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b,
+                               void *r, cudaStream_t) const = 0;
   virtual PetscErrorCode destroy()                       = 0;
   virtual PetscLogDouble flops(PatchFDPatchOp) const = 0; /* of one patch */
 };

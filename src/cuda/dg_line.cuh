@@ -1,5 +1,6 @@
 /*
-  Lines of cells that share no nodes, by the numbers of a cell: B = M^{-1} A of interior penalties (dg_operator.cu has the formula), and the mass of the
+  Lines of cells that share no nodes, by the numbers of a cell: B = M^{-1} A of interior penalties (dg_operator.cu has the formula), and the
+  mass of the
   reference cell.
 */
 #pragma once
@@ -43,7 +44,8 @@ struct DGReference : CellReference {
       X[i * (n + 2) + n + 1] = g[i];
     }
     factor = M;
-    info   = LAPACKE_dgesv(LAPACK_ROW_MAJOR, (lapack_int)n, (lapack_int)(n + 2), factor.data(), (lapack_int)n, pivot.data(), X.data(), (lapack_int)(n + 2));
+    info = LAPACKE_dgesv(LAPACK_ROW_MAJOR, (lapack_int)n, (lapack_int)(n + 2), factor.data(), (lapack_int)n, pivot.data(), X.data(),
+                         (lapack_int)(n + 2));
     PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "The mass matrix of degree %" PetscInt_FMT " is singular", degree);
     for (PetscInt i = 0; i < n; i++) {
       MK.insert(MK.end(), X.begin() + i * (n + 2), X.begin() + i * (n + 2) + n);
@@ -77,7 +79,10 @@ static bool DGCellNumbers(const DGReference &ref, PetscInt n, const PetscReal *M
   for (int e = 0; e < 2; e++) {
     PetscReal *end = number + DG_END + e * DG_PER_END, beside[3];
 
-    if (!Combination(n, A + 2 * e * n, 3 * n, {EndProduct(n, e, ref.v, 1 - e, ref.v), EndProduct(n, e, ref.v, 1 - e, ref.g), EndProduct(n, e, ref.g, 1 - e, ref.v)}, scale, beside)) return false;
+    if (!Combination(n, A + 2 * e * n, 3 * n,
+                     {EndProduct(n, e, ref.v, 1 - e, ref.v), EndProduct(n, e, ref.v, 1 - e, ref.g), EndProduct(n, e, ref.g, 1 - e, ref.v)},
+                     scale, beside))
+      return false;
     end[DG_VV] = coef[2 + 2 * e] / h;
     end[DG_VG] = coef[3 + 2 * e] / h;
     end[DG_P]  = beside[0] / h;
@@ -132,7 +137,8 @@ __device__ __forceinline__ T DGDerivative(const T g[n], const T v[n], int e)
 
 /* w += B u; below and above are lines of the cells beside it, as functors; c the cell's numbers */
 template <typename T, int K, typename Below, typename Above>
-__device__ __forceinline__ void DGCellLine(const DGLineMatrices<T, K> &m, const T *__restrict__ c, const T u[K + 1], Below below, Above above, T w[K + 1])
+__device__ __forceinline__ void DGCellLine(const DGLineMatrices<T, K> &m, const T *__restrict__ c, const T u[K + 1], Below below,
+                                           Above above, T w[K + 1])
 {
   constexpr int n = K + 1;
   T             v[2], g[2]; /* coefficients of v and g at both ends */

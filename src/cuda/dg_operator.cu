@@ -5,26 +5,31 @@
 
     A = (M_0 (x) M_1 (x) M_2) (B_0 + B_1 + B_2),   B_d = M_d^{-1} A_d in direction d,
 
-  six products with n = k + 1 nodes a line, and the faces enter the sum untransformed.  Interior penalties in a line of cells have few parameters:
+  six products with n = k + 1 nodes a line, and the faces enter the sum untransformed.  Interior penalties in a line of cells have few
+  parameters:
   with v and g the values at a cell's end and the derivatives there, inward, K and M of the reference cell and ' for those of the neighbour,
 
     h B u = M^{-1} ( a K u + b M u + sum_ends v (vv v.u + vg g.u + p v'.u' + q g'.u') + g (vg v.u + s v'.u') )
 
-  with numbers a, b, vv, vg, p, q, s of a cell: found by least squares from the bands' blocks, which have to be met to rounding.  So M^{-1} K, M^{-1} v,
+  with numbers a, b, vv, vg, p, q, s of a cell: found by least squares from the bands' blocks, which have to be met to rounding.  So M^{-1}
+  K, M^{-1} v,
   M^{-1} g and M are the same for all cells of all meshes and stand in the constant bank; graded meshes take the kernel of uniform ones.
 
   Mapping: a block of threads takes a tile of PX x PY cells, a thread a line of a cell.
 
-    1. z-lines from global memory, with those of the cells below and above:  W = B_2 u;  u to shared memory.  What lies beside the tile in x and in y
+    1. z-lines from global memory, with those of the cells below and above:  W = B_2 u;  u to shared memory.  What lies beside the tile in x
+    and in y
        comes to shared memory asynchronously.
     2. y-lines  W += B_1 u       3. x-lines  W = M_0 (W + B_0 u)       4. y-lines  W = M_1 W       5. z-lines  y = y0 + alpha M_2 W
 
   Lanes follow x in 1, 2, 4 and 5 and rows of odd pitch in 3: no bank conflicts.
 
-  Floors a node, double, H200: memory 16 B (24 with y0), 3.8 ps; L2 reads 1 + 2 (z) + 2 / PX + 2 / PY words, 4 to 5 ps; products 6 n + 33, 4 ps at
+  Floors a node, double, H200: memory 16 B (24 with y0), 3.8 ps; L2 reads 1 + 2 (z) + 2 / PX + 2 / PY words, 4 to 5 ps; products 6 n + 33, 4
+  ps at
   k = 3 and 5 ps at k = 5; shared memory 15 words, 4 ps.
 
-  Generic kernel (any directions, degrees and matrices): one team of threads a cell; A_d times the three cells in direction d, then the masses.
+  Generic kernel (any directions, degrees and matrices): one team of threads a cell; A_d times the three cells in direction d, then the
+  masses.
 */
 #include "dg.cuh"
 #include "dg_line.cuh"
@@ -82,10 +87,12 @@ __device__ __forceinline__ void DGFetchRim(const DGOperatorData<T> &d, const int
   for (int task = threadIdx.x; task < n * (SIDES + ENDS); task += F::THREADS) {
     const int  k = task / (SIDES + ENDS), l = task % (SIDES + ENDS);
     const bool side = l < SIDES;
-    const int  a = side ? l % (2 * n) : (l - SIDES) / F::X, i = side ? (a < n ? a - n : F::X + a - n) : (l - SIDES) % F::X, j = side ? l / (2 * n) : (a < n ? a - n : F::Y + a - n);
+    const int  a = side ? l % (2 * n) : (l - SIDES) / F::X, i = side ? (a < n ? a - n : F::X + a - n) : (l - SIDES) % F::X,
+              j = side ? l / (2 * n) : (a < n ? a - n : F::Y + a - n);
     T         *to = U + k * F::UPLANE + (j + n) * F::UROW + i + n;
 
-    if (d.read.contains(first[0] + i, first[1] + j, first[2] + k)) __pipeline_memcpy_async(to, x + d.xl.at(first[0] + i, first[1] + j, first[2] + k), sizeof(T));
+    if (d.read.contains(first[0] + i, first[1] + j, first[2] + k))
+      __pipeline_memcpy_async(to, x + d.xl.at(first[0] + i, first[1] + j, first[2] + k), sizeof(T));
     else *to = 0;
   }
   __pipeline_commit();
@@ -93,15 +100,19 @@ __device__ __forceinline__ void DGFetchRim(const DGOperatorData<T> &d, const int
 
 template <typename T, int K>
 __launch_bounds__(DGTile<K>::THREADS) static __global__
-void DGCellKernel(const __grid_constant__ DGLineMatrices<T, K> m, const __grid_constant__ DGOperatorData<T> d, T alpha, const T *__restrict__ x, const T *y0, T *y)
+  void DGCellKernel(const __grid_constant__ DGLineMatrices<T, K> m, const __grid_constant__ DGOperatorData<T> d, T alpha,
+                    const T *__restrict__ x, const T *y0, T *y)
 {
   using F         = DGTile<K>;
   constexpr int n = F::n;
   extern __shared__ double2 dg_shared[];
   T        *U = (T *)dg_shared, *W = U + n * F::UPLANE;
-  const int t = threadIdx.x, cell[3] = {d.first[0] + (int)blockIdx.x * F::PX, d.first[1] + (int)blockIdx.y * F::PY, d.first[2] + (int)blockIdx.z}, first[3] = {cell[0] * n, cell[1] * n, cell[2] * n};
+  const int                 t = threadIdx.x,
+            cell[3] = {d.first[0] + (int)blockIdx.x * F::PX, d.first[1] + (int)blockIdx.y * F::PY, d.first[2] + (int)blockIdx.z},
+            first[3] = {cell[0] * n, cell[1] * n, cell[2] * n};
   const bool mine = t < F::X * F::Y;
-  /* z-lines (i, j), y-lines (i, z = k) of cell cy, x-lines (y = r, z = s) of cell cx; numbers of the cells of the last tile that do not exist are those of the last one */
+  /* z-lines (i, j), y-lines (i, z = k) of cell cy, x-lines (y = r, z = s) of cell cx; numbers of the cells of the last tile that do not
+     exist are those of the last one */
   const int i = t % F::X, j = t / F::X, k = j % n, cy = j / n, r = t % F::Y, s = t / F::Y % n, cx = t / F::Y / n;
   const int last0 = d.first[0] + d.count[0] - 1, last1 = d.first[1] + d.count[1] - 1;
   const T  *zcell = d.cells[2] + (size_t)cell[2] * DG_CELL;
@@ -134,7 +145,9 @@ void DGCellKernel(const __grid_constant__ DGLineMatrices<T, K> m, const __grid_c
       u[l] = from[l * F::UROW];
       w[l] = to[l * F::WROW];
     }
-    DGCellLine<T, K>(m, d.cells[1] + (size_t)min(cell[1] + cy, last1) * DG_CELL, u, [=](int l) { return from[(l - n) * F::UROW]; }, [=](int l) { return from[(l + n) * F::UROW]; }, w);
+    DGCellLine<T, K>(
+      m, d.cells[1] + (size_t)min(cell[1] + cy, last1) * DG_CELL, u, [=](int l) { return from[(l - n) * F::UROW]; },
+      [=](int l) { return from[(l + n) * F::UROW]; }, w);
 #pragma unroll
     for (int l = 0; l < n; l++) to[l * F::WROW] = w[l];
   }
@@ -148,7 +161,9 @@ void DGCellKernel(const __grid_constant__ DGLineMatrices<T, K> m, const __grid_c
       u[l] = from[l];
       w[l] = to[l];
     }
-    DGCellLine<T, K>(m, d.cells[0] + (size_t)min(cell[0] + cx, last0) * DG_CELL, u, [=](int l) { return from[l - n]; }, [=](int l) { return from[l + n]; }, w);
+    DGCellLine<T, K>(
+      m, d.cells[0] + (size_t)min(cell[0] + cx, last0) * DG_CELL, u, [=](int l) { return from[l - n]; }, [=](int l) { return from[l + n]; },
+      w);
     DGMassLine<T, n>(m.M, w, v);
 #pragma unroll
     for (int l = 0; l < n; l++) to[l] = v[l];
@@ -241,7 +256,8 @@ static __global__ void DGGenericCellKernel(const __grid_constant__ DGOperatorDat
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < c.size; base += (size_t)gridDim.x * blockDim.y) {
     const size_t item   = base + threadIdx.y;
     const bool   active = item < c.size;
-    const int    cell[3] = {c.first[0] + (int)(item % c.count[0]), c.first[1] + (int)(item / c.count[0] % c.count[1]), c.first[2] + (int)(item / c.count[0] / c.count[1])};
+    const int    cell[3] = {c.first[0] + (int)(item % c.count[0]), c.first[1] + (int)(item / c.count[0] % c.count[1]),
+                            c.first[2] + (int)(item / c.count[0] / c.count[1])};
     const int    first[3] = {cell[0] * n[0], cell[1] * n[1], cell[2] * n[2]};
 
     for (int f = 0; f < 3; f++) {
@@ -343,8 +359,11 @@ PetscErrorCode DGOperator<T>::create(const PatchFDOperatorDesc *desc, void **pla
   cudaStream_t        stream;
 
   PetscFunctionBegin;
-  PetscCheck(PatchFDKroneckerSum(desc, A, M), PETSC_COMM_SELF, PETSC_ERR_SUP, "The CUDA operator of a discontinuous field has to be one direction's matrix times the others' masses, summed over directions");
-  PetscCheck(field->x0 == 0 && field->y0 == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A single field begins at %zu and %zu of its arrays", field->x0, field->y0);
+  PetscCheck(PatchFDKroneckerSum(desc, A, M), PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "The CUDA operator of a discontinuous field has to be one direction's matrix times the others' masses, summed over "
+             "directions");
+  PetscCheck(field->x0 == 0 && field->y0 == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A single field begins at %zu and %zu of its arrays",
+             field->x0, field->y0);
   PetscCall(Stream(&stream));
   p             = new DGOperatorPlan<T>();
   *plan         = p;
@@ -366,7 +385,8 @@ PetscErrorCode DGOperator<T>::create(const PatchFDOperatorDesc *desc, void **pla
     /* nothing is written outside of y */
     p->data.write.lo[d] = (int)PetscMax(field->write[d][0], lo);
     p->data.write.hi[d] = (int)PetscMin(field->write[d][1], hi);
-    p->covers           = p->covers && p->data.write.lo[d] <= lo && p->data.write.hi[d] >= hi && desc->cells[d][0] * n <= lo && desc->cells[d][1] * n >= hi;
+    p->covers = p->covers && p->data.write.lo[d] <= lo && p->data.write.hi[d] >= hi && desc->cells[d][0] * n <= lo &&
+                desc->cells[d][1] * n >= hi;
   }
   if (!p->data.size) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DGChooseFast<T>(A, M, p));
@@ -389,7 +409,8 @@ PetscErrorCode DGOperator<T>::apply(void *plan, PetscReal alpha, const void *x, 
   }
   if (p->fast) PetscCall(p->fast->apply(alpha, x, y0, y, stream));
   else if (p->data.size) {
-    DGGenericCellKernel<T><<<p->data.team.grid(p->data.size), p->data.team.block(), p->data.team.shared, stream>>>(p->data, (T)alpha, (const T *)x, (T *)y);
+    DGGenericCellKernel<T>
+      <<<p->data.team.grid(p->data.size), p->data.team.block(), p->data.team.shared, stream>>>(p->data, (T)alpha, (const T *)x, (T *)y);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscCall(PetscLogGpuTimeEnd());

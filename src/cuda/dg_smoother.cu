@@ -63,9 +63,11 @@ static __device__ inline void DGTransform(bool active, const DGPatch<T> &p, bool
   }
 }
 
-/* V and G of face e of direction f: value and derivative of each of the neighbour's lines at the vertex; pa, pb are the directions in the face */
+/* V and G of face e of direction f: value and derivative of each of the neighbour's lines at the vertex; pa, pb are the directions in the
+   face */
 template <typename T>
-static __device__ inline void DGGather(const DGSmootherData<T> &s, const DGPatch<T> &p, int f, int pa, int pb, int e, const T *x, T *V, T *G)
+static __device__ inline void DGGather(const DGSmootherData<T> &s, const DGPatch<T> &p, int f, int pa, int pb, int e, const T *x, T *V,
+                                       T *G)
 {
   for (int q = threadIdx.x; q < p.n[pa] * p.n[pb]; q += blockDim.x) {
     int at[3];
@@ -131,7 +133,8 @@ static __device__ inline void DGFetch(bool active, const DGSmootherData<T> &s, c
 }
 
 template <typename T>
-static __global__ void DGGenericKernel(const __grid_constant__ DGSmootherData<T> s, const __grid_constant__ ColorPatches g, PatchFDPatchOp op, T omega, T beta, bool zero, T *x, const T *b, T *r)
+static __global__ void DGGenericKernel(const __grid_constant__ DGSmootherData<T> s, const __grid_constant__ ColorPatches g,
+                                       PatchFDPatchOp op, T omega, T beta, bool zero, T *x, const T *b, T *r)
 {
   T           *A = TeamMemory<T>(s.team.global, s.team.size), *B = A + s.size, *faces = B + s.size;
   const bool   residual = op == PATCHFD_OP_RESIDUAL;
@@ -260,7 +263,8 @@ static int DGFastDegree(const PatchFDLocalDesc *desc)
   const PetscInt n = desc->field->dir[0]->eigen[0].ext;
 
   for (int d = 0; d < 3; d++) {
-    if (!DGDirection(desc, d) || desc->field->dir[d]->eigen[0].ext != n || desc->field->read[d][0] % n || desc->field->read[d][1] % n) return 0;
+    if (!DGDirection(desc, d) || desc->field->dir[d]->eigen[0].ext != n || desc->field->read[d][0] % n || desc->field->read[d][1] % n)
+      return 0;
     for (PetscInt c = 0; c < desc->field->dir[d]->nclass; c++)
       if (desc->field->dir[d]->eigen[c].n != 2 * n) return 0;
   }
@@ -290,14 +294,17 @@ PetscErrorCode DGSmoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
 
     p->n[d] = 1;
     for (PetscInt i = 0; i < pd->nclass; i++) p->n[d] = PetscMax(p->n[d], pd->eigen[i].n);
-    for (PetscInt i = 0; i < pd->npatch; i++) PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i, pd->cell[i]);
+    for (PetscInt i = 0; i < pd->npatch; i++)
+      PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i,
+                 pd->cell[i]);
     s->size *= (int)p->n[d];
     PetscCall(DGUploadDirection(pd, DGDirection(desc, d), p, d));
   }
   for (int d = 0; d < 3; d++) s->area = PetscMax(s->area, s->size / (int)p->n[d]);
   PetscCall(s->team.create(s->size, 2 * (size_t)s->size + 4 * (size_t)s->area));
   PetscCall(AllowShared(DGGenericKernel<T>, s->team.shared));
-  if (K > 0 && K <= dg_fast_degrees && GridFits((desc->field->dir[1]->npatch + 1) / 2, (desc->field->dir[2]->npatch + 1) / 2)) PetscCall(DGSmootherFastCreate<T>(K, desc, &p->fast));
+  if (K > 0 && K <= dg_fast_degrees && GridFits((desc->field->dir[1]->npatch + 1) / 2, (desc->field->dir[2]->npatch + 1) / 2))
+    PetscCall(DGSmootherFastCreate<T>(K, desc, &p->fast));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -328,8 +335,8 @@ static bool DGWhole(const DGSmootherPlan<T> *p, const PatchFDRange patches)
 
 /* FUSED is BOUNDARY: A_II^{-1} (b_I - A_IB x_B - A_II x_I) is what that computes, less x_I */
 template <typename T>
-PetscErrorCode DGSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega,
-                                     PetscBool zero, void *x, const void *b, void *r)
+PetscErrorCode DGSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[],
+                                    const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
   DGSmootherPlan<T> *p    = (DGSmootherPlan<T> *)plan;
   const bool         fast = p->fast && DGWhole(p, patches);
@@ -348,11 +355,14 @@ PetscErrorCode DGSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncol
     if (!fast) {
       const Team<T> &team = p->data.team;
 
-      DGGenericKernel<T><<<team.grid(g.items()), team.block(), team.shared, stream>>>(p->data, g, op, (T)omega, (T)beta, first, (T *)x, (const T *)b, (T *)r);
+      DGGenericKernel<T><<<team.grid(g.items()), team.block(), team.shared, stream>>>(p->data, g, op, (T)omega, (T)beta, first, (T *)x,
+                                                                                      (const T *)b, (T *)r);
       PetscCallCUDA(cudaGetLastError());
-    } else if (op == PATCHFD_OP_SOLVE || (op == PATCHFD_OP_BOUNDARY && first)) PetscCall(p->fast->apply(g, PATCHFD_OP_SOLVE, omega, beta, first, x, op == PATCHFD_OP_SOLVE ? r : b, r, stream));
+    } else if (op == PATCHFD_OP_SOLVE || (op == PATCHFD_OP_BOUNDARY && first))
+      PetscCall(p->fast->apply(g, PATCHFD_OP_SOLVE, omega, beta, first, x, op == PATCHFD_OP_SOLVE ? r : b, r, stream));
     else PetscCall(p->fast->apply(g, op, omega, beta, first, x, b, r, stream));
-    PetscCall(PetscLogGpuFlops(g.patches() * (fast ? p->fast->flops(op == PATCHFD_OP_BOUNDARY && first ? PATCHFD_OP_SOLVE : op) : DGPatchFlops(p, op, first))));
+    PetscCall(PetscLogGpuFlops(
+      g.patches() * (fast ? p->fast->flops(op == PATCHFD_OP_BOUNDARY && first ? PATCHFD_OP_SOLVE : op) : DGPatchFlops(p, op, first))));
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,14 +11,20 @@
 
     A_IB x_B = sum_f value_f (x) (M M V_f) + slope_f (x) (M M G_f),
 
-  M the masses of the two other directions, which are a cell's h times the reference mass, and value, slope nonzero in the half of the patch that
+  M the masses of the two other directions, which are a cell's h times the reference mass, and value, slope nonzero in the half of the patch
+  that
   touches the face: one number a node.
 
-  Mapping.  A block of P N^2 / 2 threads (rounded up to warps) works on P patches of one colour that follow each other in x.  Nodes lie in shared
-  memory in rows that hold all patches, U[z][y][p N + x] with an odd pitch: lines in y and z are taken with p N + x fastest (also from and to global
-  memory), lines in x with the row fastest: no bank conflicts.  A thread owns the same line of the lower and of the upper half of the patch, so
-  that an entry of R that comes from shared memory serves two products.  Where a direction's patches are of its most frequent class and that has
-  parity, halves of R are operands from the constant bank instead and half of the products go: decided direction by direction when a block runs, so
+  Mapping.  A block of P N^2 / 2 threads (rounded up to warps) works on P patches of one colour that follow each other in x.  Nodes lie in
+  shared
+  memory in rows that hold all patches, U[z][y][p N + x] with an odd pitch: lines in y and z are taken with p N + x fastest (also from and
+  to global
+  memory), lines in x with the row fastest: no bank conflicts.  A thread owns the same line of the lower and of the upper half of the patch,
+  so
+  that an entry of R that comes from shared memory serves two products.  Where a direction's patches are of its most frequent class and that
+  has
+  parity, halves of R are operands from the constant bank instead and half of the products go: decided direction by direction when a block
+  runs, so
   that boundaries and graded meshes need no other kernel.
 
     1. values of the cells beside the patch in x to U (asynchronously);  y- and z-faces: a thread a line of the neighbour to V, G
@@ -28,9 +34,12 @@
 
   with a barrier between each two.
 
-  Floors, an unknown of the mesh and a step of all colours (each node is in 8 patches), double, on an H200.  Memory: b, x and the other phase's x
-  once, 192 B, 46 ps at 4.2 TB/s; out of L2 40 B a node and patch, 40 ps.  Products, a node and patch: 3 N + 24 with parity, 25 (k = 3) to 31 ps
-  (k = 5); 6 N + 24 without, 37 to 50 ps.  Shared memory: 18 words of nodes and faces a node and patch, 35 ps; without parity 3 N words of R as well,
+  Floors, an unknown of the mesh and a step of all colours (each node is in 8 patches), double, on an H200.  Memory: b, x and the other
+  phase's x
+  once, 192 B, 46 ps at 4.2 TB/s; out of L2 40 B a node and patch, 40 ps.  Products, a node and patch: 3 N + 24 with parity, 25 (k = 3) to
+  31 ps
+  (k = 5); 6 N + 24 without, 37 to 50 ps.  Shared memory: 18 words of nodes and faces a node and patch, 35 ps; without parity 3 N words of R
+  as well,
   46 (k = 3) to 69 ps (k = 5).
 */
 #pragma once
@@ -52,8 +61,10 @@ struct DGShape {
   static constexpr int U = (P + 2) * RECORD, LAYERS = U + N * N * ROW, LAYER = N * ROW, SIZE = LAYERS + 12 * LAYER;
 
   /* registers that do without spills; a quarter of a multiprocessor has 512 of them for a lane */
-  static constexpr int registers_double[] = {0, 96, 96, 128, 128, 128, 168, 168, 168}, registers_float[] = {0, 64, 64, 64, 72, 80, 96, 104, 104};
-  static constexpr int WARPS = 4 * (512 / (sizeof(T) == 8 ? registers_double[K] : registers_float[K])), FIT = WARPS / (THREADS / 32), ROOM = (int)(shared_limit / (SIZE * sizeof(T) + 1024));
+  static constexpr int registers_double[] = {0, 96, 96, 128, 128, 128, 168, 168, 168},
+                       registers_float[] = {0, 64, 64, 64, 72, 80, 96, 104, 104};
+  static constexpr int WARPS = 4 * (512 / (sizeof(T) == 8 ? registers_double[K] : registers_float[K])), FIT = WARPS / (THREADS / 32),
+                       ROOM = (int)(shared_limit / (SIZE * sizeof(T) + 1024));
   static constexpr int BLOCKS = FIT < 1 || ROOM < 1 ? 1 : (FIT < ROOM ? FIT : ROOM);
 };
 
@@ -188,7 +199,10 @@ struct DGBlock {
   __device__ __forceinline__ int  first(int d, int p) const { return d == 0 ? n * number(p) : (d == 1 ? y0 : z0); }
   __device__ __forceinline__ int  cls(int d, int p) const { return d == 0 ? m.cls[0][number(p)] : (d == 1 ? ycls : zcls); }
   /* is there a cell beside patch p at end e of direction d? */
-  __device__ __forceinline__ bool neighbour(int d, int e, int p) const { return e ? first(d, p) + N + n <= g.read.hi[d] : first(d, p) - n >= g.read.lo[d]; }
+  __device__ __forceinline__ bool neighbour(int d, int e, int p) const
+  {
+    return e ? first(d, p) + N + n <= g.read.hi[d] : first(d, p) - n >= g.read.lo[d];
+  }
   /* class of direction d of patch p, in shared memory */
   __device__ __forceinline__ const T *record(int d, int p) const { return sm + (d ? d - 1 : 2 + p) * F::RECORD; }
   __device__ __forceinline__ bool     main(int d, int p) const { return cls(d, p) == m.main[d]; }
@@ -201,12 +215,14 @@ struct DGBlock {
     for (int r = 0; r < F::P + 2; r++) {
       const int d = r < 2 ? r + 1 : 0, p = r < 2 ? 0 : r - 2, c = cls(d, p);
 
-      for (int i = t + (c == m.main[d] ? F::LAMBDA : 0); i < F::RECORD; i += F::THREADS) __pipeline_memcpy_async(sm + r * F::RECORD + i, m.record[d] + (size_t)c * F::RECORD + i, sizeof(T));
+      for (int i = t + (c == m.main[d] ? F::LAMBDA : 0); i < F::RECORD; i += F::THREADS)
+        __pipeline_memcpy_async(sm + r * F::RECORD + i, m.record[d] + (size_t)c * F::RECORD + i, sizeof(T));
     }
     __pipeline_commit();
   }
 
-  /* U = v at the patches' nodes, or at those of the cells beside them in x: n below, then n above; each thread brings its z-lines.  No wait */
+  /* U = v at the patches' nodes, or at those of the cells beside them in x: n below, then n above; each thread brings its z-lines.  No wait
+     */
   template <bool BESIDE>
   __device__ __forceinline__ void fetch(const T *v, bool zero) const
   {
@@ -241,7 +257,8 @@ struct DGBlock {
     *derivative = e ? sum : -sum;
   }
 
-  /* V and G of the faces in y and z: rows of z and of y, columns p N + x.  A thread has a column and two rows of each face, whose loads are under way together */
+  /* V and G of the faces in y and z: rows of z and of y, columns p N + x.  A thread has a column and two rows of each face, whose loads are
+     under way together */
   __device__ __forceinline__ void gather(const T *x, bool zero) const
   {
     const int c = t % F::COLS, row = t / F::COLS, p = c / N;
@@ -263,7 +280,8 @@ struct DGBlock {
         for (int l = 0; l < 2; l++) v[l][i] = load ? node[(row + l * n) * along + (e ? N + i : -1 - i) * step] : T(0);
       }
 #pragma unroll
-      for (int l = 0; l < 2; l++) functionals(v[l], e, layer(face, 0) + (row + l * n) * F::ROW + c, layer(face, 1) + (row + l * n) * F::ROW + c);
+      for (int l = 0; l < 2; l++)
+        functionals(v[l], e, layer(face, 0) + (row + l * n) * F::ROW + c, layer(face, 1) + (row + l * n) * F::ROW + c);
     }
   }
 
@@ -354,7 +372,8 @@ struct DGFaces {
     const int e = k < n ? 0 : 1;
     const T  *fx = xlayer + k * F::ROW + l * n, *fy = ylayer + 2 * l * F::LAYER + k * F::ROW;
 
-    return zvalue[k] * z[l][e][0] + zslope[k] * z[l][e][1] + yvalue[l] * fy[0] + yslope[l] * fy[F::LAYER] + xvalue * fx[0] + xslope * fx[F::LAYER];
+    return zvalue[k] * z[l][e][0] + zslope[k] * z[l][e][1] + yvalue[l] * fy[0] + yslope[l] * fy[F::LAYER] + xvalue * fx[0] +
+           xslope * fx[F::LAYER];
   }
 };
 
@@ -396,7 +415,8 @@ __device__ __forceinline__ void DGLinesX(const DGBlock<T, K> &b)
   if (b.t >= F::LINES) return;
   const T   *R = b.record(0, p), *lambda = R + F::LAMBDA;
   const bool main = b.main(0, p);
-  const T    yz[2] = {b.record(1, p)[F::LAMBDA + y] + b.record(2, p)[F::LAMBDA + z], b.record(1, p)[F::LAMBDA + y] + b.record(2, p)[F::LAMBDA + z + F::n]};
+  const T    yz[2] = {b.record(1, p)[F::LAMBDA + y] + b.record(2, p)[F::LAMBDA + z],
+                      b.record(1, p)[F::LAMBDA + y] + b.record(2, p)[F::LAMBDA + z + F::n]};
 
   DGToModes<T, K>(b.m.half[0], main, R, [=](int l, int i) { return line[l * F::n * F::N * F::ROW + i]; }, w);
 #pragma unroll
@@ -426,7 +446,8 @@ __device__ __forceinline__ void DGGatherFaces(const DGBlock<T, K> &b, const T *x
 
 template <typename T, int K, PatchFDPatchOp OP>
 __launch_bounds__(DGShape<T, K>::THREADS, DGShape<T, K>::BLOCKS) static __global__
-void DGPatchKernel(const __grid_constant__ DGMatrices<T, K> m, const __grid_constant__ ColorPatches g, T omega, T beta, bool zero, T *x, const T *b, T *r)
+  void DGPatchKernel(const __grid_constant__ DGMatrices<T, K> m, const __grid_constant__ ColorPatches g, T omega, T beta, bool zero, T *x,
+                     const T *b, T *r)
 {
   using F = DGShape<T, K>;
   extern __shared__ double2 dg_shared[];
@@ -445,7 +466,8 @@ void DGPatchKernel(const __grid_constant__ DGMatrices<T, K> m, const __grid_cons
     if constexpr (OP == PATCHFD_OP_BOUNDARY) {
       const DGFaces<T, K> faces(block, c, y);
 
-      DGToModes<T, K>(m.half[2], main, block.record(2, 0), [&](int l, int k) { return line[(k * F::N + l * F::n) * F::ROW] - faces(l, k); }, w);
+      DGToModes<T, K>(
+        m.half[2], main, block.record(2, 0), [&](int l, int k) { return line[(k * F::N + l * F::n) * F::ROW] - faces(l, k); }, w);
     } else DGToModes<T, K>(m.half[2], main, block.record(2, 0), [=](int l, int k) { return line[(k * F::N + l * F::n) * F::ROW]; }, w);
 #pragma unroll
     for (int k = 0; k < F::N; k++) {
@@ -495,7 +517,8 @@ struct DGSmootherDegree : DGSmootherFast {
   int             *cls[3];
 
   template <PatchFDPatchOp OP>
-  PetscErrorCode launch(const ColorPatches &g, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t stream) const
+  PetscErrorCode launch(const ColorPatches &g, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r,
+                        cudaStream_t stream) const
   {
     const dim3              grid((g.slots() + F::P - 1) / F::P, g.count[1], g.count[2]);
     const size_t            shared = (OP == PATCHFD_OP_SOLVE ? F::LAYERS : F::SIZE) * sizeof(T);
@@ -507,7 +530,8 @@ struct DGSmootherDegree : DGSmootherFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode apply(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t stream) const override
+  PetscErrorCode apply(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b,
+                       void *r, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
     if (op == PATCHFD_OP_RESIDUAL) PetscCall(launch<PATCHFD_OP_RESIDUAL>(g, omega, beta, zero, x, b, r, stream));
@@ -578,7 +602,8 @@ PetscErrorCode DGSmootherDegree<T, K>::direction(const PatchFDPatches *pd, int d
         v[F::VALUE + i]  = e->value[i < n ? 0 : 1][i];
         v[F::SLOPE + i]  = e->slope[i < n ? 0 : 1][i];
       }
-      for (int half = 0; half < 2; half++) v[F::LENGTH + half] = e->MI[half * n * ld + n + half * n]; /* M of the reference has M[0][0] = 1 */
+      /* M of the reference has M[0][0] = 1 */
+      for (int half = 0; half < 2; half++) v[F::LENGTH + half] = e->MI[half * n * ld + n + half * n];
       if (c != main) continue;
       for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) {

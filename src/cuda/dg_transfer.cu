@@ -1,8 +1,10 @@
 /*
-  fine += P coarse and coarse += P' fine between discontinuous fields, P = P_2 (x) P_1 (x) P_0: coarse cell by coarse cell, which share nothing, so
+  fine += P coarse and coarse += P' fine between discontinuous fields, P = P_2 (x) P_1 (x) P_0: coarse cell by coarse cell, which share
+  nothing, so
   that each node is written once.
 
-  Fast kernels (2D and 3D, coarse cells of up to 9 nodes in y and z; halved cells, higher degrees, or both; any splits).  A block of threads has
+  Fast kernels (2D and 3D, coarse cells of up to 9 nodes in y and z; halved cells, higher degrees, or both; any splits).  A block of threads
+  has
   CELLS cells that follow each other in x, whose fine nodes are X in a row:
 
     prolongation   x  an entry a thread     A[z][y][x']   from coarse nodes in global memory (with x', y', z' fine nodes)
@@ -10,7 +12,8 @@
                    z  a line a thread       added to the fine nodes, four at a time: their values are under way before the first sum is made
     restriction    the same back: z-lines from the fine nodes, y-lines, entries in x added to the coarse nodes
 
-  Lanes follow x' in y and z.  Floor, a fine node, halved cells, double: 17 B (fine nodes are read and written), 4 ps; the restriction 9 B, 2 ps.
+  Lanes follow x' in y and z.  Floor, a fine node, halved cells, double: 17 B (fine nodes are read and written), 4 ps; the restriction 9 B,
+  2 ps.
   Products 1.75 n, each with an entry of P from shared memory: 2 ps at n = 4.
 
   Generic kernel: one team of threads a coarse cell.
@@ -69,8 +72,10 @@ __device__ __forceinline__ void DGLoadMatrices(const DGTransferData<T> &d, const
 
     sm[at.x + e] = d.P[0][(size_t)d.cls[0][c] * size + r * d.nc[0] + j];
   }
-  for (int e = threadIdx.x; e < d.nf[1] * d.nc[1]; e += blockDim.x) sm[at.y + e] = d.P[1][(size_t)d.cls[1][cell[1]] * d.nf[1] * d.nc[1] + e];
-  for (int e = threadIdx.x; e < d.nf[2] * d.nc[2]; e += blockDim.x) sm[at.z + e] = d.P[2][(size_t)d.cls[2][cell[2]] * d.nf[2] * d.nc[2] + e];
+  for (int e = threadIdx.x; e < d.nf[1] * d.nc[1]; e += blockDim.x)
+    sm[at.y + e] = d.P[1][(size_t)d.cls[1][cell[1]] * d.nf[1] * d.nc[1] + e];
+  for (int e = threadIdx.x; e < d.nf[2] * d.nc[2]; e += blockDim.x)
+    sm[at.z + e] = d.P[2][(size_t)d.cls[2][cell[2]] * d.nf[2] * d.nc[2] + e];
   __syncthreads();
 }
 
@@ -121,11 +126,13 @@ __launch_bounds__(256) static __global__ void DGProlongKernel(const __grid_const
 
   DGLoadMatrices(d, at, cell, sm);
   for (int e = threadIdx.x; e < d.X * NY * NZ; e += blockDim.x) {
-    const int p = e % d.X / d.nf[0], r = e % d.nf[0], i = (cell[0] + p) * d.nc[0], j = cell[1] * NY + e / d.X % NY, k = cell[2] * NZ + e / d.X / NY;
+    const int p = e % d.X / d.nf[0], r = e % d.nf[0], i = (cell[0] + p) * d.nc[0], j = cell[1] * NY + e / d.X % NY,
+              k = cell[2] * NZ + e / d.X / NY;
     T         sum = 0;
 
     for (int l = 0; l < d.nc[0]; l++) {
-      if (cell[0] + p < d.first[0] + d.count[0] && d.coarse.contains(i + l, j, k)) sum += sm[at.x + (p * d.nc[0] + l) * d.nf[0] + r] * coarse[d.cl.at(i + l, j, k)];
+      if (cell[0] + p < d.first[0] + d.count[0] && d.coarse.contains(i + l, j, k))
+        sum += sm[at.x + (p * d.nc[0] + l) * d.nf[0] + r] * coarse[d.cl.at(i + l, j, k)];
     }
     A[e] = sum;
   }
@@ -213,7 +220,8 @@ static __global__ void DGTransferKernel(const __grid_constant__ DGTransferData<T
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < p.cells; base += (size_t)gridDim.x * blockDim.y) {
     const size_t item    = base + threadIdx.y;
     const bool   active  = item < p.cells;
-    const int    cell[3] = {p.first[0] + (int)(item % p.count[0]), p.first[1] + (int)(item / p.count[0] % p.count[1]), p.first[2] + (int)(item / p.count[0] / p.count[1])};
+    const int    cell[3] = {p.first[0] + (int)(item % p.count[0]), p.first[1] + (int)(item / p.count[0] % p.count[1]),
+                            p.first[2] + (int)(item / p.count[0] / p.count[1])};
     int          first[3], n[3];
 
     for (int d = 0; d < 3; d++) {
@@ -308,7 +316,8 @@ PetscErrorCode DGTransfer<T>::create(const PatchFDTransferDesc *desc, void **pla
   for (int d = 0; d < 3; d++) {
     const PatchFDEmbedding *e = desc->dir[d];
 
-    PetscCheck((e->cstride == e->nc && e->fstride == e->nf) || e->nf == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Cells of %" PetscInt_FMT " nodes share nodes", e->nc);
+    PetscCheck((e->cstride == e->nc && e->fstride == e->nf) || e->nf == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "Cells of %" PetscInt_FMT " nodes share nodes", e->nc);
     t->nf[d]    = (int)e->nf;
     t->nc[d]    = (int)e->nc;
     t->first[d] = (int)desc->cells[d][0];
@@ -317,7 +326,10 @@ PetscErrorCode DGTransfer<T>::create(const PatchFDTransferDesc *desc, void **pla
     size *= PetscMax(t->nf[d], t->nc[d]);
   }
   if (!t->cells) PetscFunctionReturn(PETSC_SUCCESS);
-  p->flops = 2.0 * (t->nf[0] * t->nc[0] * t->nc[1] * t->nc[2] + t->nf[0] * t->nf[1] * t->nc[1] * t->nc[2] + t->nf[0] * t->nf[1] * t->nf[2] * t->nc[2]) * (PetscLogDouble)t->cells;
+  p->flops = 2.0 *
+             (t->nf[0] * t->nc[0] * t->nc[1] * t->nc[2] + t->nf[0] * t->nf[1] * t->nc[1] * t->nc[2] +
+              t->nf[0] * t->nf[1] * t->nf[2] * t->nc[2]) *
+             (PetscLogDouble)t->cells;
   for (int d = 0; d < 3; d++) {
     PetscCall(Upload((size_t)(desc->dir[d]->nclass * desc->dir[d]->nf * desc->dir[d]->nc), desc->dir[d]->P, &t->P[d]));
     PetscCall(Upload((size_t)desc->dir[d]->ncells, desc->dir[d]->cls, &t->cls[d]));
@@ -348,7 +360,8 @@ static PetscErrorCode DGTransferApply(void *plan, const void *from, void *to)
   if (!t.cells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (fast) fast<<<dim3((t.count[0] + t.across - 1) / t.across, t.count[1], t.count[2]), 256, p->shared, stream>>>(t, (const T *)from, (T *)to);
+  if (fast)
+    fast<<<dim3((t.count[0] + t.across - 1) / t.across, t.count[1], t.count[2]), 256, p->shared, stream>>>(t, (const T *)from, (T *)to);
   else DGTransferKernel<T, RESTRICT><<<t.team.grid(t.cells), t.team.block(), t.team.shared, stream>>>(t, (const T *)from, (T *)to);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());

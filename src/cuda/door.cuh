@@ -1,6 +1,8 @@
 /*
-  What the kernel tables call: each function hands a description to the kind of kernels that takes it, and remembers which: those for Kronecker sums
-  in continuous fields, in discontinuous ones (dg.cuh), for other sums of bands (band_operator.cuh, terms_operator.cuh, terms.cuh), for several fields
+  What the kernel tables call: each function hands a description to the kind of kernels that takes it, and remembers which: those for
+  Kronecker sums
+  in continuous fields, in discontinuous ones (dg.cuh), for other sums of bands (band_operator.cuh, terms_operator.cuh, terms.cuh), for
+  several fields
   (fields.cuh), or by quadrature (points.cuh).
 */
 #pragma once
@@ -79,7 +81,8 @@ static SumDesc DescribeSum(const PatchFDOperatorDesc *desc, const PatchFDBand *c
   return s;
 }
 
-/* do cells share the nodes between them (false), or have nodes of their own (true), in all directions?  The point of a direction that does not exist counts as both */
+/* do cells share the nodes between them (false), or have nodes of their own (true), in all directions?  The point of a direction that does
+   not exist counts as both */
 static bool AllCells(bool own, const PetscInt nloc[3], const PetscInt stride[3])
 {
   bool all = true;
@@ -132,7 +135,9 @@ struct OperatorDoor {
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, alpha, x, y0, y); });
+    return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(p->kind, [&](auto kind) {
+      return decltype(kind)::type::apply(p->plan, alpha, x, y0, y);
+    });
   }
   static PetscErrorCode residual(void *plan, const PatchFDColor *color, const void *x, const void *b, void *r)
   {
@@ -159,7 +164,8 @@ struct OperatorDoor {
     PetscCall(PointsOperator<T>::sweep(p->plan, d, r, q, dir, w, sweep));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  static PetscErrorCode pick(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[], void **picked)
+  static PetscErrorCode pick(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[],
+                             void **picked)
   {
     DoorPlan *p;
 
@@ -177,11 +183,26 @@ struct OperatorDoor {
     PetscCall(PointsPickPatches<T>(((DoorPlan *)plan)->plan, Fit<T>::patches(fit, group), &p->plan));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  static PetscErrorCode fitproduct(void *fit, PetscInt group, void *plan, const void *x) { return Fit<T>::product(fit, group, ((DoorPlan *)plan)->plan, x); }
-  static PetscErrorCode fitinner(void *fit, PetscInt group, void *plan, PetscBool subtract, const void *x, void *y) { return Fit<T>::inner(fit, group, ((DoorPlan *)plan)->plan, subtract, x, y); }
-  static PetscErrorCode fitvariation(void *plan, PetscReal *variation) { return PointsOperator<T>::variation(((DoorPlan *)plan)->plan, variation); }
-  static PetscErrorCode fit(PatchFDFit *desc, const PatchFDFitRule *rule, void *plan, void **fit) { return Fit<T>::create(desc, rule, ((DoorPlan *)plan)->plan, fit); }
-  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(plan); }
+  static PetscErrorCode fitproduct(void *fit, PetscInt group, void *plan, const void *x)
+  {
+    return Fit<T>::product(fit, group, ((DoorPlan *)plan)->plan, x);
+  }
+  static PetscErrorCode fitinner(void *fit, PetscInt group, void *plan, PetscBool subtract, const void *x, void *y)
+  {
+    return Fit<T>::inner(fit, group, ((DoorPlan *)plan)->plan, subtract, x, y);
+  }
+  static PetscErrorCode fitvariation(void *plan, PetscReal *variation)
+  {
+    return PointsOperator<T>::variation(((DoorPlan *)plan)->plan, variation);
+  }
+  static PetscErrorCode fit(PatchFDFit *desc, const PatchFDFitRule *rule, void *plan, void **fit)
+  {
+    return Fit<T>::create(desc, rule, ((DoorPlan *)plan)->plan, fit);
+  }
+  static PetscErrorCode destroy(void **plan)
+  {
+    return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(plan);
+  }
 };
 
 /* ---- local solvers ---- */
@@ -213,11 +234,13 @@ struct LocalDoor {
     PetscCall(call(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); }));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  static PetscErrorCode apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+  static PetscErrorCode apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches,
+                              PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return call(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r); });
+    return call(p->kind,
+                [&](auto kind) { return decltype(kind)::type::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r); });
   }
   static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == SUM ? Smoother<T>::name(((DoorPlan *)plan)->plan) : NULL; }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Smoother<T>, DGSmoother<T>, TermsSmoother<T>, FieldsSmoother<T>>(plan); }
@@ -243,30 +266,38 @@ struct TransferDoor {
 
   static PetscErrorCode create(const PatchFDTransferDesc *desc, void **plan)
   {
-    const PetscInt nf[] = {desc->dir[0]->nf, desc->dir[1]->nf, desc->dir[2]->nf}, fstride[] = {desc->dir[0]->fstride, desc->dir[1]->fstride, desc->dir[2]->fstride};
+    const PetscInt nf[] = {desc->dir[0]->nf, desc->dir[1]->nf, desc->dir[2]->nf},
+                   fstride[] = {desc->dir[0]->fstride, desc->dir[1]->fstride, desc->dir[2]->fstride};
     PetscInt       k;
     int            shared, kind = MIXED;
     DoorPlan      *p;
 
     PetscFunctionBegin;
     if (desc->mesh) kind = MESH;
-    else if (AllCells(false, nf, fstride)) kind = nf[1] > 1 || nf[2] > 1 ? CONTINUOUS : MIXED; /* lines by products: those have no atomics */
+    /* lines by products: those have no atomics */
+    else if (AllCells(false, nf, fstride)) kind = nf[1] > 1 || nf[2] > 1 ? CONTINUOUS : MIXED;
     else if (AllCells(true, nf, fstride) && !MixedTransfer<T>::fast(desc, &k, &shared)) kind = DG;
     PetscCall(DoorCreate(kind, plan, &p));
-    PetscCall((DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); })));
+    PetscCall((DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) {
+      return decltype(kind)::type::create(desc, &p->plan);
+    })));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode prolong(void *plan, const void *coarse, void *fine)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::prolong(p->plan, coarse, fine); });
+    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) {
+      return decltype(kind)::type::prolong(p->plan, coarse, fine);
+    });
   }
   static PetscErrorCode restrict_(void *plan, const void *fine, void *coarse)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::restrict_(p->plan, fine, coarse); });
+    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) {
+      return decltype(kind)::type::restrict_(p->plan, fine, coarse);
+    });
   }
   static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == 0 ? Transfer<T>::name(((DoorPlan *)plan)->plan) : NULL; }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(plan); }

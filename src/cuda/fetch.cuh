@@ -8,7 +8,10 @@ namespace patchfd
 template <typename T>
 static __device__ __forceinline__ void Fetch(T *to, const T *from, bool here)
 {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" : : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)), "r"(here ? (int)sizeof(T) : 0) : "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+               :
+               : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)), "r"(here ? (int)sizeof(T) : 0)
+               : "memory");
 }
 
 /* whatever Fetch has begun is there, for this thread */

@@ -50,7 +50,8 @@ void FieldsOctets(const PatchFDDense *dense, std::vector<FieldsOctet> &octets)
         bool      there = true;
 
         for (int d = 0; d < 3; d++) there = there && !(b >> d & 1 && !o.mirror[d]);
-        o.entry[b] = there ? first[block] + (o.at[2] * FieldsHalf(dense, f, block, 1) + o.at[1]) * FieldsHalf(dense, f, block, 0) + o.at[0] : -1;
+        o.entry[b] = there ? first[block] + (o.at[2] * FieldsHalf(dense, f, block, 1) + o.at[1]) * FieldsHalf(dense, f, block, 0) + o.at[0]
+                           : -1;
       }
       octets.push_back(o);
     }
@@ -143,7 +144,8 @@ static __device__ inline void FieldsBlocks(const FieldsPatch<T> &p, const T *u, 
 
 /* x = beta x + omega U w; patches that overlap add with atomics */
 template <typename T>
-static __device__ inline void FieldsScatter(const FieldsData<T> &s, const FieldsPatch<T> &p, int first, int step, bool overlap, T omega, T beta, const T *w, T *x)
+static __device__ inline void FieldsScatter(const FieldsData<T> &s, const FieldsPatch<T> &p, int first, int step, bool overlap, T omega,
+                                            T beta, const T *w, T *x)
 {
   for (int q = first; q < p.c->noctet; q += step) {
     const FieldsOctet o = p.c->octet[q];
@@ -163,10 +165,12 @@ static __device__ inline void FieldsScatter(const FieldsData<T> &s, const Fields
   }
 }
 
-/* ---- the generic kernel: one team a patch; all teams of a block meet at each barrier, those that have no patch (not active) take part in nothing else ---- */
+/* ---- the generic kernel: one team a patch; all teams of a block meet at each barrier, those that have no patch (not active) take part in
+   nothing else ---- */
 
 template <typename T>
-static __global__ void FieldsKernel(const __grid_constant__ FieldsData<T> s, const __grid_constant__ FieldsPatches g, T omega, T beta, const T *r, T *x)
+static __global__ void FieldsKernel(const __grid_constant__ FieldsData<T> s, const __grid_constant__ FieldsPatches g, T omega, T beta,
+                                    const T *r, T *x)
 {
   T *u = TeamMemory<T>(s.team.global, s.team.size), *w = u + s.team.size / 2;
 
@@ -193,7 +197,8 @@ static constexpr int fields_one = 32; /* rows of a block of threads; warps, whic
 
 /* many threads, so that nearly all of the inverse is under way at once */
 template <typename T>
-__launch_bounds__(fields_one * fields_one) static __global__ void FieldsOneBlocks(const __grid_constant__ FieldsData<T> s, unsigned size, const T *u, T *w)
+__launch_bounds__(fields_one *fields_one) static __global__
+  void FieldsOneBlocks(const __grid_constant__ FieldsData<T> s, unsigned size, const T *u, T *w)
 {
   __shared__ T           part[fields_one][fields_one + 1];
   const FieldsClass<T>  &c   = *s.classes;
@@ -272,12 +277,14 @@ static bool FieldsTakes(const PatchFDDense *dense)
 {
   bool equal = true;
 
-  for (PetscInt f = 0; f < dense->nfield; f++) equal = equal && (dense->parity[0] ? (dense->n[f][0] + 1) / 2 == (dense->n[0][0] + 1) / 2 : dense->n[f][0] == dense->n[0][0]);
+  for (PetscInt f = 0; f < dense->nfield; f++)
+    equal = equal && (dense->parity[0] ? (dense->n[f][0] + 1) / 2 == (dense->n[0][0] + 1) / 2 : dense->n[f][0] == dense->n[0][0]);
   return equal && dense->n[0][0] > 2 && dense->n[0][1] > 1;
 }
 
 /*
-  Products of runs, the largest ones first.  On uniform meshes there are few: the patches in the middle, and those at each open side, which have no
+  Products of runs, the largest ones first.  On uniform meshes there are few: the patches in the middle, and those at each open side, which
+  have no
   symmetry in its direction.  Where there are many, patches hardly have anything in common.
 */
 static void FieldsForms(const PatchFDLocalDesc *desc, std::vector<FieldsForm> &forms)
@@ -289,9 +296,11 @@ static void FieldsForms(const PatchFDLocalDesc *desc, std::vector<FieldsForm> &f
   for (const FieldsRun &z : runs[2]) {
     for (const FieldsRun &y : runs[1]) {
       for (const FieldsRun &x : runs[0]) {
-        const PatchFDDense *dense = &desc->dense[desc->cls[0][x.first] + desc->nclass[0] * (desc->cls[1][y.first] + desc->nclass[1] * desc->cls[2][z.first])];
+        const PatchFDDense *
+          dense = &desc->dense[desc->cls[0][x.first] + desc->nclass[0] * (desc->cls[1][y.first] + desc->nclass[1] * desc->cls[2][z.first])];
 
-        if (FieldsTakes(dense)) forms.push_back({dense->n[0][2] > 1 ? 3 : 2, {{x.first, x.end}, {y.first, y.end}, {z.first, z.end}}, dense});
+        if (FieldsTakes(dense))
+          forms.push_back({dense->n[0][2] > 1 ? 3 : 2, {{x.first, x.end}, {y.first, y.end}, {z.first, z.end}}, dense});
       }
     }
   }
@@ -314,7 +323,8 @@ struct FieldsPlan : FieldsSolver<T> {
 
   PetscErrorCode create(const PatchFDLocalDesc *);
   PetscErrorCode free() override;
-  PetscErrorCode apply(const PatchFDColor &, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t) const override;
+  PetscErrorCode apply(const PatchFDColor &, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x,
+                       cudaStream_t) const override;
 
 private:
   PetscErrorCode applyOne(PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t) const;
@@ -469,7 +479,8 @@ PetscErrorCode FieldsPlan<T>::applyOne(PetscReal omega, PetscReal beta, const T 
 
 /* one colour: the patches that fast kernels can do, and the others */
 template <typename T>
-PetscErrorCode FieldsPlan<T>::apply(const PatchFDColor &color, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t stream) const
+PetscErrorCode FieldsPlan<T>::apply(const PatchFDColor &color, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r,
+                                    T *x, cudaStream_t stream) const
 {
   const ColorPatches all(color, phases, patches, Layout(), Range());
   ColorPatches       largest = all; /* of the first range */
@@ -495,7 +506,8 @@ PetscErrorCode FieldsPlan<T>::apply(const PatchFDColor &color, const PatchFDRang
   if (left) {
     const FieldsPatches others(all, largest, ranges);
 
-    FieldsKernel<T><<<data.team.grid(others.shell.size()), data.team.block(), data.team.shared, stream>>>(data, others, (T)omega, (T)beta, r, x);
+    FieldsKernel<T>
+      <<<data.team.grid(others.shell.size()), data.team.block(), data.team.shared, stream>>>(data, others, (T)omega, (T)beta, r, x);
   }
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuFlops(all.empty() ? 0 : all.patches() * flops));
@@ -508,7 +520,8 @@ PetscErrorCode FieldsSmoother<T>::create(const PatchFDLocalDesc *desc, void **pl
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCheck(desc->kind != PATCHFD_LOCAL_FD, PETSC_COMM_SELF, PETSC_ERR_SUP, "On a GPU local solvers of several fields are -pc_patchfd_local dense or schur");
+  PetscCheck(desc->kind != PATCHFD_LOCAL_FD, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "On a GPU local solvers of several fields are -pc_patchfd_local dense or schur");
   PetscCall(Stream(&stream));
   if (desc->kind == PATCHFD_LOCAL_SCHUR) {
     FieldsSolver<T> *p;
@@ -531,15 +544,18 @@ PetscErrorCode FieldsSmoother<T>::destroy(void **plan)
 }
 
 template <typename T>
-PetscErrorCode FieldsSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *, void *r)
+PetscErrorCode FieldsSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[],
+                                        const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *, void *r)
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCheck(op == PATCHFD_OP_SOLVE, PETSC_COMM_SELF, PETSC_ERR_SUP, "On a GPU the residual of several fields is computed on the whole mesh: use -pc_patchfd_variant global");
+  PetscCheck(op == PATCHFD_OP_SOLVE, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "On a GPU the residual of several fields is computed on the whole mesh: use -pc_patchfd_variant global");
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  for (PetscInt i = 0; i < ncolors; i++) PetscCall(((const FieldsSolver<T> *)plan)->apply(colors[i], patches, omega, zero && i == 0 ? 0 : 1, (const T *)r, (T *)x, stream));
+  for (PetscInt i = 0; i < ncolors; i++)
+    PetscCall(((const FieldsSolver<T> *)plan)->apply(colors[i], patches, omega, zero && i == 0 ? 0 : 1, (const T *)r, (T *)x, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,11 +1,14 @@
 /*
   Local solvers of several fields, x += omega A_j^{-1} r, with the inverses in parity blocks (PatchFDDense): U blocks U'.
 
-  U' and U are taken apart into octets: a node in the lower half of each direction that has parity, and the nodes that mirror it.  Eight numbers of r
-  become, by sums and differences in each direction, entries of as many parity blocks; the same on the way back to x.  A list of octets with the places
+  U' and U are taken apart into octets: a node in the lower half of each direction that has parity, and the nodes that mirror it.  Eight
+  numbers of r
+  become, by sums and differences in each direction, entries of as many parity blocks; the same on the way back to x.  A list of octets with
+  the places
   of their entries is all that a kernel knows of the fields and their symmetries.
 
-    fields.cu         what is chosen when; lists of octets; the generic kernel: one patch at a time, any sizes and symmetries; the one for a patch alone
+    fields.cu         what is chosen when; lists of octets; the generic kernel: one patch at a time, any sizes and symmetries; the one for a
+    patch alone
     fields_schur.cu   not with inverses, but by conjugate gradients on the Schur complement of a saddle point
     fields_fast.cuh   2D and 3D, many patches of one class: by tensor instructions; fields_double.cu, fields_float.cu
 */
@@ -18,8 +21,10 @@ namespace patchfd
 {
 
 /*
-  A node, its mirror images, and their entries.  Member b of an octet is mirrored in the directions of b's bits; entry[b] is for the sum or, where b has
-  a bit, the difference in each direction.  A node that is its own mirror image (mirror[d] = 0) has no difference: members that do not exist have
+  A node, its mirror images, and their entries.  Member b of an octet is mirrored in the directions of b's bits; entry[b] is for the sum or,
+  where b has
+  a bit, the difference in each direction.  A node that is its own mirror image (mirror[d] = 0) has no difference: members that do not exist
+  have
   entry -1.
 */
 struct alignas(16) FieldsOctet {
@@ -58,7 +63,8 @@ struct FieldsForm {
 /* the fast kernel for such patches */
 struct FieldsFast {
   virtual ~FieldsFast() { }
-  virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const void *r, void *x, cudaStream_t) const = 0; /* x = beta x + omega A_j^{-1} r */
+  /* x = beta x + omega A_j^{-1} r */
+  virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const void *r, void *x, cudaStream_t) const = 0;
   virtual PetscErrorCode destroy()                                                                                              = 0;
 };
 
@@ -79,13 +85,15 @@ struct FieldsField {
 
 static constexpr int fields_forms = 8; /* at most */
 
-/* patches of a colour that the fast kernels leave: outside the first of their ranges, all numbers of its parity, of which those of its phase and in none of the other ranges count */
+/* patches of a colour that the fast kernels leave: outside the first of their ranges, all numbers of its parity, of which those of its
+   phase and in none of the other ranges count */
 struct FieldsPatches {
   int   start[3], step, phases, phase, nskip;
   Range skip[fields_forms];
   Shell shell;
 
-  FieldsPatches(const ColorPatches &all, const ColorPatches &inner, const std::vector<Range> &ranges) : step(all.step), phases(all.phases), phase(all.phase), nskip((int)ranges.size())
+  FieldsPatches(const ColorPatches &all, const ColorPatches &inner, const std::vector<Range> &ranges) :
+    step(all.step), phases(all.phases), phase(all.phase), nskip((int)ranges.size())
   {
     Range whole = Range::none(), hole = Range::none();
 
@@ -116,8 +124,9 @@ template <typename T>
 struct FieldsSolver {
   virtual ~FieldsSolver() { }
   /* one colour of these patches: x = beta x + omega A_j^{-1} r */
-  virtual PetscErrorCode apply(const PatchFDColor &, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t) const = 0;
-  virtual PetscErrorCode free()                                                                                                                  = 0;
+  virtual PetscErrorCode apply(const PatchFDColor &, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x,
+                               cudaStream_t) const = 0;
+  virtual PetscErrorCode free() = 0;
 };
 
 template <typename T>
@@ -126,7 +135,8 @@ PetscErrorCode SchurCreate(const PatchFDLocalDesc *, FieldsSolver<T> **);
 template <typename T>
 struct FieldsSmoother {
   static PetscErrorCode create(const PatchFDLocalDesc *, void **);
-  static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
+  static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *,
+                              const void *, void *);
   static PetscErrorCode destroy(void **);
 };
 

@@ -1,7 +1,8 @@
 /*
   x = beta x + omega U blocks U' r for many patches of one class, by tensor instructions.
 
-  A cluster of 1, 2, 4 or 8 blocks of threads has COLUMNS patches; each of its blocks has the entries of some of the parity blocks, in shared memory as
+  A cluster of 1, 2, 4 or 8 blocks of threads has COLUMNS patches; each of its blocks has the entries of some of the parity blocks, in
+  shared memory as
   [patch][entry], and multiplies them by these blocks of the inverse:
 
     1. all threads bring octets of r, and send their sums and differences to the blocks of threads where they belong;
@@ -9,11 +10,14 @@
        no warp reads the entries any more, and then take their places;
     3. the way back: all threads collect the entries of octets and bring them to x.
 
-  So r and x pass through device memory once, and the inverse once through L2 for each cluster: that is why large inverses want many columns, and
+  So r and x pass through device memory once, and the inverse once through L2 for each cluster: that is why large inverses want many
+  columns, and
   clusters, whose shared memory holds them.  How many is a matter of measurement: FieldsTilings.
 
-  Tiles, their pieces of 16 x DEPTH and precisions of products are those of TermsProduct (terms_dense.cuh); always with the inverse itself, which is not
-  definite for a saddle point.  The columns of a piece are permuted, so that a lane's entries of a patch are neighbours.  The blocks' entries begin at
+  Tiles, their pieces of 16 x DEPTH and precisions of products are those of TermsProduct (terms_dense.cuh); always with the inverse itself,
+  which is not
+  definite for a saddle point.  The columns of a piece are permuted, so that a lane's entries of a patch are neighbours.  The blocks'
+  entries begin at
   multiples of 16; those between meet zeros, and must be numbers.
 
   T: of r and x; P: TermsProduct; Number: of the entries
@@ -27,11 +31,13 @@ namespace patchfd
 
 /* rows of a block of the inverse: of a warp */
 struct FieldsStrip {
-  int entry, size, row, pieces; /* the block's first entry in a patch's column and its size; the strip's first row; pieces of a row of tiles */
+  /* the block's first entry in a patch's column and its size; the strip's first row; pieces of a row of tiles */
+  int entry, size, row, pieces;
   int first;                    /* piece in the list of all */
 };
 
-/* A FieldsOctet, in steps in the arrays.  place: rank of the block of threads * 2^24 + bytes from the patch's column to the entry; -1 if there is none */
+/* A FieldsOctet, in steps in the arrays.  place: rank of the block of threads * 2^24 + bytes from the patch's column to the entry; -1 if
+   there is none */
 struct alignas(16) FieldsFastOctet {
   int field, node, mirror[3], unused[3], place[8];
 };
@@ -45,7 +51,8 @@ struct FieldsFastData {
   unsigned               rowinverse;  /* 2^32 / row, rounded up */
   int                    ld, cluster; /* places of a patch's column; blocks of threads of a cluster */
   Layout                 l[PATCHFD_MAX_FIELDS];
-  int                    first[PATCHFD_MAX_FIELDS][3], step[PATCHFD_MAX_FIELDS][3]; /* first node of patch 0, as it were; from a patch to the next */
+  /* first node of patch 0, as it were; from a patch to the next */
+  int                    first[PATCHFD_MAX_FIELDS][3], step[PATCHFD_MAX_FIELDS][3];
 };
 
 /* ---- the cluster ---- */
@@ -69,7 +76,9 @@ __device__ __forceinline__ unsigned FieldsPlace(const Number *column, int place)
   unsigned address = 0;
 
 #if __CUDA_ARCH__ >= 900
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"((unsigned)__cvta_generic_to_shared(column) + (place & 0xffffff)), "r"(place >> 24));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;"
+      : "=r"(address)
+      : "r"((unsigned)__cvta_generic_to_shared(column) + (place & 0xffffff)), "r"(place >> 24));
 #endif
   return address;
 }
@@ -119,11 +128,13 @@ __device__ __forceinline__ void FieldsOrigins(const FieldsFastData<P> &s, const 
 }
 
 /*
-  f(octet, its first node in the arrays or -1, its patch's column) for all octets of the cluster's patches; neighbouring threads have neighbouring nodes, of
+  f(octet, its first node in the arrays or -1, its patch's column) for all octets of the cluster's patches; neighbouring threads have
+  neighbouring nodes, of
   one patch after another
 */
 template <int COLUMNS, typename P, typename Function>
-__device__ __forceinline__ void FieldsForOctets(const FieldsFastData<P> &s, const ptrdiff_t *origin, const typename P::Number *sm, Function f)
+__device__ __forceinline__ void FieldsForOctets(const FieldsFastData<P> &s, const ptrdiff_t *origin, const typename P::Number *sm,
+                                                Function f)
 {
 #pragma unroll 1
   for (int q = blockIdx.x % s.cluster * blockDim.x + threadIdx.x; q < s.noctet * COLUMNS; q += s.cluster * blockDim.x) {
@@ -160,7 +171,8 @@ __device__ __forceinline__ void FieldsBring(const FieldsFastData<P> &s, const pt
 
 /* patches that overlap add with atomics */
 template <int DIM, int COLUMNS, typename T, typename P>
-__device__ __forceinline__ void FieldsBringBack(const FieldsFastData<P> &s, const ptrdiff_t *origin, bool overlap, T omega, T beta, const typename P::Number *sm, T *x)
+__device__ __forceinline__ void FieldsBringBack(const FieldsFastData<P> &s, const ptrdiff_t *origin, bool overlap, T omega, T beta,
+                                                const typename P::Number *sm, T *x)
 {
   using Number = typename P::Number;
 
@@ -207,7 +219,8 @@ __host__ __device__ constexpr int FieldsEntry(int i)
 
 /* sum = the strip's rows of the block, times the columns */
 template <int TILES, int GROUPS, typename P>
-__device__ __forceinline__ void FieldsMultiply(const FieldsFastData<P> &s, const FieldsStrip &strip, const typename P::Number *sm, typename P::Number sum[TILES][GROUPS][4])
+__device__ __forceinline__ void FieldsMultiply(const FieldsFastData<P> &s, const FieldsStrip &strip, const typename P::Number *sm,
+                                               typename P::Number sum[TILES][GROUPS][4])
 {
   using Number = typename P::Number;
   using Word   = TermsWord<P>;
@@ -266,12 +279,15 @@ __device__ __forceinline__ void FieldsReplace(const FieldsStrip &strip, int ld, 
   }
 }
 
-/* warps of a block of threads, at most: so many registers do the sums need.  Few registers are worth more than long sums: all but the products waits for memory */
+/* warps of a block of threads, at most: so many registers do the sums need.  Few registers are worth more than long sums: all but the
+   products waits for memory */
 template <typename Number, int TILES, int GROUPS>
 static constexpr int fields_warps = TILES * GROUPS * sizeof(Number) <= 40 ? 32 : (TILES * GROUPS * sizeof(Number) <= 56 ? 24 : 16);
 
 template <typename T, typename P, int DIM, int TILES, int GROUPS>
-__launch_bounds__(32 * fields_warps<typename P::Number, TILES, GROUPS>) static __global__ void FieldsFastKernel(const __grid_constant__ FieldsFastData<P> s, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
+__launch_bounds__(32 * fields_warps<typename P::Number, TILES, GROUPS>) static __global__
+  void FieldsFastKernel(const __grid_constant__ FieldsFastData<P> s, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r,
+                        T *x)
 {
   using Number = typename P::Number;
   constexpr int             COLUMNS = 8 * GROUPS;
@@ -319,7 +335,8 @@ struct FieldsTilings<float> {
 };
 
 /*
-  Which block of threads has parity block b: b and the one with all parities opposite go together, then pairs of such pairs; so that all have the same
+  Which block of threads has parity block b: b and the one with all parities opposite go together, then pairs of such pairs; so that all
+  have the same
   work.  Directions without parity do not count.
 */
 static int FieldsRank(const PatchFDDense *dense, int b, int cluster)
@@ -400,9 +417,11 @@ struct FieldsTiled : FieldsFast {
       for (int p = 0; p < TILES * list[s].pieces; p++) {
         for (size_t q = 0; q < PIECE; q++) {
           const int lane = (int)(q / Word::LENGTH % 32), i = (int)(q / (32 * Word::LENGTH) * Word::LENGTH + q % Word::LENGTH);
-          const int row = list[s].row + 16 * (p % TILES) + lane / 4 + 8 * P::row(i), column = P::DEPTH * (p / TILES) + P::DEPTH / 4 * (lane % 4) + FieldsEntry<P>(i);
+          const int row = list[s].row + 16 * (p % TILES) + lane / 4 + 8 * P::row(i),
+                    column = P::DEPTH * (p / TILES) + P::DEPTH / 4 * (lane % 4) + FieldsEntry<P>(i);
 
-          if (row < n && column < n) all[((size_t)list[s].first + p) * PIECE + q] = P::round(dense->block[block[s]][(size_t)row * n + column]);
+          if (row < n && column < n)
+            all[((size_t)list[s].first + p) * PIECE + q] = P::round(dense->block[block[s]][(size_t)row * n + column]);
         }
       }
     }
@@ -452,7 +471,8 @@ struct FieldsTiled : FieldsFast {
     PetscFunctionBegin;
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel()));
     PetscCall(SharedFits(kernel(), shared(), yes));
-    *yes = *yes && warps <= fields_warps<Number, TILES, GROUPS> && PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= 90; /* clusters */
+    /* clusters */
+    *yes = *yes && warps <= fields_warps<Number, TILES, GROUPS> && PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= 90;
     if (!*yes) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AllowShared(kernel(), shared()));
     configure(1, NULL, &config, &cluster);
@@ -496,7 +516,8 @@ struct FieldsTiled : FieldsFast {
 
     PetscFunctionBegin;
     configure((unsigned)((g.items() + COLUMNS - 1) / COLUMNS), stream, &config, &cluster);
-    PetscCallCUDA(cudaLaunchKernelEx(&config, FieldsFastKernel<T, P, DIM, TILES, GROUPS>, data, g, (T)omega, (T)beta, (const T *)r, (T *)x));
+    PetscCallCUDA(
+      cudaLaunchKernelEx(&config, FieldsFastKernel<T, P, DIM, TILES, GROUPS>, data, g, (T)omega, (T)beta, (const T *)r, (T *)x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode destroy() override { return memory.free(); }
@@ -532,7 +553,8 @@ PetscErrorCode FieldsFastCreate(const FieldsForm &form, const PatchFDLocalDesc *
       return ForDegree<2, 7>(K, [&](auto k) {
         using P = TermsProduct<p()>;
 
-        return form.dim == 3 ? FieldsFastCreateTiling<T, P, 3, k - 2>(form, desc, fast) : FieldsFastCreateTiling<T, P, 2, k - 2>(form, desc, fast);
+        return form.dim == 3 ? FieldsFastCreateTiling<T, P, 3, k - 2>(form, desc, fast)
+                             : FieldsFastCreateTiling<T, P, 2, k - 2>(form, desc, fast);
       });
     }));
   }

@@ -1,10 +1,12 @@
 /*
-  Local solves of saddle points, one patch for a block of threads: velocities by fast diagonalization, the pressure (the last field) by conjugate gradients on
+  Local solves of saddle points, one patch for a block of threads: velocities by fast diagonalization, the pressure (the last field) by
+  conjugate gradients on
   its Schur complement, as on the host (src/host/schur.h).  With the patch's matrix (A B'; B 0),
 
     S p = B A^{-1} r_u - r_p,   S = B A^{-1} B',   u = A^{-1} (r_u - B' p),
 
-  preconditioned by the inverse of the mass matrix.  Where nothing flows out of a patch constants are the null space of S: their part is taken from r_p and p.
+  preconditioned by the inverse of the mass matrix.  Where nothing flows out of a patch constants are the null space of S: their part is
+  taken from r_p and p.
 */
 #include "fields.cuh"
 #include "lines.cuh"
@@ -93,7 +95,8 @@ static __device__ inline T SchurDot(const SchurPatch<T> &p, int n, const T *a, c
 
 /* out (+)= M[2] (x) M[1] (x) M[0] in, of n[] numbers to m[]; out may be in */
 template <typename T>
-static __device__ inline void SchurProduct(const SchurPatch<T> &p, const Matrix<T> M[3], const int n[3], const int m[3], const T *in, T *out, bool add)
+static __device__ inline void SchurProduct(const SchurPatch<T> &p, const Matrix<T> M[3], const int n[3], const int m[3], const T *in,
+                                           T *out, bool add)
 {
   const int a[3] = {m[0], n[1], n[2]}, b[3] = {m[0], m[1], n[2]};
 
@@ -122,7 +125,8 @@ static __device__ inline void SchurDiagonal(const SchurData<T> &s, const SchurPa
     St[d]     = {S[d].a, 1, n[d]};
   }
   SchurProduct(p, St, n, n, u, u, false);
-  SchurFor(p.volume(f), [&](int i) { u[i] *= ReciprocalOrZero(lambda[0][i % n[0]] + lambda[1][i / n[0] % n[1]] + lambda[2][i / n[0] / n[1]]); });
+  SchurFor(p.volume(f),
+           [&](int i) { u[i] *= ReciprocalOrZero(lambda[0][i % n[0]] + lambda[1][i / n[0] % n[1]] + lambda[2][i / n[0] / n[1]]); });
   SchurProduct(p, S, n, n, u, u, false);
 }
 
@@ -231,14 +235,16 @@ static __device__ __forceinline__ void SchurForNodes(const SchurData<T> &s, cons
   const int         *n     = p.n[f];
 
   SchurFor(p.volume(f), [&](int q) {
-    const int i = field.first[0][p.number[0]] + q % n[0], j = field.first[1][p.number[1]] + q / n[0] % n[1], k = field.first[2][p.number[2]] + q / n[0] / n[1];
+    const int i = field.first[0][p.number[0]] + q % n[0], j = field.first[1][p.number[1]] + q / n[0] % n[1],
+              k = field.first[2][p.number[2]] + q / n[0] / n[1];
 
     function(q, field.read.contains(i, j, k) ? field.l.at(i, j, k) : -1);
   });
 }
 
 template <typename T>
-__launch_bounds__(schur_threads) static __global__ void SchurKernel(const __grid_constant__ SchurData<T> s, const __grid_constant__ FieldsPatches g, T omega, T beta, const T *r, T *x)
+__launch_bounds__(schur_threads) static __global__
+  void SchurKernel(const __grid_constant__ SchurData<T> s, const __grid_constant__ FieldsPatches g, T omega, T beta, const T *r, T *x)
 {
   for (size_t item = blockIdx.x; item < g.shell.size(); item += gridDim.x) {
     const SchurPatch<T> p(s, g, item);
@@ -297,7 +303,8 @@ struct SchurPlan : FieldsSolver<T> {
       const PetscReal *from = rows->X + rows->at[rows->cls[i]] + rows->ext;
 
       for (PetscInt a = 0; a < row->n[i]; a++)
-        for (PetscInt b = 0; b < col->n[i]; b++) X[(size_t)(rows->cls[i] * m->size + a * col->n[i] + b)] = coef * from[a * (col->n[i] + 2 * rows->ext) + b];
+        for (PetscInt b = 0; b < col->n[i]; b++)
+          X[(size_t)(rows->cls[i] * m->size + a * col->n[i] + b)] = coef * from[a * (col->n[i] + 2 * rows->ext) + b];
     }
     PetscCall(memory.upload((size_t)rows->npatch, rows->cls, (int **)&m->cls));
     PetscCall(memory.upload(X.size(), X.data(), (T **)&m->X));
@@ -329,14 +336,17 @@ struct SchurPlan : FieldsSolver<T> {
       const PatchFDRowTerm *term = &desc->term[t];
 
       if (term->row != data.pressure || term->col == data.pressure) continue;
-      for (int d = 0; d < 3; d++) PetscCall(rows(term->dir[d], d ? 1 : term->coef, field[term->row].dir[d], field[term->col].dir[d], &data.B[term->col][d]));
+      for (int d = 0; d < 3; d++)
+        PetscCall(rows(term->dir[d], d ? 1 : term->coef, field[term->row].dir[d], field[term->col].dir[d], &data.B[term->col][d]));
     }
     data.size = size;
-    PetscCall(data.team.create(PetscMax(size, schur_threads + 1), (size_t)(desc->nfield + 8) * (size_t)size + schur_threads)); /* more than 256 numbers: one team a block */
+    /* more than 256 numbers: one team a block */
+    PetscCall(data.team.create(PetscMax(size, schur_threads + 1), (size_t)(desc->nfield + 8) * (size_t)size + schur_threads));
     PetscCall(AllowShared(SchurKernel<T>, data.team.shared));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode apply(const PatchFDColor &color, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t stream) const override
+  PetscErrorCode apply(const PatchFDColor &color, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x,
+                       cudaStream_t stream) const override
   {
     const ColorPatches  all(color, phases, patches, Layout(), Range());
     ColorPatches        none = all;

@@ -35,7 +35,8 @@ static __global__ void FitBinsKernel(const __grid_constant__ FitGrid grid, int c
 }
 
 /* where bins begin, of those that are not empty; what else is asked for of sorted patches */
-static __global__ void FitOrderKernel(const __grid_constant__ FitGrid grid, int count, const unsigned *bin, const __grid_constant__ FitOrder order, int *begin)
+static __global__ void FitOrderKernel(const __grid_constant__ FitGrid grid, int count, const unsigned *bin,
+                                      const __grid_constant__ FitOrder order, int *begin)
 {
   const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x), *of[3];
 

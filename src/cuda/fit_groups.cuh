@@ -31,7 +31,8 @@ struct FitOrder {
 
 PetscErrorCode FitGridCreate(const PatchFDFit *, PoolMemory *, FitGrid *);
 
-/* groups from the steps that patches take, by their numbers, and all that PatchFDHostFitSetGroups() makes; the steps go to the description */
+/* groups from the steps that patches take, by their numbers, and all that PatchFDHostFitSetGroups() makes; the steps go to the description
+   */
 PetscErrorCode FitSort(PatchFDFit *, const FitGrid &, const char *take, PoolMemory *, FitOrder *);
 
 } // namespace patchfd

@@ -1,5 +1,6 @@
 /*
-  Local solvers that are fitted to each patch: kernels of a step (FitApplyKernel) and of conjugate gradients for eigenvalues (FitCGKernel, FitBoundsKernel), on what a thread knows of
+  Local solvers that are fitted to each patch: kernels of a step (FitApplyKernel) and of conjugate gradients for eigenvalues (FitCGKernel,
+  FitBoundsKernel), on what a thread knows of
   its patch (fit_patch.cuh), and plans.  How fits are made: fit_make.cuh.
 */
 #pragma once
@@ -17,7 +18,8 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads, FitTile<T,
 
   FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
   constexpr int               M = t.M, last = dim - 1, LINES = t.LINES;
-  constexpr bool              early = FitTile<T, dim, k, inner>::few; /* x, too, before the first barrier: where there are registers for it */
+  /* x, too, before the first barrier: where there are registers for it */
+  constexpr bool              early = FitTile<T, dim, k, inner>::few;
   const bool                  mine = t.has(last, 0);
   const T                     before = mine && !arg.begins ? arg.coef[2 * t.patch] : T(0), factor = mine ? arg.coef[2 * t.patch + 1] : T(0);
   T                           v[LINES][M] = {}, c[LINES][M], x[LINES][M];
@@ -89,10 +91,13 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
 }
 
 /*
-  The extreme eigenvalues of Lanczos' tridiagonal matrix, as in PatchFDHostFitBounds(), and the steps that follow from them, two threads a patch: bisection between Gershgorin's bounds, with the
-  numbers of eigenvalues below x from the signs of the pivots of T - x.  The diagonal of T comes in place of a, the squares of what is beside it in place of b
+  The extreme eigenvalues of Lanczos' tridiagonal matrix, as in PatchFDHostFitBounds(), and the steps that follow from them, two threads a
+  patch: bisection between Gershgorin's bounds, with the
+  numbers of eigenvalues below x from the signs of the pivots of T - x.  The diagonal of T comes in place of a, the squares of what is
+  beside it in place of b
 */
-static __global__ void FitBoundsKernel(const __grid_constant__ PatchFDFitRule rule, int count, int n, const int *number, double *a, double *b, double *bound, char *take)
+static __global__ void FitBoundsKernel(const __grid_constant__ PatchFDFitRule rule, int count, int n, const int *number, double *a,
+                                       double *b, double *bound, char *take)
 {
   const int t = (int)(blockIdx.x * blockDim.x + threadIdx.x), p = min(t / 2, count - 1), which = t % 2;
   double    lo = 1e300, hi = -1e300, before = 1, beside = 0;
@@ -139,7 +144,8 @@ static __global__ void FitBoundsKernel(const __grid_constant__ PatchFDFitRule ru
 
 /* the coefficients of the patches of a group; those that nobody has bounds of are close: one step with the factor 1 */
 template <typename T>
-static __global__ void FitCoefficientsKernel(const __grid_constant__ PatchFDFitRule rule, int count, int steps, const int *number, const double *bound, T *coef)
+static __global__ void FitCoefficientsKernel(const __grid_constant__ PatchFDFitRule rule, int count, int steps, const int *number,
+                                             const double *bound, T *coef)
 {
   const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   PetscReal known[2] = {1, 1}, found[2 * PATCHFD_FIT_MAX_STEPS];
@@ -201,7 +207,9 @@ static PetscErrorCode FitCoefficients(FitPlan<T> *p, const PatchFDFitRule *rule)
   for (PetscInt i = 0; i < desc->ngroup; i++) {
     const int count = (int)PatchFDFitCount(desc, i);
 
-    FitCoefficientsKernel<T><<<(unsigned)(count + 127) / 128, 128, 0, stream>>>(*rule, count, (int)desc->steps[i], p->order.number + desc->group[i], p->bound, p->coef + desc->coefat[i]);
+    FitCoefficientsKernel<T><<<(unsigned)(count + 127) / 128, 128, 0, stream>>>(*rule, count, (int)desc->steps[i],
+                                                                                p->order.number + desc->group[i], p->bound,
+                                                                                p->coef + desc->coefat[i]);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscCall(p->bounds.free());
@@ -270,8 +278,11 @@ PetscErrorCode Fit<T>::create(PatchFDFit *desc, const PatchFDFitRule *rule, void
   PetscFunctionBegin;
   *plan   = p;
   p->desc = desc;
-  PetscCheck(desc->degree <= fit_degrees, PETSC_COMM_SELF, PETSC_ERR_SUP, "-pc_patchfd_fit own and shared have kernels for degrees up to %d on GPUs, found %" PetscInt_FMT "; use line", fit_degrees, desc->degree);
-  PetscCheck(desc->npatch <= PETSC_INT32_MAX / 4, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " patches; on GPUs there can be up to %d on a rank", desc->npatch, PETSC_INT32_MAX / 4);
+  PetscCheck(desc->degree <= fit_degrees, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "-pc_patchfd_fit own and shared have kernels for degrees up to %d on GPUs, found %" PetscInt_FMT "; use line", fit_degrees,
+             desc->degree);
+  PetscCheck(desc->npatch <= PETSC_INT32_MAX / 4, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%" PetscCount_FMT " patches; on GPUs there can be up to %d on a rank", desc->npatch, PETSC_INT32_MAX / 4);
   PetscCall(FitAllow<T>(desc->degree, desc->dim));
   p->arg.box = Layout(desc->box);
   PetscCall(p->memory.borrow(4 * (size_t)desc->npatch, &g));
@@ -301,7 +312,8 @@ PetscErrorCode Fit<T>::steps(void *plan, const PatchFDFitRule *rule, PetscInt gr
     PetscCall(p->bounds.borrow(2 * (size_t)p->desc->npatch, &p->bound));
     PetscCall(Grid<double>::zero(2 * (size_t)p->desc->npatch, p->bound));
   }
-  FitBoundsKernel<<<(unsigned)(count + 63) / 64, 128, 0, stream>>>(*rule, count, (int)last, p->order.number + p->desc->group[group], p->a, p->b, p->bound, p->take);
+  FitBoundsKernel<<<(unsigned)(count + 63) / 64, 128, 0, stream>>>(*rule, count, (int)last, p->order.number + p->desc->group[group], p->a,
+                                                                   p->b, p->bound, p->take);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(p->cg.free());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -342,7 +354,8 @@ static PetscErrorCode FitProduct(const FitPlan<T> *p, PetscInt group, void *poin
   for (PetscInt i = p->desc->runs[group]; i < p->desc->runs[group + 1]; i++) {
     const PatchFDFitRun &run = p->desc->run[i];
 
-    PetscCall(PointsPatchProducts<T>(points, FitPatches(p, group, run.first, run.count), FitIsInner(p->desc, run), p->desc->packed, compact, subtract, x, y));
+    PetscCall(PointsPatchProducts<T>(points, FitPatches(p, group, run.first, run.count), FitIsInner(p->desc, run), p->desc->packed, compact,
+                                     subtract, x, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -413,7 +426,8 @@ static PetscErrorCode FitStart(Kernel kernel, const FitArguments<T> &arg, cudaSt
 
 /* step `step`, from r, or from that less what is in rwork (product), or from rwork */
 template <typename T>
-static PetscErrorCode FitStep(const FitPlan<T> *p, PetscInt group, PetscInt step, PetscReal omega, const T *diagonal, const T *r, bool product, T *x)
+static PetscErrorCode FitStep(const FitPlan<T> *p, PetscInt group, PetscInt step, PetscReal omega, const T *diagonal, const T *r,
+                              bool product, T *x)
 {
   PetscLogDouble    flops = 0;
   cudaStream_t      stream;
@@ -431,7 +445,9 @@ static PetscErrorCode FitStep(const FitPlan<T> *p, PetscInt group, PetscInt step
     arg.r        = r;
     arg.product  = product;
     arg.x        = x;
-    flops += (PetscLogDouble)run.count * (PetscLogDouble)run.n[0] * run.n[1] * run.n[2] * (4 * (run.n[0] + run.n[1] + (p->desc->dim == 3 ? run.n[2] : 0)) + 16); /* transforms there and back, C, D */
+    /* transforms there and back, C, D */
+    flops += (PetscLogDouble)run.count * (PetscLogDouble)run.n[0] * run.n[1] * run.n[2] *
+             (4 * (run.n[0] + run.n[1] + (p->desc->dim == 3 ? run.n[2] : 0)) + 16);
     PetscCall((ForDegree<1, fit_degrees>(p->desc->degree, [&](auto degree) {
       constexpr int k = decltype(degree)::value;
 
@@ -472,7 +488,8 @@ static PetscErrorCode FitCGBegin(FitPlan<T> *p, size_t count, PetscInt last)
 }
 
 template <typename T>
-PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *direction)
+PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r,
+                          void *direction)
 {
   FitPlan<T>      *p     = (FitPlan<T> *)plan;
   const PetscCount first = p->desc->group[group];

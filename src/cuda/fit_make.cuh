@@ -64,7 +64,8 @@ static __device__ R FitLogShift(R shift)
 
 /* of a cell, by a block of threads; logs: [dim][npoint] */
 template <typename T>
-static __device__ __forceinline__ void FitCellMeans(const PointsGeneric<T> &g, const FitWeights<T> &w, const FitMetric<T> &m, int cell, T *logs, T (*work)[1])
+static __device__ __forceinline__ void FitCellMeans(const PointsGeneric<T> &g, const FitWeights<T> &w, const FitMetric<T> &m, int cell,
+                                                    T *logs, T (*work)[1])
 {
   const int dim = m.dim, c = m.points;
   T         cross[1] = {0}, shift[1] = {0};
@@ -94,7 +95,8 @@ static __device__ __forceinline__ void FitCellMeans(const PointsGeneric<T> &g, c
     m.shift[cell] = shift[0];
   }
   for (int e = threadIdx.x; e < dim * dim * c && m.stiff; e += blockDim.x) { /* point e % c of direction b: the mean over the others */
-    const int a = e / c / dim, b = e / c % dim, stride = b == 0 ? 1 : (b == 1 ? c : c * c), inner = b == 0 ? c : 1, outer = b == 2 ? c : c * c;
+    const int a = e / c / dim, b = e / c % dim, stride = b == 0 ? 1 : (b == 1 ? c : c * c), inner = b == 0 ? c : 1,
+              outer = b == 2 ? c : c * c;
     T    sum = 0;
 
     for (int j = 0; j < (dim == 3 ? c : 1); j++) {
@@ -258,7 +260,8 @@ static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells<dim
 
         v[b] = metric.log[((size_t)cell * dim + b) * metric.npoint + i] - m->A[b][at] - mass + m->M[b][at];
       }
-      PatchFDFitRatioAdd(dim, v, metric.hasshift ? metric.logshift[(size_t)cell * metric.npoint + i] - logshift - mass : 0, metric.hasshift, &ratio);
+      PatchFDFitRatioAdd(dim, v, metric.hasshift ? metric.logshift[(size_t)cell * metric.npoint + i] - logshift - mass : 0, metric.hasshift,
+                         &ratio);
       cross = fmax(cross, (double)metric.cross[cell]);
     });
   }
@@ -331,7 +334,8 @@ struct FitTeam {
         const int a = i + (int)kind.lower - cell * k, b = j + (int)kind.lower - cell * k;
 
         if (a < 0 || a > k || b < 0 || b > k) continue;
-        for (int q = 0; q < c; q++) sum += (double)(w[q] * weight[cell * c + q]) * (double)basis[q * (k + 1) + a] * (double)basis[q * (k + 1) + b];
+        for (int q = 0; q < c; q++)
+          sum += (double)(w[q] * weight[cell * c + q]) * (double)basis[q * (k + 1) + a] * (double)basis[q * (k + 1) + b];
       }
       X[i * n + j] = sum;
     });
@@ -469,7 +473,8 @@ struct FitTeam {
     eigen(sizeof(T) == 4 ? 1e-9 : 1e-13);
     for (int i = 0; i < n; i++) largest = fmax(largest, A[i * n + i]);
     entries([&](int i, int j) { out[i * n + j] = (T)S[i * n + j]; });
-    for (int i = lane; i < n; i += TEAM) out[n * n + i] = (T)(A[i * n + i] > 1e-12 * largest ? A[i * n + i] : 0); /* what rounding makes of zero */
+    /* what rounding makes of zero */
+    for (int i = lane; i < n; i += TEAM) out[n * n + i] = (T)(A[i * n + i] > 1e-12 * largest ? A[i * n + i] : 0);
   }
 };
 
@@ -506,7 +511,8 @@ static __global__ void __launch_bounds__(fit_threads) FitEigenKernel(const __gri
 
 /* the metric of all cells, in `memory` */
 template <typename T>
-static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRule *rule, PoolMemory *memory, FitMetric<T> *m, cudaStream_t stream)
+static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRule *rule, PoolMemory *memory, FitMetric<T> *m,
+                                      cudaStream_t stream)
 {
   const size_t cells  = (size_t)g.cells;
   const int    npoint = (int)g.size, threads = RoundUp(PetscMin(npoint, 256), fit_warp);
@@ -544,7 +550,8 @@ static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRu
 template <typename T>
 static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest, PoolMemory *memory, cudaStream_t stream)
 {
-  const int    dim = s.metric.dim, most = PetscMin(patches, 1 << 16), team = longest <= 5 ? 8 : (longest <= 9 ? 16 : fit_warp), teams = fit_threads / team;
+  const int dim = s.metric.dim, most = PetscMin(patches, 1 << 16), team = longest <= 5 ? 8 : (longest <= 9 ? 16 : fit_warp),
+            teams = fit_threads / team;
   const size_t shared = (size_t)(teams * 5 * longest * longest) * sizeof(double);
   auto        *numbers = dim == 3 ? FitNumbersKernel<T, 3> : FitNumbersKernel<T, 2>;
   auto        *eigen  = team == 8 ? FitEigenKernel<T, 8> : (team == 16 ? FitEigenKernel<T, 16> : FitEigenKernel<T, fit_warp>);
@@ -564,7 +571,8 @@ static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest,
 
 /* g, records behind those of constants, and the steps that patches take: one, or two for those whose eigenvalues are to be estimated */
 template <typename T>
-static PetscErrorCode FitNumbersCreate(const PatchFDFit *fit, const PatchFDFitRule *rule, const FitGrid &grid, const PointsGeneric<T> &generic, T *g, T *records, char *take)
+static PetscErrorCode FitNumbersCreate(const PatchFDFit *fit, const PatchFDFitRule *rule, const FitGrid &grid,
+                                       const PointsGeneric<T> &generic, T *g, T *records, char *take)
 {
   PoolMemory   memory;
   PatchFDRule  points;

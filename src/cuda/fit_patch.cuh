@@ -1,5 +1,6 @@
 /*
-  Local solvers that are fitted to each patch (patchfd/private/fit.h).  A team of threads has a patch, a block several teams; a thread has LINES lines of the patch in
+  Local solvers that are fitted to each patch (patchfd/private/fit.h).  A team of threads has a patch, a block several teams; a thread has
+  LINES lines of the patch in
   registers, for which it reads matrices once:
 
     last     r of its line in the last direction, C, S' of that direction            to shared memory
@@ -8,8 +9,10 @@
     middle   (3D) S of y                                                             in place
     last     S of the last direction, C, and what is to be done with the correction
 
-  with a barrier between two of them.  Threads (a, b) of a team have the lines of nodes or modes (i, j), (i, k) and (j, k), a first, and those that follow in b by ROWS.  Shared memory holds the block of the
-  patch, entry (i, j, k) at (k M + j) M + i with M the length that lines have room for, which is odd: no conflicts of banks; and the patch's records, of which all
+  with a barrier between two of them.  Threads (a, b) of a team have the lines of nodes or modes (i, j), (i, k) and (j, k), a first, and
+  those that follow in b by ROWS.  Shared memory holds the block of the
+  patch, entry (i, j, k) at (k M + j) M + i with M the length that lines have room for, which is odd: no conflicts of banks; and the patch's
+  records, of which all
   threads of a team read the same numbers at a time, 16 bytes of a row at once: rows have room for ROW numbers.
 
   Patches of two cells inside of the mesh have M = 2 k - 1 unknowns in all directions, which the compiler knows; others up to 2 k + 1.
@@ -153,7 +156,10 @@ struct FitThread {
     return d == 0 ? (other(l) * M + a) * M + s : (d == 1 ? (other(l) * M + s) * M + a : (s * M + other(l)) * M + a);
   }
   /* and, for the last direction, in grid functions and in compact arrays */
-  __device__ ptrdiff_t node(int l, int s) const { return origin + l * Tile::ROWS * arg.box.row + s * (dim == 3 ? arg.box.plane : arg.box.row); }
+  __device__ ptrdiff_t node(int l, int s) const
+  {
+    return origin + l * Tile::ROWS * arg.box.row + s * (dim == 3 ? arg.box.plane : arg.box.row);
+  }
   __device__ size_t    compact(int l, int s) const { return place + (size_t)(dim == 3 ? (s * n[1] + l * Tile::ROWS) * n[0] : s * n[0]); }
   /* f(l, s) for the entries of the thread's lines of direction d that there are; the others are zero */
   template <typename F>
@@ -234,7 +240,8 @@ struct FitThread {
         if (!inner && s >= n[last]) break;
         const T t = rest * numbers(last, 2)[s] + mass * g[last] * numbers(last, 1)[s];
 
-        c[l][s] = t * RootReciprocal(t) * RootReciprocal(c[l][s]); /* the root of the ratio, without a division or a product that is too small */
+        /* the root of the ratio, without a division or a product that is too small */
+        c[l][s] = t * RootReciprocal(t) * RootReciprocal(c[l][s]);
       }
     }
   }

@@ -46,7 +46,8 @@ static PetscErrorCode Allocate(size_t bytes, F &&allocate)
     err = allocate();
   }
   if (err != cudaSuccess) (void)cudaGetLastError(); /* it has been dealt with */
-  PetscCheck(err == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_MEM, "Cannot allocate %.3f GB on the GPU: %s", (double)bytes * 1e-9, cudaGetErrorString(err));
+  PetscCheck(err == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_MEM, "Cannot allocate %.3f GB on the GPU: %s", (double)bytes * 1e-9,
+             cudaGetErrorString(err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,7 +132,8 @@ static __global__ void CopyKernel(Range r, Layout fl, const T *__restrict__ from
 {
   for (int k = r.lo[2] + blockIdx.z; k < r.hi[2]; k += gridDim.z)
     for (int j = r.lo[1] + blockIdx.y * blockDim.y + threadIdx.y; j < r.hi[1]; j += gridDim.y * blockDim.y)
-      for (int i = r.lo[0] + blockIdx.x * blockDim.x + threadIdx.x; i < r.hi[0]; i += gridDim.x * blockDim.x) to[tl.at(i, j, k)] = from[fl.at(i, j, k)];
+      for (int i = r.lo[0] + blockIdx.x * blockDim.x + threadIdx.x; i < r.hi[0]; i += gridDim.x * blockDim.x)
+        to[tl.at(i, j, k)] = from[fl.at(i, j, k)];
 }
 
 template <typename T>
@@ -143,7 +145,8 @@ PetscErrorCode Grid<T>::copy(const PatchFDRange range, const PatchFDBox *fbox, c
   PetscFunctionBegin;
   if (r.empty()) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
-  const dim3 block(64, 4), grid((r.hi[0] - r.lo[0] + 63) / 64, PetscMin((r.hi[1] - r.lo[1] + 3) / 4, 65535), PetscMin(r.hi[2] - r.lo[2], 65535));
+  const dim3 block(64, 4),
+    grid((r.hi[0] - r.lo[0] + 63) / 64, PetscMin((r.hi[1] - r.lo[1] + 3) / 4, 65535), PetscMin(r.hi[2] - r.lo[2], 65535));
 
   CopyKernel<T><<<grid, block, 0, stream>>>(r, Layout(*fbox), (const T *)from, Layout(*tbox), (T *)to);
   PetscCallCUDA(cudaGetLastError());
@@ -164,7 +167,8 @@ static __global__ void FixedKernel(Shell s, T a, Layout yl, T *__restrict__ y, T
 }
 
 template <typename T>
-PetscErrorCode Grid<T>::fixed(const PatchFDRange range, const PatchFDRange free, PetscReal a, const PatchFDBox *ybox, void *y, PetscReal b, const PatchFDBox *xbox, const void *x)
+PetscErrorCode Grid<T>::fixed(const PatchFDRange range, const PatchFDRange free, PetscReal a, const PatchFDBox *ybox, void *y, PetscReal b,
+                              const PatchFDBox *xbox, const void *x)
 {
   const Shell  s(range, free);
   cudaStream_t stream;
@@ -175,7 +179,8 @@ PetscErrorCode Grid<T>::fixed(const PatchFDRange range, const PatchFDRange free,
   PetscCall(Stream(&stream));
   PetscCall(Multiprocessors(&blocks));
   blocks *= 32; /* several waves of blocks of 256, so that none idles at the end */
-  FixedKernel<T><<<(unsigned)PetscMin((s.size() + 255) / 256, (size_t)blocks), 256, 0, stream>>>(s, (T)a, Layout(*ybox), (T *)y, (T)b, Layout(*xbox), (const T *)x);
+  FixedKernel<T><<<(unsigned)PetscMin((s.size() + 255) / 256, (size_t)blocks), 256, 0, stream>>>(s, (T)a, Layout(*ybox), (T *)y, (T)b,
+                                                                                                 Layout(*xbox), (const T *)x);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -183,7 +188,8 @@ PetscErrorCode Grid<T>::fixed(const PatchFDRange range, const PatchFDRange free,
 template <typename T>
 static __global__ void MultiplyKernel(size_t count, const T *__restrict__ s, const T *x, bool add, T *y)
 {
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x) y[i] = add ? y[i] + s[i] * x[i] : s[i] * x[i];
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x)
+    y[i] = add ? y[i] + s[i] * x[i] : s[i] * x[i];
 }
 
 template <typename T>
@@ -197,7 +203,8 @@ PetscErrorCode Grid<T>::multiply(size_t count, const void *s, const void *x, Pet
   PetscCall(Stream(&stream));
   PetscCall(Multiprocessors(&blocks));
   blocks *= 32;
-  MultiplyKernel<T><<<(unsigned)PetscMin((count + 255) / 256, (size_t)blocks), 256, 0, stream>>>(count, (const T *)s, (const T *)x, (bool)add, (T *)y);
+  MultiplyKernel<T>
+    <<<(unsigned)PetscMin((count + 255) / 256, (size_t)blocks), 256, 0, stream>>>(count, (const T *)s, (const T *)x, (bool)add, (T *)y);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,18 +1,24 @@
 /*
-  What ranks exchange, in GPU memory: patchfd/private/halo.h.  Two kernels: one gathers numbers into a buffer, rank by rank (blockIdx.y), the other takes
+  What ranks exchange, in GPU memory: patchfd/private/halo.h.  Two kernels: one gathers numbers into a buffer, rank by rank (blockIdx.y),
+  the other takes
   them out.
 
   For MPI the buffers are on the GPU (mpi) or in pinned host memory, which the kernels access across PCIe (host); for NCCL on the GPU.
 
-  For peers (peer) they are on the GPU that receives, and the exchanges of a plan are numbered 1, 2, ...  The kernel that gathers exchange e writes into half
-  e % 2 of the receivers' buffers; the last block for a rank then sets that rank's flag for this one to e.  The kernel that takes the values out waits for the flags.
-  That is enough: whoever begins exchange e + 2 has seen all ranks that it exchanges with begin e + 1, and so end e.  Numbers are counted on the GPU, so that a
+  For peers (peer) they are on the GPU that receives, and the exchanges of a plan are numbered 1, 2, ...  The kernel that gathers exchange e
+  writes into half
+  e % 2 of the receivers' buffers; the last block for a rank then sets that rank's flag for this one to e.  The kernel that takes the values
+  out waits for the flags.
+  That is enough: whoever begins exchange e + 2 has seen all ranks that it exchanges with begin e + 1, and so end e.  Numbers are counted on
+  the GPU, so that a
   recording can be replayed.  A rank's kernels never wait for anything that is behind them on its own GPU.
 
-  Nor do they keep others from it: where several processes' kernels are on a GPU at once (MPS), those that wait have few blocks.  The kernel that takes the values
+  Nor do they keep others from it: where several processes' kernels are on a GPU at once (MPS), those that wait have few blocks.  The kernel
+  that takes the values
   out waits itself if it has no more than that, which saves a launch; otherwise a kernel of one block waits before it.
 
-  Nobody waits forever.  After `patience` an exchange has failed: what it would bring becomes NaN, its number HALO_FAILED, which the flags then tell the other ranks,
+  Nobody waits forever.  After `patience` an exchange has failed: what it would bring becomes NaN, its number HALO_FAILED, which the flags
+  then tell the other ranks,
   and the next exchange or replay of this process is an error.
 */
 #include "nccl.cuh"
@@ -39,7 +45,8 @@ struct HaloPeer {
   Epoch   *flag;
 };
 
-/* has any exchange of this process failed?  Pinned: kernels write it, and look at it while they wait, and the host does before it hands out more of them */
+/* has any exchange of this process failed?  Pinned: kernels write it, and look at it while they wait, and the host does before it hands out
+   more of them */
 static volatile unsigned *halo_failed = NULL;
 
 static PetscErrorCode HaloForgetFailure(void)
@@ -63,7 +70,9 @@ static PetscErrorCode HaloNeedFailure(void)
 PetscErrorCode HaloCheck(void)
 {
   PetscFunctionBegin;
-  PetscCheck(!halo_failed || !*halo_failed, PETSC_COMM_SELF, PETSC_ERR_LIB, "-dm_box_halo peer (DMBoxSetHaloType()): nothing came from another rank for %" PetscInt_FMT " seconds; has it failed?", PatchFDHaloPatience);
+  PetscCheck(!halo_failed || !*halo_failed, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "-dm_box_halo peer (DMBoxSetHaloType()): nothing came from another rank for %" PetscInt_FMT " seconds; has it failed?",
+             PatchFDHaloPatience);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,7 +147,8 @@ static __device__ __forceinline__ Epoch Nanoseconds()
   return t;
 }
 
-/* until exchange e has begun on the rank with this flag; false: it has failed.  The clock, and the host's memory, are looked at once a millisecond or so */
+/* until exchange e has begun on the rank with this flag; false: it has failed.  The clock, and the host's memory, are looked at once a
+   millisecond or so */
 static __device__ bool WaitForFlag(const Epoch *flag, Epoch e, const HaloCounters &counters)
 {
   Epoch at = 0, begin = 0;
@@ -168,8 +178,9 @@ static __device__ __forceinline__ bool LastBlock(unsigned *done, unsigned blocks
 }
 
 template <typename T, bool PEER>
-static __global__ void __launch_bounds__(HALO_THREADS) PackKernel(const PetscInt *__restrict__ first, const PetscInt *__restrict__ index, PetscInt unit, int n, HaloArrays<const T> from, T *to, const HaloPeer<T> *peers, int there,
-                                                                  HaloCounters counters)
+static __global__ void __launch_bounds__(HALO_THREADS)
+  PackKernel(const PetscInt *__restrict__ first, const PetscInt *__restrict__ index, PetscInt unit, int n, HaloArrays<const T> from, T *to,
+             const HaloPeer<T> *peers, int there, HaloCounters counters)
 {
   const PetscInt begin = first[blockIdx.y], count = first[blockIdx.y + 1] - begin;
   Epoch          e = 0;
@@ -205,8 +216,9 @@ static __global__ void WaitKernel(int n, const Epoch *flags, HaloCounters counte
 
 /* ranks from `rank` on; flags: of all ranks, if they are to be waited for here; the last kernel of an exchange counts it */
 template <typename T, bool PEER>
-static __global__ void __launch_bounds__(HALO_THREADS) UnpackKernel(int rank, const PetscInt *__restrict__ first, const PetscInt *__restrict__ index, PetscInt unit, int n, const T *from, PetscInt stride, bool add, HaloArrays<T> to,
-                                                                    const Epoch *flags, bool last, HaloCounters counters)
+static __global__ void __launch_bounds__(HALO_THREADS)
+  UnpackKernel(int rank, const PetscInt *__restrict__ first, const PetscInt *__restrict__ index, PetscInt unit, int n, const T *from,
+               PetscInt stride, bool add, HaloArrays<T> to, const Epoch *flags, bool last, HaloCounters counters)
 {
   const int      r     = rank + blockIdx.y;
   const PetscInt begin = first[r], count = first[r + 1] - begin;
@@ -254,13 +266,15 @@ PetscErrorCode HaloPlan<T>::create(const PatchFDHaloDesc *desc)
     PetscCall(memory.upload(desc->first[side][n], desc->index[side], &index[side]));
     stride = PetscMax(stride, PATCHFD_HALO_MAX_ARRAYS * total);
     if (way == PATCHFD_HALO_MEMORY || way == PATCHFD_HALO_STREAM) PetscCall(memory.malloc(PATCHFD_HALO_MAX_ARRAYS * total, &buffer[side]));
-    if (way == PATCHFD_HALO_PINNED) PetscCallCUDA(cudaMallocHost((void **)&buffer[side], PetscMax(1, PATCHFD_HALO_MAX_ARRAYS * total) * sizeof(T)));
+    if (way == PATCHFD_HALO_PINNED)
+      PetscCallCUDA(cudaMallocHost((void **)&buffer[side], PetscMax(1, PATCHFD_HALO_MAX_ARRAYS * total) * sizeof(T)));
   }
   PetscCallCUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
   if (way == PATCHFD_HALO_REMOTE) {
     const size_t bytes = HALO_FLAGS + 2 * stride * sizeof(T);
 
-    PetscCheck((n + 1) * sizeof(Epoch) <= HALO_FLAGS, PETSC_COMM_SELF, PETSC_ERR_SUP, "-dm_box_halo peer: there are flags for %zu ranks, not for %" PetscInt_FMT, HALO_FLAGS / sizeof(Epoch) - 1, n);
+    PetscCheck((n + 1) * sizeof(Epoch) <= HALO_FLAGS, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "-dm_box_halo peer: there are flags for %zu ranks, not for %" PetscInt_FMT, HALO_FLAGS / sizeof(Epoch) - 1, n);
     PetscCall(HaloNeedFailure());
     PetscCall(DeviceMalloc((bytes + HALO_PAGE - 1) / HALO_PAGE * HALO_PAGE, (void **)&shared));
     PetscCallCUDA(cudaMemsetAsync(shared, 0, HALO_FLAGS, stream));
@@ -300,7 +314,10 @@ struct Halo {
   }
 
   /* as many as are at work at once: a number takes two loads, one after the other, which only other threads can hide */
-  static dim3 blocks(PetscInt count, PetscInt ranks) { return dim3((unsigned)PetscMax(1, PetscMin(HALO_BLOCKS, (count + HALO_THREADS - 1) / HALO_THREADS)), (unsigned)ranks); }
+  static dim3 blocks(PetscInt count, PetscInt ranks)
+  {
+    return dim3((unsigned)PetscMax(1, PetscMin(HALO_BLOCKS, (count + HALO_THREADS - 1) / HALO_THREADS)), (unsigned)ranks);
+  }
 
   static PetscErrorCode exchange(const HaloPlan<T> *p, int side, PetscInt n, cudaStream_t stream)
   {
@@ -344,9 +361,12 @@ struct Halo {
     const dim3 grid = blocks(p->most(side), p->n);
 
     PetscCall(PetscLogGpuTimeBegin());
-    if (p->way == PATCHFD_HALO_REMOTE) PackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], p->unit, (int)n, arrays, NULL, p->peer, 1 - side, p->counters);
+    if (p->way == PATCHFD_HALO_REMOTE)
+      PackKernel<T, true>
+        <<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], p->unit, (int)n, arrays, NULL, p->peer, 1 - side, p->counters);
     else {
-      PackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], p->unit, (int)n, arrays, p->buffer[side], NULL, 0, p->counters);
+      PackKernel<T, false>
+        <<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], p->unit, (int)n, arrays, p->buffer[side], NULL, 0, p->counters);
       if (p->way == PATCHFD_HALO_STREAM) PetscCall(exchange(p, side, n, stream));
       else PetscCallCUDA(cudaEventRecord(p->event, stream));
     }
@@ -378,8 +398,12 @@ struct Halo {
       const bool last = r + each == p->n;
 
       if (p->way == PATCHFD_HALO_REMOTE)
-        UnpackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], p->unit, (int)n, (const T *)(p->shared + HALO_FLAGS), p->stride, (bool)add, arrays, wait, last, p->counters);
-      else UnpackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], p->unit, (int)n, p->buffer[side], 0, (bool)add, arrays, NULL, last, p->counters);
+        UnpackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], p->unit, (int)n,
+                                                                 (const T *)(p->shared + HALO_FLAGS), p->stride, (bool)add, arrays, wait,
+                                                                 last, p->counters);
+      else
+        UnpackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], p->unit, (int)n, p->buffer[side],
+                                                                  0, (bool)add, arrays, NULL, last, p->counters);
     }
     PetscCallCUDA(cudaGetLastError());
     PetscCall(PetscLogGpuTimeEnd());
@@ -419,7 +443,8 @@ struct Halo {
 
     PetscFunctionBegin;
     static_assert(sizeof(handle) == sizeof(address->handle), "CUDA's handles have another size");
-    if (cudaIpcGetMemHandle(&handle, p->shared) == cudaSuccess) memcpy(address->handle, &handle, sizeof(handle)); /* otherwise no rank can open it */
+    /* otherwise no rank can open it */
+    if (cudaIpcGetMemHandle(&handle, p->shared) == cudaSuccess) memcpy(address->handle, &handle, sizeof(handle));
     else (void)cudaGetLastError();
     address->flag   = i;
     address->stride = p->stride;
@@ -444,7 +469,10 @@ struct Halo {
       p->open.push_back(opened);
       memory = (char *)opened;
     }
-    p->peers[i] = {.buffer = (T *)(memory + HALO_FLAGS), .stride = address->stride, .first = {address->first[0], address->first[1]}, .flag = (Epoch *)memory + address->flag};
+    p->peers[i] = {.buffer = (T *)(memory + HALO_FLAGS),
+                   .stride = address->stride,
+                   .first = {address->first[0], address->first[1]},
+                   .flag = (Epoch *)memory + address->flag};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

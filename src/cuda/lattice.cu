@@ -13,7 +13,9 @@ enum LatticeTask {
 
 /* simplices by the order of their path's directions, [dim - 1] */
 static __constant__ int lattice_count[3]      = {1, 2, 6};
-static __constant__ int lattice_path[3][6][3] = {{{0}}, {{0, 1}, {1, 0}}, {{0, 1, 2}, {1, 0, 2}, {2, 0, 1}, {0, 2, 1}, {1, 2, 0}, {2, 1, 0}}};
+static __constant__ int lattice_path[3][6][3] = {{{0}},
+                                                 {{0, 1}, {1, 0}},
+                                                 {{0, 1, 2}, {1, 0, 2}, {2, 0, 1}, {0, 2, 1}, {1, 2, 0}, {2, 1, 0}}};
 
 template <typename T>
 struct LatticeGather {
@@ -60,7 +62,7 @@ template <typename T, LatticeTask TASK>
 static __device__ T SimplexRow(const LatticeGather<T> &p, const int node[3], const int path[3], int t, int from)
 {
   const int        dim = p.dim, all = (1 << dim) - 1, first = path[0], last = path[dim - 1];
-  const bool       low = t < dim && !(from >> last & 1) && node[last] == 0, high = t > 0 && (from >> first & 1) && node[first] == p.n[first];
+  const bool low = t < dim && !(from >> last & 1) && node[last] == 0, high = t > 0 && (from >> first & 1) && node[first] == p.n[first];
   LatticeCorner<T> v[4];
   T                c = 0, k[3] = {0}, x = 0, y;
 
@@ -137,7 +139,8 @@ static __device__ T Read(const LatticeGather<T> &p, const int node[3], int d, in
   return p.g.read.contains(at[0], at[1], at[2]) ? p.v.x[p.g.xl.at(at[0], at[1], at[2])] : T(0);
 }
 
-/* y += alpha R x, and what that gives to p'y of a sweep: the mass matrices of the triangles (segments) around the node, on each side that it is on; in 2D the other direction e of a side is z, of one node */
+/* y += alpha R x, and what that gives to p'y of a sweep: the mass matrices of the triangles (segments) around the node, on each side that
+   it is on; in 2D the other direction e of a side is z, of one node */
 template <typename T>
 static __device__ T RobinRow(const LatticeGather<T> &p, size_t item)
 {
@@ -159,7 +162,9 @@ static __device__ T RobinRow(const LatticeGather<T> &p, size_t item)
 
       if (!HasCube(p, node, high << s | i << d | j << e)) continue;
       if (p.dim == 2) part += 2 * x + Read(p, node, d, i ? -1 : 1, e, 0);
-      else if (i == j) part += 4 * x + Read(p, node, d, i ? -1 : 1, e, 0) + Read(p, node, d, 0, e, i ? -1 : 1) + 2 * Read(p, node, d, i ? -1 : 1, e, i ? -1 : 1);
+      else if (i == j)
+        part += 4 * x + Read(p, node, d, i ? -1 : 1, e, 0) + Read(p, node, d, 0, e, i ? -1 : 1) +
+                2 * Read(p, node, d, i ? -1 : 1, e, i ? -1 : 1);
       else part += 2 * x + Read(p, node, d, i ? -1 : 1, e, 0) + Read(p, node, d, 0, e, j ? -1 : 1);
     }
     sum += p.m.side[side] * part;
@@ -195,7 +200,8 @@ static __global__ void DirectionKernel(size_t n, const PatchFDSweep *sweep, cons
   const T b = (T)sweep->b;
 
   if (sweep->stop) return;
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) p[i] = (d ? d[i] : T(1)) * r[i] + (b == 0 ? T(0) : b * q[i]);
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
+    p[i] = (d ? d[i] : T(1)) * r[i] + (b == 0 ? T(0) : b * q[i]);
 }
 
 /* rows that are not written are those of the identity; what these nodes give to x'y */
@@ -271,7 +277,8 @@ static std::vector<unsigned char> BodyFlags(const PatchFDLatticeDesc *desc, cons
       for (int i = cubes.lo[0]; i < cubes.hi[0]; i++) {
         if (!desc->active[((k - b->lo[2]) * n1 + j - b->lo[1]) * n0 + i - b->lo[0]]) continue;
         flags[PatchFDBoxNode(b, i, j, k)] |= LATTICE_CUBE;
-        for (int a = 0; a < 1 << desc->dim; a++) flags[PatchFDBoxNode(b, i + (a & 1), j + (a >> 1 & 1), k + (a >> 2 & 1))] &= (unsigned char)~LATTICE_VOID;
+        for (int a = 0; a < 1 << desc->dim; a++)
+          flags[PatchFDBoxNode(b, i + (a & 1), j + (a >> 1 & 1), k + (a >> 2 & 1))] &= (unsigned char)~LATTICE_VOID;
       }
     }
   }
@@ -341,7 +348,8 @@ PetscErrorCode Lattice<T>::create(const PatchFDLatticeDesc *desc, void **plan)
   if (g.store.empty()) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->dim < 3) PetscFunctionReturn(PETSC_SUCCESS);
   for (int mode = 0; mode < LATTICE_MODES; mode++) {
-    for (int kind = 0; kind < LATTICE_KINDS; kind++) PetscCall(LatticeMarchCut<T>((LatticeKind)kind, (LatticeMode)mode, g, &p->march[kind][mode]));
+    for (int kind = 0; kind < LATTICE_KINDS; kind++)
+      PetscCall(LatticeMarchCut<T>((LatticeKind)kind, (LatticeMode)mode, g, &p->march[kind][mode]));
     PetscCall(LatticeStencilCut<T>((LatticeMode)mode, g, &p->stencil[mode]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -435,7 +443,8 @@ PetscErrorCode Lattice<T>::apply(void *plan, const PatchFDMaterial *material, Pe
 
 /* w = NULL: p only; r = NULL: p is there, with ghosts on several ranks */
 template <typename T>
-PetscErrorCode Lattice<T>::sweep(void *plan, const PatchFDMaterial *material, const void *d, const void *r, const void *q, void *dir, void *w, PatchFDSweep *sweep)
+PetscErrorCode Lattice<T>::sweep(void *plan, const PatchFDMaterial *material, const void *d, const void *r, const void *q, void *dir,
+                                 void *w, PatchFDSweep *sweep)
 {
   LatticePlan<T>          *p = (LatticePlan<T> *)plan;
   const LatticeMaterial<T> m = PrepareMaterial(p, material);

@@ -1,12 +1,16 @@
 /*
-  Linear elements on a lattice of cubes (squares), each cut into the simplices whose corners are a monotone path from corner 0 to the opposite one (Kuhn 1960).
+  Linear elements on a lattice of cubes (squares), each cut into the simplices whose corners are a monotone path from corner 0 to the
+  opposite one (Kuhn 1960).
 
-  A simplex has the means c and k of its corners' capacities and conductivities.  It adds mass V c / ((dim + 1) (dim + 2)) to each of its edges, and takes
+  A simplex has the means c and k of its corners' capacities and conductivities.  It adds mass V c / ((dim + 1) (dim + 2)) to each of its
+  edges, and takes
   stiffness V k / h_d^2 from the edge of its path that lies in direction d.  With these entries a_e of edges the rows of A are
 
-    (A x)_v = sum over edges e = (v, w)  a_e (x_w - x_v)  +  s_v x_v,   s_v the sum of the row of M, V mass / (dim + 1) times the sum of c around v,
+    (A x)_v = sum over edges e = (v, w)  a_e (x_w - x_v)  +  s_v x_v,   s_v the sum of the row of M, V mass / (dim + 1) times the sum of c
+    around v,
 
-  since the rows of K have sum zero.  Each edge is worked out once, and what it gives, a_e (x_w - x_v), is added to one end and taken from the other one.
+  since the rows of K have sum zero.  Each edge is worked out once, and what it gives, a_e (x_w - x_v), is added to one end and taken from
+  the other one.
 
     lattice.cu          plans, what is chosen when; the kernel that gathers simplex by simplex: diagonals, Robin terms, lines
     lattice_march.cuh   the kernels for fields of materials in 3D: sums around edges from cubes
@@ -33,7 +37,8 @@ struct LatticeGeometry {
   const unsigned char *body;               /* flags of the nodes of xbox, NULL if all cubes are active */
 };
 
-/* where a field is NULL its constant stands for it.  A factor is what the sum over the corners of a simplex is to be multiplied by, for an edge of it */
+/* where a field is NULL its constant stands for it.  A factor is what the sum over the corners of a simplex is to be multiplied by, for an
+   edge of it */
 template <typename T>
 struct LatticeMaterial {
   const T *c, *k[3];
@@ -67,7 +72,8 @@ static LatticeMode Mode(const LatticeVectors<T> &v)
 }
 
 /*
-  How the nodes are cut into marches of `chunk` planes: those of the planes from lo to hi, where all cubes below and above exist, of which there are `parts`; for fields
+  How the nodes are cut into marches of `chunk` planes: those of the planes from lo to hi, where all cubes below and above exist, of which
+  there are `parts`; for fields
   then one of the planes before lo, and one of those from hi on
 */
 struct LatticeCut {
@@ -86,8 +92,10 @@ struct LatticeCut {
 };
 
 /*
-  Cut the planes from lo to hi, of so many tiles: into so many parts that a device is full `full` times, since some marches take longer than others, but not shorter
-  than `shortest`, since each begins with planes that give nothing.  How much of a multiprocessor's memory is to be shared is left to the driver: what warps beside
+  Cut the planes from lo to hi, of so many tiles: into so many parts that a device is full `full` times, since some marches take longer than
+  others, but not shorter
+  than `shortest`, since each begins with planes that give nothing.  How much of a multiprocessor's memory is to be shared is left to the
+  driver: what warps beside
   each other both read is found in the rest of it
 */
 template <typename Kernel>
@@ -102,7 +110,8 @@ static PetscErrorCode LatticeCutPlanes(Kernel kernel, int threads, size_t shared
   PetscCheck(GridFits(tiles.y), PETSC_COMM_SELF, PETSC_ERR_SUP, "A lattice has %u tiles in y on a GPU, of at most 65535", tiles.y);
   cut->lo     = lo;
   cut->hi     = hi;
-  cut->parts  = PetscMax(1, PetscMin(PetscMin((hi - lo) / shortest, 32767), (int)((size_t)full * blocks * processors / ((size_t)tiles.x * tiles.y)) + 1));
+  cut->parts = PetscMax(1, PetscMin(PetscMin((hi - lo) / shortest, 32767),
+                                    (int)((size_t)full * blocks * processors / ((size_t)tiles.x * tiles.y)) + 1));
   cut->chunk  = (hi - lo + cut->parts - 1) / cut->parts;
   cut->parts  = cut->chunk ? (hi - lo + cut->chunk - 1) / cut->chunk : 0;
   cut->grid   = tiles;
@@ -119,7 +128,8 @@ enum LatticeKind {
 };
 
 /*
-  Materials without branches: a constant is any array times zero.  Capacities become c0 + cscale c, which has their factor; what edges in axes need
+  Materials without branches: a constant is any array times zero.  Capacities become c0 + cscale c, which has their factor; what edges in
+  axes need
   besides them becomes
 
     LATTICE_CUBES   k0 + cscale c + kscale k, their entries: these are linear in both
@@ -151,16 +161,19 @@ struct LatticeScaled {
 template <typename T>
 PetscErrorCode LatticeMarchCut(LatticeKind, LatticeMode, const LatticeGeometry &, LatticeCut *);
 template <typename T>
-PetscErrorCode LatticeMarchApply(LatticeKind, LatticeMode, const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t);
+PetscErrorCode LatticeMarchApply(LatticeKind, LatticeMode, const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &,
+                                 const LatticeVectors<T> &, cudaStream_t);
 template <typename T>
 PetscErrorCode LatticeStencilCut(LatticeMode, const LatticeGeometry &, LatticeCut *);
 template <typename T>
-PetscErrorCode LatticeStencilApply(LatticeMode, const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t);
+PetscErrorCode LatticeStencilApply(LatticeMode, const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &,
+                                   const LatticeVectors<T> &, cudaStream_t);
 template <typename T>
 PetscErrorCode LatticePlaneApply(const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t);
 
 /*
-  What the kernels for fields have in common: the LANES threads of a warp have the nodes of ROWS rows of LANES - 2 nodes.  Thread l of them is node i of the row, the first and the
+  What the kernels for fields have in common: the LANES threads of a warp have the nodes of ROWS rows of LANES - 2 nodes.  Thread l of them
+  is node i of the row, the first and the
   last one for what their neighbours need of them, as rows 0 and ROWS + 1.  A block has several such groups, one behind the other.
 */
 template <int ROWS_>
@@ -187,11 +200,15 @@ struct LatticeTile {
   /* have all the nodes that the warp writes all their cubes in x and y? */
   __device__ bool inner(const LatticeGeometry &g) const { return __all_sync(0xffffffff, !(stored(g.store) & ~rows(g.cubes, 1))); }
 
-  static dim3 grid(const Range &nodes) { return dim3(PetscMax(1, (nodes.hi[0] - nodes.lo[0] + NX - 1) / NX), PetscMax(1, (nodes.hi[1] - nodes.lo[1] + NY - 1) / NY)); }
+  static dim3 grid(const Range &nodes)
+  {
+    return dim3(PetscMax(1, (nodes.hi[0] - nodes.lo[0] + NX - 1) / NX), PetscMax(1, (nodes.hi[1] - nodes.lo[1] + NY - 1) / NY));
+  }
 };
 
 /*
-  The values of N fields, of which the first is x, in the planes to come, in shared memory: the threads of a warp ask for a plane, and have it two planes later.
+  The values of N fields, of which the first is x, in the planes to come, in shared memory: the threads of a warp ask for a plane, and have
+  it two planes later.
   Nodes that do not exist have zero, in x those that are not read.
 */
 template <typename T, int N, typename Tile>
@@ -208,8 +225,9 @@ struct LatticeRing {
   int            ask, have;   /* slots: for the next plane, of the last one that is there */
 
   __device__ __forceinline__ LatticeRing(const Tile &tile, const LatticeGeometry &g, T *shared) :
-    mine(shared + tile.group * SLOTS * SLOT + tile.column), right(tile.column < ROW - 1 ? 1 : 0),
-    there(tile.rows(g.read)), others(tile.rows(g.box)), all(__all_sync(0xffffffff, (there & others) == (4u << ROWS) - 1)), row((unsigned)g.xl.row), ask(0), have(SLOTS - 1)
+    mine(shared + tile.group * SLOTS * SLOT + tile.column), right(tile.column < ROW - 1 ? 1 : 0), there(tile.rows(g.read)),
+    others(tile.rows(g.box)), all(__all_sync(0xffffffff, (there & others) == (4u << ROWS) - 1)), row((unsigned)g.xl.row), ask(0),
+    have(SLOTS - 1)
   {
   }
 
@@ -246,8 +264,13 @@ private:
         const unsigned to    = slot + (unsigned)sizeof(T) * (f * FIELD + r * ROW);
         const T       *where = from[f] + r * (size_t)Opaque(row);
 
-        if constexpr (ALL) asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2;" ::"r"(to), "l"(where), "n"(sizeof(T)) : "memory");
-        else asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(to), "l"(where), "n"(sizeof(T)), "r"((f ? otherbits : bits) >> r & 1 ? (int)sizeof(T) : 0) : "memory"); /* without reading */
+        if constexpr (ALL)
+          asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2;" ::"r"(to), "l"(where), "n"(sizeof(T)) : "memory");
+        /* without reading */
+        else
+          asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(to), "l"(where), "n"(sizeof(T)),
+                       "r"((f ? otherbits : bits) >> r & 1 ? (int)sizeof(T) : 0)
+                       : "memory");
       }
     }
   }

@@ -1,23 +1,31 @@
 /*
-  The operator on a lattice (lattice.cuh) in 3D, with fields of materials, by warps that march in z through the layers of cubes between two planes of nodes.
+  The operator on a lattice (lattice.cuh) in 3D, with fields of materials, by warps that march in z through the layers of cubes between two
+  planes of nodes.
 
-  A cube's tetrahedra are 0, p, q, 7 with p of 1, 2, 4 and q of 3, 5, 6: six, in a ring 13, 23, 26, 46, 45, 15.  t_pq is the sum of a field over the corners of
-  one, a_1 = t_13 + t_15 and so on that over the two tetrahedra with a corner 1.  An edge from v is in the cubes v, v - e_x, v - e_y, v - e_z, ... :
+  A cube's tetrahedra are 0, p, q, 7 with p of 1, 2, 4 and q of 3, 5, 6: six, in a ring 13, 23, 26, 46, 45, 15.  t_pq is the sum of a field
+  over the corners of
+  one, a_1 = t_13 + t_15 and so on that over the two tetrahedra with a corner 1.  An edge from v is in the cubes v, v - e_x, v - e_y, v -
+  e_z, ... :
 
     x: a_1(v) + t_23(v - y)      and of the layer below  t_45 + a_6(- y)     xy: a_3 and a_4 of the layer below     xyz: all six
     y: a_2(v) + t_13(v - x)      and of the layer below  t_46 + a_5(- x)     xz: a_5(v) + a_2(v - y)
     z: a_4(v) + t_26(v - y) + t_15(v - x) + a_3(v - x - y)                   yz: a_6(v) + a_1(v - x)
 
-  Cubes that do not exist have sums zero: so sides and bodies need no other code (LatticeSides).  Where all cubes exist (LatticeInner) the sums around edges are,
+  Cubes that do not exist have sums zero: so sides and bodies need no other code (LatticeSides).  Where all cubes exist (LatticeInner) the
+  sums around edges are,
   with p_d(v) = f(v) + f(v + e_d) and Q_de(v) the sum over the four corners of a square, 2 times
 
-    x: 2 p_x(v) + Q_yz(v + x) + Q_yz(v - y - z)     xy: Q_xy(v) + p_z(v - z) + p_z(v + x + y)     xyz: 2 (f(v) + f(v + x + y + z)) + Q_xy(v) + Q_xy(v + z)
+    x: 2 p_x(v) + Q_yz(v + x) + Q_yz(v - y - z)     xy: Q_xy(v) + p_z(v - z) + p_z(v + x + y)     xyz: 2 (f(v) + f(v + x + y + z)) + Q_xy(v)
+    + Q_xy(v + z)
 
-  and so on.  Each tetrahedron around a node has one diagonal of a square from it: so the sums of the rows of M, dim + 2 times the entries of an edge for each of
+  and so on.  Each tetrahedron around a node has one diagonal of a square from it: so the sums of the rows of M, dim + 2 times the entries
+  of an edge for each of
   them, are had by adding that to the diagonals' edges.
 
-  A thread has a column and ROWS + 1 rows of edges.  It keeps of the plane below the layer, for each row, the fields and x, and of the layer before what it has
-  begun: sums Y for its nodes and S for those to the right, which get it by a shuffle, and the parts of sums around edges in the plane.  Planes come through
+  A thread has a column and ROWS + 1 rows of edges.  It keeps of the plane below the layer, for each row, the fields and x, and of the layer
+  before what it has
+  begun: sums Y for its nodes and S for those to the right, which get it by a shuffle, and the parts of sums around edges in the plane.
+  Planes come through
   shared memory, two ahead.  Nothing is shared between warps: no barriers.  Arithmetic bounds it, then memory.
 */
 #pragma once
@@ -64,7 +72,8 @@ struct LatticeCube {
     t45 = m * (c4 + c5) + ends;
     t15 = m * (c1 + c5) + ends;
   }
-  /* what it gives to axes' edges: of direction 0 to v, v + y; of v + z, v + y + z; of direction 1 to v, v + x; of v + z, v + x + z; of direction 2 to v, v + y, v + x, v + x + y */
+  /* what it gives to axes' edges: of direction 0 to v, v + y; of v + z, v + y + z; of direction 1 to v, v + x; of v + z, v + x + z; of
+     direction 2 to v, v + y, v + x, v + x + y */
   __device__ __forceinline__ void axes(T e[3][4]) const
   {
     e[0][0] = t13 + t15;
@@ -304,12 +313,16 @@ struct LatticeMarch {
   const T                     alpha;
   T                          *y;                                  /* row 0 of the plane to be written */
   Node                        below[ROWS + 2], belowright[ROWS + 2]; /* the plane below the layer */
-  T                           Y[ROWS + 1], S[ROWS + 1];           /* what the layer before gives to its upper plane: to nodes, to those to the right */
+  /* what the layer before gives to its upper plane: to nodes, to those to the right */
+  T                           Y[ROWS + 1], S[ROWS + 1];
   double                      energy;
 
-  __device__ __forceinline__ LatticeMarch(const LatticeGeometry &g, const LatticeScaled<T> &m, const LatticeVectors<T> &v, const Tile &tile, T *shared, int z, T factor) :
-    g(g), m(m), v(v), ring(tile, g, shared), sums(g, m, tile, z - 1), store(tile.stored(g.store) & (MODE == LATTICE_ENERGY ? tile.rows(g.write) : ~0u)),
-    write(tile.rows(g.write)), alpha(factor * v.alpha), y(v.y + g.yl.at(tile.i, tile.j, z - 1)), energy(0)
+  __device__ __forceinline__ LatticeMarch(const LatticeGeometry &g, const LatticeScaled<T> &m, const LatticeVectors<T> &v, const Tile &tile,
+                                          T *shared, int z, T factor) :
+    g(g),
+    m(m), v(v), ring(tile, g, shared), sums(g, m, tile, z - 1),
+    store(tile.stored(g.store) & (MODE == LATTICE_ENERGY ? tile.rows(g.write) : ~0u)), write(tile.rows(g.write)), alpha(factor * v.alpha),
+    y(v.y + g.yl.at(tile.i, tile.j, z - 1)), energy(0)
   {
     const ptrdiff_t at = g.xl.at(tile.i, tile.j, z - 1);
 
@@ -431,8 +444,9 @@ struct LatticeMarch {
 };
 
 template <typename T, LatticeKind KIND, bool BODY, LatticeMode MODE>
-__launch_bounds__(LatticeTile<1>::THREADS, LatticeShape<T, KIND>::BLOCKS)
-static __global__ void LatticeMarchKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ LatticeScaled<T> m, const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
+__launch_bounds__(LatticeTile<1>::THREADS, LatticeShape<T, KIND>::BLOCKS) static __global__
+  void LatticeMarchKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ LatticeScaled<T> m,
+                          const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
 {
   using Sides = LatticeMarch<T, KIND, BODY, MODE, LatticeSides>;
   using Inner = LatticeMarch<T, KIND, BODY, MODE, LatticeInner>;
@@ -459,13 +473,16 @@ static __global__ void LatticeMarchKernel(const __grid_constant__ LatticeGeometr
 template <typename T, LatticeKind KIND, bool BODY, LatticeMode MODE, typename F>
 static PetscErrorCode WithMarch(F &&f)
 {
-  return f(LatticeMarchKernel<T, KIND, BODY, MODE>, LatticeMarch<T, KIND, BODY, MODE, LatticeSides>::Ring::SHARED, std::integral_constant<int, LatticeShape<T, KIND>::ROWS>());
+  return f(LatticeMarchKernel<T, KIND, BODY, MODE>, LatticeMarch<T, KIND, BODY, MODE, LatticeSides>::Ring::SHARED,
+           std::integral_constant<int, LatticeShape<T, KIND>::ROWS>());
 }
 
 template <typename T, LatticeKind KIND, bool BODY, typename F>
 static PetscErrorCode ForMode(LatticeMode mode, F &&f)
 {
-  return mode == LATTICE_MULT ? WithMarch<T, KIND, BODY, LATTICE_MULT>(f) : (mode == LATTICE_ADD ? WithMarch<T, KIND, BODY, LATTICE_ADD>(f) : WithMarch<T, KIND, BODY, LATTICE_ENERGY>(f));
+  return mode == LATTICE_MULT
+         ? WithMarch<T, KIND, BODY, LATTICE_MULT>(f)
+         : (mode == LATTICE_ADD ? WithMarch<T, KIND, BODY, LATTICE_ADD>(f) : WithMarch<T, KIND, BODY, LATTICE_ENERGY>(f));
 }
 
 template <typename T, LatticeKind KIND = LATTICE_CUBES, typename F>
@@ -482,7 +499,8 @@ PetscErrorCode LatticeMarchCut(LatticeKind kind, LatticeMode mode, const Lattice
 {
   return ForMarch<T>(kind, g.body != NULL, mode, [&](auto kernel, size_t shared, auto rows) {
     using Tile   = LatticeTile<rows()>;
-    const int lo = PetscMin(PetscMax(g.store.lo[2], g.cubes.lo[2] + 1), g.store.hi[2]), hi = PetscMax(lo, PetscMin(g.store.hi[2], g.cubes.hi[2]));
+    const int lo = PetscMin(PetscMax(g.store.lo[2], g.cubes.lo[2] + 1), g.store.hi[2]),
+              hi = PetscMax(lo, PetscMin(g.store.hi[2], g.cubes.hi[2]));
 
     PetscFunctionBegin;
     PetscCall(LatticeCutPlanes(kernel, Tile::THREADS, shared, Tile::grid(g.store), lo, hi, 16, cut));
@@ -492,7 +510,8 @@ PetscErrorCode LatticeMarchCut(LatticeKind kind, LatticeMode mode, const Lattice
 }
 
 template <typename T>
-PetscErrorCode LatticeMarchApply(LatticeKind kind, LatticeMode mode, const LatticeCut &cut, const LatticeGeometry &g, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
+PetscErrorCode LatticeMarchApply(LatticeKind kind, LatticeMode mode, const LatticeCut &cut, const LatticeGeometry &g,
+                                 const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
 {
   return ForMarch<T>(kind, g.body != NULL, mode, [&](auto kernel, size_t shared, auto rows) {
     PetscFunctionBegin;

@@ -1,9 +1,11 @@
 /*
-  The operator on a lattice (lattice.cuh) in 2D.  A square has the triangles 0, 1, 3 and 0, 2, 3; with sums t_1 and t_2 over their corners an edge from v has
+  The operator on a lattice (lattice.cuh) in 2D.  A square has the triangles 0, 1, 3 and 0, 2, 3; with sums t_1 and t_2 over their corners
+  an edge from v has
 
     x: t_1(v) + t_2(v - y)      y: t_2(v) + t_1(v - x)      xy: t_1 + t_2
 
-  and the node t_1 + t_2 of v and of v - x - y, t_1(v - x), t_2(v - y).  A thread has the squares of a column and ROWS + 1 rows, in registers; squares that
+  and the node t_1 + t_2 of v and of v - x - y, t_1(v - x), t_2(v - y).  A thread has the squares of a column and ROWS + 1 rows, in
+  registers; squares that
   do not exist have sums zero.  Memory bounds it.
 */
 #include "lattice.cuh"
@@ -41,7 +43,8 @@ struct PlaneLoad {
 
   /* there, readable: bits of the rows with materials and of x, unless ALL */
   template <bool ALL>
-  __device__ __forceinline__ void load(const LatticeScaled<T> &m, const T *from, ptrdiff_t at, unsigned row, unsigned there, unsigned readable)
+  __device__ __forceinline__ void load(const LatticeScaled<T> &m, const T *from, ptrdiff_t at, unsigned row, unsigned there,
+                                       unsigned readable)
   {
 #pragma unroll
     for (int r = 0; r < plane_rows + 2; r++) {
@@ -66,8 +69,9 @@ struct PlaneLoad {
 };
 
 template <typename T, bool TENSOR, bool ADD>
-__launch_bounds__(LatticeTile<plane_rows>::THREADS)
-static __global__ void LatticePlaneKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ LatticeScaled<T> m, const __grid_constant__ LatticeVectors<T> v)
+__launch_bounds__(LatticeTile<plane_rows>::THREADS) static __global__
+  void LatticePlaneKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ LatticeScaled<T> m,
+                          const __grid_constant__ LatticeVectors<T> v)
 {
   constexpr int           ROWS = plane_rows;
   const LatticeTile<ROWS> tile(g.store);
@@ -105,8 +109,10 @@ static __global__ void LatticePlaneKernel(const __grid_constant__ LatticeGeometr
   for (int r = 0; r <= ROWS; r++) {
     const PlaneNode<T>   up = loaded.node(m, r + 1), upright = up.right();
     const T              on = cubes >> r & 1 ? T(1) : T(0);
-    const PlaneSquare<T> c(on, own.c, right.c, up.c, upright.c), kx(on, own.k[0], right.k[0], up.k[0], upright.k[0]), ky(on, own.k[1], right.k[1], up.k[1], upright.k[1]);
-    const T              ax = c.t1 + c2 - kx.t1 - k2, ay = c.t2 - ky.t2 + FromLeft(c.t1 - ky.t1), axy = c.t1 + c.t2, node = axy + c2 + FromLeft(c.t1 + c1 + c2);
+    const PlaneSquare<T> c(on, own.c, right.c, up.c, upright.c), kx(on, own.k[0], right.k[0], up.k[0], upright.k[0]),
+      ky(on, own.k[1], right.k[1], up.k[1], upright.k[1]);
+    const T ax = c.t1 + c2 - kx.t1 - k2, ay = c.t2 - ky.t2 + FromLeft(c.t1 - ky.t1), axy = c.t1 + c.t2,
+            node = axy + c2 + FromLeft(c.t1 + c1 + c2);
     const T              dx = right.x - own.x, dy = up.x - own.x, dxy = upright.x - own.x;
 
     if (r) {
@@ -139,7 +145,8 @@ PetscErrorCode LatticePlaneApply(const LatticeGeometry &g, const LatticeMaterial
   const bool             tensor = m.k[0] != m.k[1];
 
   PetscFunctionBegin;
-  PetscCheck(GridFits(grid.y), PETSC_COMM_SELF, PETSC_ERR_SUP, "A lattice in 2D has %d rows on a GPU, of at most %d", g.store.hi[1] - g.store.lo[1], 65535 * Tile::NY);
+  PetscCheck(GridFits(grid.y), PETSC_COMM_SELF, PETSC_ERR_SUP, "A lattice in 2D has %d rows on a GPU, of at most %d",
+             g.store.hi[1] - g.store.lo[1], 65535 * Tile::NY);
   if (tensor && v.y0) LatticePlaneKernel<T, true, true><<<grid, Tile::THREADS, 0, stream>>>(g, material, v);
   else if (tensor) LatticePlaneKernel<T, true, false><<<grid, Tile::THREADS, 0, stream>>>(g, material, v);
   else if (v.y0) LatticePlaneKernel<T, false, true><<<grid, Tile::THREADS, 0, stream>>>(g, material, v);
@@ -148,7 +155,9 @@ PetscErrorCode LatticePlaneApply(const LatticeGeometry &g, const LatticeMaterial
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template PetscErrorCode LatticePlaneApply(const LatticeGeometry &, const LatticeMaterial<double> &, const LatticeVectors<double> &, cudaStream_t);
-template PetscErrorCode LatticePlaneApply(const LatticeGeometry &, const LatticeMaterial<float> &, const LatticeVectors<float> &, cudaStream_t);
+template PetscErrorCode LatticePlaneApply(const LatticeGeometry &, const LatticeMaterial<double> &, const LatticeVectors<double> &,
+                                          cudaStream_t);
+template PetscErrorCode LatticePlaneApply(const LatticeGeometry &, const LatticeMaterial<float> &, const LatticeVectors<float> &,
+                                          cudaStream_t);
 
 } // namespace patchfd

@@ -1,11 +1,16 @@
 /*
   The operator on a lattice (lattice.cuh) in 3D with constant materials: a stencil of 15 points.
 
-  Where all cubes around a node exist in y and z, a warp marches in z.  A plane of x gives to the rows of the plane below, of its own and of the plane above, whose
-  sums are in registers.  At a side in x, where half of the cubes exist, weights of nodes in that side are halves of those inside.  A lane asks for its columns of a
-  plane before it needs them, and has its neighbours' by shuffles: no shared memory, no barriers; what warps beside each other both read is found in L1.  Other nodes
-  are left to threads that have one each, in the first blocks of the launch: there the weights are found from which cubes exist.  The cubes around an edge in x are
-  those on either side of it in y and in z, of which those on the same side in both have two tetrahedra with it, the others one; an edge in xy has two in either cube,
+  Where all cubes around a node exist in y and z, a warp marches in z.  A plane of x gives to the rows of the plane below, of its own and of
+  the plane above, whose
+  sums are in registers.  At a side in x, where half of the cubes exist, weights of nodes in that side are halves of those inside.  A lane
+  asks for its columns of a
+  plane before it needs them, and has its neighbours' by shuffles: no shared memory, no barriers; what warps beside each other both read is
+  found in L1.  Other nodes
+  are left to threads that have one each, in the first blocks of the launch: there the weights are found from which cubes exist.  The cubes
+  around an edge in x are
+  those on either side of it in y and in z, of which those on the same side in both have two tetrahedra with it, the others one; an edge in
+  xy has two in either cube,
   that in xyz all six.  Memory bounds it.
 */
 #include "lattice.cuh"
@@ -14,13 +19,19 @@
 namespace patchfd
 {
 
-/* a block: ACROSS x UP warps, whose lanes have COLUMNS columns each, at distance LANES, of ROWS rows, and ask for planes so far AHEAD; least number of blocks of a multiprocessor */
+/* a block: ACROSS x UP warps, whose lanes have COLUMNS columns each, at distance LANES, of ROWS rows, and ask for planes so far AHEAD;
+   least number of blocks of a multiprocessor */
 template <int COLUMNS_, int ROWS_, int ACROSS_, int UP_, int AHEAD_, int BLOCKS_>
 struct StencilShape {
-  static constexpr int COLUMNS = COLUMNS_, ROWS = ROWS_, ACROSS = ACROSS_, UP = UP_, AHEAD = AHEAD_, BLOCKS = BLOCKS_, LANES = 32, THREADS = LANES * ACROSS * UP;
-  static constexpr int WIDTH = LANES * COLUMNS - 2, NX = ACROSS * WIDTH, NY = UP * ROWS; /* nodes that a warp writes: all but the first and the last column */
+  static constexpr int COLUMNS = COLUMNS_, ROWS = ROWS_, ACROSS = ACROSS_, UP = UP_, AHEAD = AHEAD_, BLOCKS = BLOCKS_, LANES = 32,
+                       THREADS = LANES * ACROSS * UP;
+  /* nodes that a warp writes: all but the first and the last column */
+  static constexpr int WIDTH = LANES * COLUMNS - 2, NX = ACROSS * WIDTH, NY = UP * ROWS;
 
-  static dim3 grid(const Range &nodes) { return dim3(PetscMax(1, (nodes.hi[0] - nodes.lo[0] + NX - 1) / NX), PetscMax(1, (nodes.hi[1] - nodes.lo[1] + NY - 1) / NY)); }
+  static dim3 grid(const Range &nodes)
+  {
+    return dim3(PetscMax(1, (nodes.hi[0] - nodes.lo[0] + NX - 1) / NX), PetscMax(1, (nodes.hi[1] - nodes.lo[1] + NY - 1) / NY));
+  }
 };
 
 /* what tetrahedra give to edges: one to that of an axis, those of a cube to that of a face, to that through it */
@@ -51,7 +62,8 @@ template <typename T>
 static __host__ __device__ StencilWeights<T> Weights(const StencilEntries<T> &e, const StencilCubes<T> &s)
 {
   StencilWeights<T> w;
-  T                 tetrahedra = 2 * (s.x[0] + s.x[1]) * (s.y[0] + s.y[1]) * (s.z[0] + s.z[1]), off = 0; /* around the node: six of cubes of corner 0 or 7, two of others */
+  /* around the node: six of cubes of corner 0 or 7, two of others */
+  T                 tetrahedra = 2 * (s.x[0] + s.x[1]) * (s.y[0] + s.y[1]) * (s.z[0] + s.z[1]), off = 0;
 
   for (int i = 0; i < 2; i++) {
     w.x[i]   = s.x[i] * Around(s.y, s.z) * e.axis[0];
@@ -104,7 +116,8 @@ struct StencilMarch {
   int                      rows;                         /* that are written */
   bool                     there[COLUMNS], mine[COLUMNS]; /* columns: that are read, that are written */
   T                        share[COLUMNS];                /* of the weights in the plane x = const: a half of them at sides */
-  const T                 *from;                         /* the lane's first column and row in the plane that is asked for next, from the node before those that are written */
+  /* the lane's first column and row in the plane that is asked for next, from the node before those that are written */
+  const T                 *from;
   T                       *y;                            /* and in the plane to be written */
   T                        x[PLANES][ROWS + 2][COLUMNS];
   T                        sum[ROWS][COLUMNS], own[ROWS][COLUMNS]; /* of the planes below: of that to be written, of the next one */
@@ -112,10 +125,12 @@ struct StencilMarch {
   double                   energy;
 
   __device__ __forceinline__ StencilMarch(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, int z) :
-    w(table.whole), v(v), xplane(g.xl.plane), yplane(g.yl.plane), yrow(Opaque((unsigned)g.yl.row)), lane((int)threadIdx.x % LANES), x{}, sum{}, own{}, mid{}, energy(0)
+    w(table.whole), v(v), xplane(g.xl.plane), yplane(g.yl.plane), yrow(Opaque((unsigned)g.yl.row)),
+    lane((int)threadIdx.x % LANES), x{}, sum{}, own{}, mid{}, energy(0)
   {
     const Range &nodes = table.inner;
-    const int    warp = (int)threadIdx.x / LANES, i = nodes.lo[0] + (int)blockIdx.x * Shape::NX + warp % Shape::ACROSS * Shape::WIDTH + lane - 1,
+    const int    warp = (int)threadIdx.x / LANES,
+              i = nodes.lo[0] + (int)blockIdx.x * Shape::NX + warp % Shape::ACROSS * Shape::WIDTH + lane - 1,
               j = nodes.lo[1] + (int)blockIdx.y * Shape::NY + warp / Shape::ACROSS * ROWS - 1;
 
     rows = i - lane + 1 < nodes.hi[0] ? max(0, min(nodes.hi[1] - j - 1, ROWS)) : 0;
@@ -147,10 +162,12 @@ struct StencilMarch {
     from += xplane;
   }
 
-  /* with the neighbours, which another lane has, in the same column of its or, at the ends, in one beside it; at sides there is none, and a share of the node */
+  /* with the neighbours, which another lane has, in the same column of its or, at the ends, in one beside it; at sides there is none, and a
+     share of the node */
   __device__ __forceinline__ StencilRow<T> neighbours(const T x[COLUMNS], int c) const
   {
-    const T before = c > 0 && lane == LANES - 1 ? x[c > 0 ? c - 1 : c] : x[c], behind = c < COLUMNS - 1 && lane == 0 ? x[c < COLUMNS - 1 ? c + 1 : c] : x[c];
+    const T before = c > 0 && lane == LANES - 1 ? x[c > 0 ? c - 1 : c] : x[c],
+            behind = c < COLUMNS - 1 && lane == 0 ? x[c < COLUMNS - 1 ? c + 1 : c] : x[c];
 
     return {__shfl_sync(0xffffffff, before, lane - 1), share[c] * x[c], __shfl_sync(0xffffffff, behind, lane + 1)};
   }
@@ -251,7 +268,9 @@ static __device__ StencilWeights<T> Weights(const LatticeGeometry &g, const Sten
 template <typename T, LatticeMode MODE>
 static __device__ T StencilNode(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, const int node[3])
 {
-  const auto x = [&](int i, int j, int k) { return g.read.contains(node[0] + i, node[1] + j, node[2] + k) ? v.x[g.xl.at(node[0] + i, node[1] + j, node[2] + k)] : T(0); };
+  const auto x = [&](int i, int j, int k) {
+    return g.read.contains(node[0] + i, node[1] + j, node[2] + k) ? v.x[g.xl.at(node[0] + i, node[1] + j, node[2] + k)] : T(0);
+  };
   const bool written = g.write.contains(node[0], node[1], node[2]);
   T         *y       = v.y + g.yl.at(node[0], node[1], node[2]), sum = 0;
 
@@ -263,7 +282,8 @@ static __device__ T StencilNode(const LatticeGeometry &g, const StencilTable<T> 
     for (int i = 0; i < 2; i++) {
       const int s = 2 * i - 1;
 
-      sum += w.x[i] * x(s, 0, 0) + w.y[i] * x(0, s, 0) + w.z[i] * x(0, 0, s) + w.xy[i] * x(s, s, 0) + w.xz[i] * x(s, 0, s) + w.yz[i] * x(0, s, s) + w.xyz[i] * x(s, s, s);
+      sum += w.x[i] * x(s, 0, 0) + w.y[i] * x(0, s, 0) + w.z[i] * x(0, 0, s) + w.xy[i] * x(s, s, 0) + w.xz[i] * x(s, 0, s) +
+             w.yz[i] * x(0, s, s) + w.xyz[i] * x(s, s, s);
     }
     sum *= v.alpha;
   } else if (MODE == LATTICE_ENERGY) return 0;
@@ -274,7 +294,8 @@ static __device__ T StencilNode(const LatticeGeometry &g, const StencilTable<T> 
 template <typename T, LatticeMode MODE>
 static __device__ void StencilSides(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, int layers)
 {
-  const size_t block = ((size_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x, blocks = (size_t)layers * gridDim.y * gridDim.x;
+  const size_t block = ((size_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x,
+               blocks = (size_t)layers * gridDim.y * gridDim.x;
   double       energy = 0;
 
   for (size_t item = block * blockDim.x + threadIdx.x; item < table.sides.size(); item += blocks * blockDim.x) {
@@ -289,8 +310,9 @@ static __device__ void StencilSides(const LatticeGeometry &g, const StencilTable
 /* ---- launches ---- */
 
 template <typename T, LatticeMode MODE, typename Shape>
-__launch_bounds__(Shape::THREADS, Shape::BLOCKS)
-static __global__ void LatticeStencilKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ StencilTable<T> table, const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
+__launch_bounds__(Shape::THREADS, Shape::BLOCKS) static __global__
+  void LatticeStencilKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ StencilTable<T> table,
+                            const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
 {
   const int layers = (int)gridDim.z - cut.parts, part = (int)blockIdx.z - layers; /* the sides come first: what is last is to be short */
 
@@ -305,7 +327,8 @@ static __global__ void LatticeStencilKernel(const __grid_constant__ LatticeGeome
 }
 
 template <typename T, LatticeMode MODE>
-using StencilShapeOf = std::conditional_t<sizeof(T) == 4, StencilShape<3, 2, 2, 4, 2, MODE == LATTICE_MULT ? 3 : 2>, StencilShape<2, MODE == LATTICE_MULT ? 3 : 2, 2, 4, 1, 2>>;
+using StencilShapeOf = std::conditional_t<sizeof(T) == 4, StencilShape<3, 2, 2, 4, 2, MODE == LATTICE_MULT ? 3 : 2>,
+                                          StencilShape<2, MODE == LATTICE_MULT ? 3 : 2, 2, 4, 1, 2>>;
 
 template <typename T, LatticeMode MODE, typename F>
 static PetscErrorCode WithStencil(F &&f)
@@ -319,7 +342,8 @@ static PetscErrorCode WithStencil(F &&f)
 template <typename T, typename F>
 static PetscErrorCode ForStencil(LatticeMode mode, F &&f)
 {
-  return mode == LATTICE_MULT ? WithStencil<T, LATTICE_MULT>(f) : (mode == LATTICE_ADD ? WithStencil<T, LATTICE_ADD>(f) : WithStencil<T, LATTICE_ENERGY>(f));
+  return mode == LATTICE_MULT ? WithStencil<T, LATTICE_MULT>(f)
+                              : (mode == LATTICE_ADD ? WithStencil<T, LATTICE_ADD>(f) : WithStencil<T, LATTICE_ENERGY>(f));
 }
 
 /* rows of A whose nodes have all their cubes in y and z, and neighbours there that are read */
@@ -348,13 +372,16 @@ PetscErrorCode LatticeStencilCut(LatticeMode mode, const LatticeGeometry &g, Lat
 
     PetscFunctionBegin;
     PetscCall(LatticeCutPlanes(kernel, Shape::THREADS, 0, tiles, inner.lo[2], inner.hi[2], 10, cut));
-    cut->grid.z += (unsigned)PetscMin(Shell(g.store, inner).size() / ((size_t)tiles.x * tiles.y * Shape::THREADS * 2) + 1, (size_t)(65535 - cut->parts)); /* for those of the sides */
+    /* for those of the sides */
+    cut->grid.z += (unsigned)PetscMin(Shell(g.store, inner).size() / ((size_t)tiles.x * tiles.y * Shape::THREADS * 2) + 1,
+                                      (size_t)(65535 - cut->parts));
     PetscFunctionReturn(PETSC_SUCCESS);
   });
 }
 
 template <typename T>
-PetscErrorCode LatticeStencilApply(LatticeMode mode, const LatticeCut &cut, const LatticeGeometry &g, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
+PetscErrorCode LatticeStencilApply(LatticeMode mode, const LatticeCut &cut, const LatticeGeometry &g, const LatticeMaterial<T> &m,
+                                   const LatticeVectors<T> &v, cudaStream_t stream)
 {
   const T         edge = 4 * m.mass * m.constc; /* an element's mass on an edge */
   StencilTable<T> table;
@@ -379,7 +406,8 @@ PetscErrorCode LatticeStencilApply(LatticeMode mode, const LatticeCut &cut, cons
 
 #define INSTANTIATE(T) \
   template PetscErrorCode LatticeStencilCut<T>(LatticeMode, const LatticeGeometry &, LatticeCut *); \
-  template PetscErrorCode LatticeStencilApply(LatticeMode, const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t)
+  template PetscErrorCode LatticeStencilApply(LatticeMode, const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &, \
+                                              const LatticeVectors<T> &, cudaStream_t)
 INSTANTIATE(double);
 INSTANTIATE(float);
 #undef INSTANTIATE

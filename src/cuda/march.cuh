@@ -16,7 +16,8 @@ __device__ inline unsigned Opaque(unsigned v)
 }
 
 /*
-  Matrices of N rows and columns that look the same from the other end: sums v[c] + v[L - c] and differences v[c] - v[L - c] in place of the two make
+  Matrices of N rows and columns that look the same from the other end: sums v[c] + v[L - c] and differences v[c] - v[L - c] in place of the
+  two make
   such a matrix two blocks of half the size, and what these give becomes the rows r and L - r in the same way.
 */
 template <typename T, int N>
@@ -36,7 +37,10 @@ struct Mirror {
     for (int c = 0; c < N / 2; c++) split(v[c], v[L - c]);
   }
   /* what v[c] was before */
-  static __device__ __forceinline__ T entry(const T v[N], int c) { return c == L - c ? v[c] : T(0.5) * (c < H ? v[c] + v[L - c] : v[L - c] - v[c]); }
+  static __device__ __forceinline__ T entry(const T v[N], int c)
+  {
+    return c == L - c ? v[c] : T(0.5) * (c < H ? v[c] + v[L - c] : v[L - c] - v[c]);
+  }
   /* rows r and L - r of m v, split */
   static __device__ __forceinline__ void add(const T *m, const T v[N], int r, T &lo, T &hi)
   {
@@ -57,7 +61,8 @@ struct Mirror {
   }
 };
 
-/* Where the numbers of a row are in shared memory, for C lanes that read lines at distance L in it and then go to the next row: one number of padding after so many, if PAD */
+/* Where the numbers of a row are in shared memory, for C lanes that read lines at distance L in it and then go to the next row: one number
+   of padding after so many, if PAD */
 template <typename T, int C, int L, bool PAD>
 struct SharedRow {
   static constexpr int BANKS = 128 / sizeof(T);
@@ -83,7 +88,8 @@ struct SharedRow {
 };
 
 /*
-  Cut marches of `steps` steps so that the device as a whole takes the fewest, with as many blocks of threads at a time as it holds, when each part takes
+  Cut marches of `steps` steps so that the device as a whole takes the fewest, with as many blocks of threads at a time as it holds, when
+  each part takes
   `more` steps than its share.  `tiles`: marches side by side; chunk: steps of a part; parts: how many
 */
 template <typename Kernel>
@@ -99,7 +105,8 @@ static PetscErrorCode CutMarches(Kernel kernel, int threads, size_t shared, size
   *parts = 0;
   for (int z = 1; z <= PetscMin(steps, 65534); z++) {
     const int    c = (steps + z - 1) / z;
-    const size_t total = tiles * z, waves = (size_t)processors * PetscMax(1, blocks), taken = (total + waves - 1) / waves * (c + more); /* 0 blocks: the launch will fail */
+    /* 0 blocks: the launch will fail */
+    const size_t total = tiles * z, waves = (size_t)processors * PetscMax(1, blocks), taken = (total + waves - 1) / waves * (c + more);
 
     if (taken >= best) continue;
     best   = taken;

@@ -1,5 +1,6 @@
 /*
-  Transfers between degrees on a mesh.  A block takes a few cells: their nodes go to shared memory, are multiplied by the embedding (or its transpose)
+  Transfers between degrees on a mesh.  A block takes a few cells: their nodes go to shared memory, are multiplied by the embedding (or its
+  transpose)
   along one direction after another, a thread a line, and go out.  A fine node is of one cell, coarse nodes are summed by atomics.
 */
 #include "mesh_transfer.cuh"
@@ -73,8 +74,9 @@ __device__ static void AddCells(bool unique, int count, const int *node, int nco
 }
 
 template <typename T>
-__global__ static void __launch_bounds__(mesh_threads) MeshKernel(bool unique, int ncells, int cells, int ncomp, int size, MeshSizes n, const T *__restrict__ matrices, const int *__restrict__ nodefrom, const int *__restrict__ nodeto,
-                                                                  const T *__restrict__ from, T *__restrict__ to)
+__global__ static void __launch_bounds__(mesh_threads)
+  MeshKernel(bool unique, int ncells, int cells, int ncomp, int size, MeshSizes n, const T *__restrict__ matrices,
+             const int *__restrict__ nodefrom, const int *__restrict__ nodeto, const T *__restrict__ from, T *__restrict__ to)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   T        *m = (T *)shared, *a = m, *b;
@@ -143,8 +145,9 @@ PetscErrorCode MeshTransfer<T>::create(const PatchFDTransferDesc *desc, void **p
     p->cells[r] = (mesh_threads + lines - 1) / lines;
     while (p->cells[r] > 1 && (m[r].size() + 2 * (size_t)p->cells[r] * p->size) * sizeof(T) > 48 * 1024) p->cells[r]--;
     p->shared[r] = (m[r].size() + 2 * (size_t)p->cells[r] * p->size) * sizeof(T);
-    PetscCheck(p->shared[r] <= limit, PETSC_COMM_SELF, PETSC_ERR_SUP, "Transfers between the degrees %d and %d need %zu bytes of shared memory for a block of threads, the GPU has %zu", p->n[0].from[0] - 1, p->n[0].to[0] - 1,
-               p->shared[r], limit);
+    PetscCheck(p->shared[r] <= limit, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "Transfers between the degrees %d and %d need %zu bytes of shared memory for a block of threads, the GPU has %zu",
+               p->n[0].from[0] - 1, p->n[0].to[0] - 1, p->shared[r], limit);
     PetscCall(p->upload(m[r].size(), m[r].data(), &p->matrices[r]));
     PetscCall(AllowShared(MeshKernel<T>, p->shared[r]));
   }
@@ -172,7 +175,10 @@ static PetscErrorCode MeshApply(void *plan, int r, const void *from, void *to)
   if (!p->ncells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  MeshKernel<T><<<(p->ncells + p->cells[r] - 1) / p->cells[r], mesh_threads, p->shared[r], stream>>>(r == 0, p->ncells, p->cells[r], p->ncomp, p->size, p->n[r], p->matrices[r], p->node[r], p->node[1 - r], (const T *)from, (T *)to);
+  MeshKernel<T>
+    <<<(p->ncells + p->cells[r] - 1) / p->cells[r], mesh_threads, p->shared[r], stream>>>(r == 0, p->ncells, p->cells[r], p->ncomp, p->size,
+                                                                                          p->n[r], p->matrices[r], p->node[r],
+                                                                                          p->node[1 - r], (const T *)from, (T *)to);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(p->flops));

@@ -64,7 +64,8 @@ template <typename T>
 PetscErrorCode MixedTransfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
 {
   MixedTransferPlan<T> *p = new MixedTransferPlan<T>;
-  const PatchFDField    up = TransferField(desc->cbox, desc->coarse, desc->fbox, desc->fine), down = TransferField(desc->fbox, desc->fine, desc->cbox, desc->coarse);
+  const PatchFDField    up = TransferField(desc->cbox, desc->coarse, desc->fbox, desc->fine),
+                     down = TransferField(desc->fbox, desc->fine, desc->cbox, desc->coarse);
   ProductTerm           P = {0, 0, 1, {}}, transpose = {0, 0, 1, {}};
   PetscInt              k;
   int                   shared;

@@ -1,9 +1,11 @@
 /*
-  fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0 for fields whose cells share nodes in some directions and not in others: components of
+  fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0 for fields whose cells share nodes in some directions and not in others:
+  components of
   a velocity.
 
     mixed_transfer.cu        what is chosen when
-    mixed_transfer_fast.cuh  the kernels for halved cells of the same degree, all alike, that share nodes in at most one direction; mixed_transfer_double.cu
+    mixed_transfer_fast.cuh  the kernels for halved cells of the same degree, all alike, that share nodes in at most one direction;
+    mixed_transfer_double.cu
                              and mixed_transfer_float.cu instantiate them
     products.cu              the generic kernel
 */

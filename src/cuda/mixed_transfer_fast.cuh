@@ -1,13 +1,17 @@
 /*
-  Transfers between a mesh and the mesh of its halved cells of a field that has k + 1 nodes of its own in each cell, but for at most one direction, in which
-  its degree is k + 1 and cells share nodes: a component of a velocity in RT_k, or its pressure.  With n = k + 1 a coarse cell owns n coarse and 2 n fine
+  Transfers between a mesh and the mesh of its halved cells of a field that has k + 1 nodes of its own in each cell, but for at most one
+  direction, in which
+  its degree is k + 1 and cells share nodes: a component of a velocity in RT_k, or its pressure.  With n = k + 1 a coarse cell owns n coarse
+  and 2 n fine
   nodes in every direction, of a shared node's cells the upper one.
 
-  A block of threads has a tile of cells, PX in x and PY across, and one layer of cells in the third direction, which is the one with shared nodes if x is
+  A block of threads has a tile of cells, PX in x and PY across, and one layer of cells in the third direction, which is the one with shared
+  nodes if x is
   not.  A thread has a line of 2 n fine nodes in that direction in registers.
 
     prolongation   x, across, and the line's direction, through shared memory; the fine values are under way before
-    restriction    the same back, without atomics: a block marches over layers, and what a layer adds to the first nodes of the next one stays in registers;
+    restriction    the same back, without atomics: a block marches over layers, and what a layer adds to the first nodes of the next one
+    stays in registers;
                    what cells beside the tile add in x is computed twice
 
   Floor a fine node, double, H200: 17 B up, 4 ps, 9 B down, 2.1 ps; 1.75 n products, 1.6 words of shared memory.
@@ -32,7 +36,8 @@ struct MixedTile {
   static constexpr int THREADS = RoundUp(X * Y, 32), RESTRICT_THREADS = RoundUp((X + HALO) * Y, 32);
 
   /* blocks of values in shared memory: coarse nodes, fine ones in x, fine ones across, too */
-  static constexpr int NZ = n + SHARED_Z, C = PX * n + SHARED_X, SIZE_C = NZ * YC * C, SIZE_A = NZ * YC * (X + HALO), SIZE_B = DIM == 3 ? NZ * Y * (X + HALO) : 0, SIZE = SIZE_C + SIZE_A + SIZE_B;
+  static constexpr int NZ = n + SHARED_Z, C = PX * n + SHARED_X, SIZE_C = NZ * YC * C, SIZE_A = NZ * YC * (X + HALO),
+                       SIZE_B = DIM == 3 ? NZ * Y * (X + HALO) : 0, SIZE = SIZE_C + SIZE_A + SIZE_B;
 };
 
 /* the first 2 n rows of P, of cells with their own nodes and of those that share them */
@@ -84,7 +89,10 @@ struct MixedLine {
   ptrdiff_t at, plane;
   int       lo, hi; /* nodes that exist */
 
-  __device__ __forceinline__ MixedLine(const MixedGeometry &g, int i, int j, bool mine) : at(g.fl.at(i, j, 0)), plane(g.fl.plane), lo(g.fine.lo[2]), hi(mine && Inside(g.fine, 0, i) && Inside(g.fine, 1, j) ? g.fine.hi[2] : lo) { }
+  __device__ __forceinline__ MixedLine(const MixedGeometry &g, int i, int j, bool mine) :
+    at(g.fl.at(i, j, 0)), plane(g.fl.plane), lo(g.fine.lo[2]), hi(mine && Inside(g.fine, 0, i) && Inside(g.fine, 1, j) ? g.fine.hi[2] : lo)
+  {
+  }
   template <typename T>
   __device__ __forceinline__ void load(const T *fine, int layer, T v[N]) const
   {
@@ -109,7 +117,8 @@ struct MixedLine {
 
 template <typename T, int K, int DIM, bool SHARED_X, bool SHARED_Z>
 __launch_bounds__(MixedTile<K, DIM, SHARED_X, SHARED_Z>::THREADS) static __global__
-void MixedProlongKernel(const __grid_constant__ MixedMatrices<T, K> m, const __grid_constant__ MixedGeometry g, const T *__restrict__ coarse, T *fine)
+  void MixedProlongKernel(const __grid_constant__ MixedMatrices<T, K> m, const __grid_constant__ MixedGeometry g,
+                          const T *__restrict__ coarse, T                                                     *fine)
 {
   using S               = MixedTile<K, DIM, SHARED_X, SHARED_Z>;
   constexpr int n = S::n, N = S::N, NX = n + SHARED_X, NZ = S::NZ, C = S::C, X = S::X, Y = S::Y, YC = S::YC;
@@ -171,14 +180,16 @@ void MixedProlongKernel(const __grid_constant__ MixedMatrices<T, K> m, const __g
 
 template <typename T, int K, int DIM, bool SHARED_X, bool SHARED_Z>
 __launch_bounds__(MixedTile<K, DIM, SHARED_X, SHARED_Z>::RESTRICT_THREADS) static __global__
-void MixedRestrictKernel(const __grid_constant__ MixedMatrices<T, K> m, const __grid_constant__ MixedGeometry g, const T *__restrict__ fine, T *coarse)
+  void MixedRestrictKernel(const __grid_constant__ MixedMatrices<T, K> m, const __grid_constant__ MixedGeometry g,
+                           const T *__restrict__ fine, T                                                       *coarse)
 {
   using S               = MixedTile<K, DIM, SHARED_X, SHARED_Z>;
   constexpr int n = S::n, N = S::N, C = S::PX * n, X = S::X + S::HALO, Y = S::Y, YC = S::YC;
   extern __shared__ double2 mixed_shared[];
   T *const      c = (T *)mixed_shared, *const a = c + S::SIZE_C, *const b = a + S::SIZE_A;
   const int     cell[3] = {g.cell[0] + (int)blockIdx.x * S::PX, g.cell[1] + (int)blockIdx.y * S::PY, g.cell[2] + (int)blockIdx.z * g.chunk};
-  const int     x = threadIdx.x % X, y = threadIdx.x / X, first[2] = {cell[0] * n, cell[1] * (DIM == 3 ? n : 1)}, end = min(cell[2] + g.chunk, g.cell[2] + g.layers);
+  const int     x = threadIdx.x % X, y = threadIdx.x / X, first[2] = {cell[0] * n, cell[1] * (DIM == 3 ? n : 1)},
+            end = min(cell[2] + g.chunk, g.cell[2] + g.layers);
   const bool    mine = threadIdx.x < X * Y;
   const MixedLine<N> line(g, cell[0] * N - S::HALO + x, cell[1] * (DIM == 3 ? N : 1) + y, mine);
   T            *lines = DIM == 3 ? b : a, v[N], next[N], u[n + SHARED_Z], above = 0;
@@ -285,7 +296,8 @@ struct MixedTransferDegree : MixedTransferFast {
     down.layers = tiles[2];
     downgrid    = dim3(tiles[0], tiles[1], 1);
     PetscCall(AllowShared(MixedProlongKernel<T, K, DIM, SHARED_X, SHARED_Z>, S::SIZE * sizeof(T)));
-    PetscCall(CutMarches(MixedRestrictKernel<T, K, DIM, SHARED_X, SHARED_Z>, S::RESTRICT_THREADS, S::SIZE * sizeof(T), (size_t)tiles[0] * tiles[1], tiles[2], SHARED_Z, &down.chunk, &downgrid.z));
+    PetscCall(CutMarches(MixedRestrictKernel<T, K, DIM, SHARED_X, SHARED_Z>, S::RESTRICT_THREADS, S::SIZE * sizeof(T),
+                         (size_t)tiles[0] * tiles[1], tiles[2], SHARED_Z, &down.chunk, &downgrid.z));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static Layout direction(const Layout &l, const int dir[3])
@@ -302,7 +314,8 @@ struct MixedTransferDegree : MixedTransferFast {
   {
     PetscFunctionBegin;
     if (!upgrid.x || !upgrid.y || !upgrid.z) PetscFunctionReturn(PETSC_SUCCESS);
-    MixedProlongKernel<T, K, DIM, SHARED_X, SHARED_Z><<<upgrid, S::THREADS, S::SIZE * sizeof(T), stream>>>(m, up, (const T *)coarse, (T *)fine);
+    MixedProlongKernel<T, K, DIM, SHARED_X, SHARED_Z>
+      <<<upgrid, S::THREADS, S::SIZE * sizeof(T), stream>>>(m, up, (const T *)coarse, (T *)fine);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -310,7 +323,8 @@ struct MixedTransferDegree : MixedTransferFast {
   {
     PetscFunctionBegin;
     if (!downgrid.x || !downgrid.y || !downgrid.z) PetscFunctionReturn(PETSC_SUCCESS);
-    MixedRestrictKernel<T, K, DIM, SHARED_X, SHARED_Z><<<downgrid, S::RESTRICT_THREADS, S::SIZE * sizeof(T), stream>>>(m, down, (const T *)fine, (T *)coarse);
+    MixedRestrictKernel<T, K, DIM, SHARED_X, SHARED_Z>
+      <<<downgrid, S::RESTRICT_THREADS, S::SIZE * sizeof(T), stream>>>(m, down, (const T *)fine, (T *)coarse);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -1,5 +1,6 @@
 /*
-  NCCL is loaded when it is asked for, so that this library needs it neither to be built nor to be used.  The functions below have been the same since
+  NCCL is loaded when it is asked for, so that this library needs it neither to be built nor to be used.  The functions below have been the
+  same since
   version 2.7, which brought sending and receiving.
 */
 #include "nccl.cuh"
@@ -44,8 +45,9 @@ static bool Load()
   if (nccl.library) return true;
   nccl.library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   if (!nccl.library) return false;
-  if (Find("ncclGetUniqueId", &nccl.GetUniqueId) && Find("ncclCommInitRank", &nccl.CommInitRank) && Find("ncclCommDestroy", &nccl.CommDestroy) && Find("ncclGroupStart", &nccl.GroupStart) &&
-      Find("ncclGroupEnd", &nccl.GroupEnd) && Find("ncclSend", &nccl.Send) && Find("ncclRecv", &nccl.Recv) && Find("ncclGetErrorString", &nccl.GetErrorString))
+  if (Find("ncclGetUniqueId", &nccl.GetUniqueId) && Find("ncclCommInitRank", &nccl.CommInitRank) &&
+      Find("ncclCommDestroy", &nccl.CommDestroy) && Find("ncclGroupStart", &nccl.GroupStart) && Find("ncclGroupEnd", &nccl.GroupEnd) &&
+      Find("ncclSend", &nccl.Send) && Find("ncclRecv", &nccl.Recv) && Find("ncclGetErrorString", &nccl.GetErrorString))
     return true;
   dlclose(nccl.library);
   nccl.library = NULL;

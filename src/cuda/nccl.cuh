@@ -6,7 +6,8 @@ namespace patchfd
 {
 
 struct NCCL {
-  /* one of NCCL's for the ranks of an MPI communicator, made by the first call and kept with it; NULL and the reason where that is not possible.  Collective */
+  /* one of NCCL's for the ranks of an MPI communicator, made by the first call and kept with it; NULL and the reason where that is not
+     possible.  Collective */
   static PetscErrorCode get(MPI_Comm, void **comm, const char **why);
   /* between begin and end: to and from ranks, in any order */
   static PetscErrorCode begin();

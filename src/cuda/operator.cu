@@ -1,5 +1,6 @@
 /*
-  The operator (operator.cuh): the choice of the kernel, that of 1D, a thread a node, and the generic one, a team of threads a cell.  Cells add to y = y0 with atomics.
+  The operator (operator.cuh): the choice of the kernel, that of 1D, a thread a node, and the generic one, a team of threads a cell.  Cells
+  add to y = y0 with atomics.
 */
 #include "lines.cuh"
 #include "operator.cuh"
@@ -47,7 +48,8 @@ static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, T
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < c.cells; base += (size_t)gridDim.x * blockDim.y) {
     const size_t item   = base + threadIdx.y;
     const bool   active = item < c.cells;
-    const int    cell[3] = {c.first[0] + (int)(item % c.count[0]), c.first[1] + (int)(item / c.count[0] % c.count[1]), c.first[2] + (int)(item / c.count[0] / c.count[1])};
+    const int    cell[3] = {c.first[0] + (int)(item % c.count[0]), c.first[1] + (int)(item / c.count[0] % c.count[1]),
+                            c.first[2] + (int)(item / c.count[0] / c.count[1])};
     const int    first[3] = {cell[0] * (n[0] - 1), cell[1] * (n[1] - 1), cell[2] * (n[2] - 1)};
     Matrix<T>    M[3], A[3];
 
@@ -142,7 +144,16 @@ struct OperatorLine : OperatorFast {
     for (size_t i = 0; i < X.size(); i++) X[i] = line.A[i] * M1 * M2 + line.M[i] * point;
     PetscCall(memory->upload(X.size(), X.data(), &device));
     PetscCall(memory->upload((size_t)line.ncells, line.cls, &cls));
-    data = {(int)line.nloc - 1, (int)desc->cells[0][0], (int)desc->cells[0][1], (int)desc->ybox.lo[0], (int)desc->ybox.n[0], (int)desc->xbox.lo[0], {}, {}, device, cls};
+    data = {(int)line.nloc - 1,
+            (int)desc->cells[0][0],
+            (int)desc->cells[0][1],
+            (int)desc->ybox.lo[0],
+            (int)desc->ybox.n[0],
+            (int)desc->xbox.lo[0],
+            {},
+            {},
+            device,
+            cls};
     for (int e = 0; e < 2; e++) {
       data.read[e]  = (int)desc->read[0][e];
       data.write[e] = (int)desc->write[0][e];
@@ -229,7 +240,9 @@ static PetscErrorCode OperatorFastChoose(const SumDesc *desc, PlanMemory *memory
     equal  = equal && desc->dir[d].nclass == 1;
     scaled = scaled && ((d == 2 && plane) || !ClassScales(desc, d).empty());
   }
-  *name = equal ? "equal cells" : scaled ? "cells by place: they are not equal" : "any cells, by atomics: their matrices are not multiples of each other";
+  *name = equal  ? "equal cells"
+        : scaled ? "cells by place: they are not equal"
+                 : "any cells, by atomics: their matrices are not multiples of each other";
   if (plane && equal) PetscCall((OperatorPlaneCreate<T, false>(desc, memory, fast)));
   else if (equal) PetscCall((OperatorMarchCreate<T, false>(desc, memory, fast)));
   else if (plane && scaled) PetscCall((OperatorPlaneCreate<T, true>(desc, memory, fast)));
@@ -312,7 +325,8 @@ PetscErrorCode Operator<T>::apply(void *plan, PetscReal alpha, const void *x, co
   else {
     PetscCall(StartSum<T>(p->size, y0, y, stream));
     if (p->cell.cells) {
-      CellKernel<T><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, (T)alpha, (const T *)x, (T *)y);
+      CellKernel<T>
+        <<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, (T)alpha, (const T *)x, (T *)y);
       PetscCallCUDA(cudaGetLastError());
     }
   }

@@ -2,7 +2,8 @@
   y = y0 + alpha A x,  A = A0 (x) M1 (x) M2 + M0 (x) A1 (x) M2 + M0 (x) M1 (x) A2  summed over cells (direction 0 is x).
 
     operator.cu         what is chosen when; the generic kernel (any degrees, split cells, 1D)
-    operator_march.cuh  the kernel for cells of one degree in 3D that are equal (every uniform mesh), or by place: whose matrices are those of one cell
+    operator_march.cuh  the kernel for cells of one degree in 3D that are equal (every uniform mesh), or by place: whose matrices are those
+    of one cell
                         times numbers (every graded mesh)
     operator_plane.cuh  the same in 2D
 

@@ -1,5 +1,6 @@
 /*
-  The operator (operator.cuh) on cells of the same degree K in all directions that are equal or (BY_PLACE) whose matrices are multiples of the same two,
+  The operator (operator.cuh) on cells of the same degree K in all directions that are equal or (BY_PLACE) whose matrices are multiples of
+  the same two,
   by blocks of threads that march.
 
   R cells in each direction make a block of L = K R, with N = L + 1 nodes in a direction: so all degrees have lines of about the same
@@ -20,10 +21,12 @@
   p and q, s and t are in shared memory, for one step and the one before it: two barriers a step.  A march begins with a step of the K
   planes below it, for what they contribute to its first plane, and ends with a step of one plane.
 
-  By place, cell c of a direction has the matrices m_c M and a_c A + s_c M, as cells of a graded mesh do: what M and A give is multiplied by these numbers
+  By place, cell c of a direction has the matrices m_c M and a_c A + s_c M, as cells of a graded mesh do: what M and A give is multiplied by
+  these numbers
   cell by cell, and cells that do not exist have zeros.
 
-  Ends of equal cells: nodes of x that do not exist are read as zero, so cells that do not exist contribute to one node only, the first or last one of
+  Ends of equal cells: nodes of x that do not exist are read as zero, so cells that do not exist contribute to one node only, the first or
+  last one of
   the cells that do, and there M[0][0] (the same for both ends) too much: RemoveEnd() takes it away again.
 */
 #pragma once
@@ -59,7 +62,8 @@ __host__ __device__ constexpr bool Couples(int i, int j)
 }
 
 /*
-  By precision and degree, up to 8 as measured on an H200: cells R of a block of cells, lanes C, least number B of resident blocks of threads, and whether
+  By precision and degree, up to 8 as measured on an H200: cells R of a block of cells, lanes C, least number B of resident blocks of
+  threads, and whether
   registers are so short that x is loaded LATE.
 */
 template <typename T, int K>
@@ -152,7 +156,8 @@ struct March {
   }
 
   /*
-    By place: for each cell of the block with row r, f(lo, hi, rows): rows[i] are the rows r and L - r of m[i] v[i] within the cells `lo` and `hi`, where
+    By place: for each cell of the block with row r, f(lo, hi, rows): rows[i] are the rows r and L - r of m[i] v[i] within the cells `lo`
+    and `hi`, where
     v[i] is split
   */
   template <int COUNT, typename F>
@@ -366,7 +371,8 @@ struct MarchX {
 
 private:
   /* rows r and L - r of s and t; s and w are zero before */
-  static __device__ __forceinline__ void rows(const CellMatrices<T, N, PLACE> &m, const CellScale<T> *scale, const T p[N], const T q[N], int r, T s[2], T w[2])
+  static __device__ __forceinline__ void rows(const CellMatrices<T, N, PLACE> &m, const CellScale<T> *scale, const T p[N], const T q[N],
+                                              int r, T s[2], T w[2])
   {
     if constexpr (PLACE) {
       S::template products<3>({m.M[0], m.A[0], m.M[0]}, {q, p, p}, r, [&](int lo, int hi, const T rows[3][2]) {
@@ -410,7 +416,10 @@ struct MarchZ {
   }
 
   /* the L planes from z on are written, and none of them has a zero row */
-  static __device__ bool inside(const OperatorGeometry &g, int z) { return z >= g.write.lo[2] && z + L <= g.write.hi[2] && z >= g.store.lo[2] && z + L <= g.store.hi[2]; }
+  static __device__ bool inside(const OperatorGeometry &g, int z)
+  {
+    return z >= g.write.lo[2] && z + L <= g.write.hi[2] && z >= g.store.lo[2] && z + L <= g.store.hi[2];
+  }
 
   /* y0 of the planes from z on, zero unless `is` */
   __device__ void fetch(const OperatorGeometry &g, int z, const T *from, unsigned plane, bool is, bool inside)
@@ -493,13 +502,15 @@ struct MarchZ {
     if constexpr (PLACE) return;
     const int again = Opaque(at); /* s and t, read again: registers are short */
 
-    RemoveEnd<L>(g.end[2], z, [&](int r) { sum[r] -= m.M[2][S::FIRST] * P[again + r * S::PLANE] + m.A[2][S::FIRST] * R[again + r * S::PLANE]; });
+    RemoveEnd<L>(g.end[2], z,
+                 [&](int r) { sum[r] -= m.M[2][S::FIRST] * P[again + r * S::PLANE] + m.A[2][S::FIRST] * R[again + r * S::PLANE]; });
   }
 };
 
 template <typename T, int K, bool PLACE>
-__launch_bounds__(March<T, K, PLACE>::THREADS, Tile<T, K>::B)
-static __global__ void MarchKernel(const __grid_constant__ CellMatrices<T, March<T, K, PLACE>::N, PLACE> m, const __grid_constant__ OperatorGeometry g, T alpha, const T *__restrict__ x, const T *y0, T *y)
+__launch_bounds__(March<T, K, PLACE>::THREADS, Tile<T, K>::B) static __global__
+  void MarchKernel(const __grid_constant__ CellMatrices<T, March<T, K, PLACE>::N, PLACE> m, const __grid_constant__ OperatorGeometry g,
+                   T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
   using S         = March<T, K, PLACE>;
   constexpr int L = S::L;
@@ -599,7 +610,10 @@ struct OperatorMarch : OperatorFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode cut() { return CutMarches(MarchKernel<T, K, PLACE>, S::THREADS, S::SHARED, (size_t)grid.x * grid.y, g.planes, 1, &g.chunk, &grid.z); }
+  PetscErrorCode cut()
+  {
+    return CutMarches(MarchKernel<T, K, PLACE>, S::THREADS, S::SHARED, (size_t)grid.x * grid.y, g.planes, 1, &g.chunk, &grid.z);
+  }
 
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
   {

@@ -1,5 +1,6 @@
 /*
-  The operator (operator.cuh) in 2D,  A = A0 (x) M1 + M0 (x) A1 summed over cells: all cells equal, or by place (operator_march.cuh), the same degree K in both
+  The operator (operator.cuh) in 2D,  A = A0 (x) M1 + M0 (x) A1 summed over cells: all cells equal, or by place (operator_march.cuh), the
+  same degree K in both
   directions.
 
   A block of threads owns the nodes of OWN cells in x and of `chunk` cells in y, but those of their upper ends, which are their
@@ -99,9 +100,15 @@ struct PlaneMarch {
     to    = g.yl.at(i, j0, g.point);
   }
 
-  static __device__ bool visited(const PlaneGeometry &g, int d, int c) { return g.first[d] + c >= g.visit[d][0] && g.first[d] + c < g.visit[d][1]; }
+  static __device__ bool visited(const PlaneGeometry &g, int d, int c)
+  {
+    return g.first[d] + c >= g.visit[d][0] && g.first[d] + c < g.visit[d][1];
+  }
   /* node j of the march's lines */
-  __device__ T value(const PlaneGeometry &g, const T *x, int j) const { return load && j <= m1 * K && Inside(g.read, 1, j0 + j) ? x[from + j * g.xl.row] : T(0); }
+  __device__ T value(const PlaneGeometry &g, const T *x, int j) const
+  {
+    return load && j <= m1 * K && Inside(g.read, 1, j0 + j) ? x[from + j * g.xl.row] : T(0);
+  }
 
   /* the first values, and what the cell below gives to its upper end */
   __device__ void begin(const PlaneCellMatrices<T, K, PLACE> &m, const PlaneGeometry &g, const T *x)
@@ -218,14 +225,16 @@ struct PlaneMarch {
       const int at = r * S::ROW + cell * S::STRIDE + node, row = c * K + r;
       const T   v  = (cell < S::CELLS ? P[at] : T(0)) + (node ? T(0) : P[at - S::STRIDE + K]);
 
-      if (row < rows && Inside(g.store, 1, j0 + row)) y[to + row * (ptrdiff_t)stride] = old[r] + (write && Inside(g.write, 1, j0 + row) ? alpha * v : T(0));
+      if (row < rows && Inside(g.store, 1, j0 + row))
+        y[to + row * (ptrdiff_t)stride] = old[r] + (write && Inside(g.write, 1, j0 + row) ? alpha * v : T(0));
     }
   }
 };
 
 template <typename T, int K, bool PLACE>
-__launch_bounds__(PlaneTile<T, K>::THREADS)
-static __global__ void PlaneOperatorKernel(const __grid_constant__ PlaneCellMatrices<T, K, PLACE> m, const __grid_constant__ PlaneGeometry g, int groups, T alpha, const T *__restrict__ x, const T *y0, T *y)
+__launch_bounds__(PlaneTile<T, K>::THREADS) static __global__
+  void PlaneOperatorKernel(const __grid_constant__ PlaneCellMatrices<T, K, PLACE> m, const __grid_constant__ PlaneGeometry g, int groups,
+                           T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
   using S = PlaneTile<T, K>;
   extern __shared__ double shared_memory[];
@@ -268,7 +277,8 @@ struct OperatorPlane : OperatorFast {
       g.store.lo[d] = first;
       g.store.hi[d] = end;
       for (int e = 0; e < 2; e++) g.visit[d][e] = (int)desc->cells[d][e];
-      /* all cells with nodes that are stored, whether they are visited or not; of those above the last node, which may be its only one, a visited one */
+      /* all cells with nodes that are stored, whether they are visited or not; of those above the last node, which may be its only one, a
+         visited one */
       g.first[d] = first / K;
       g.count[d] = PetscMax(1, PetscMax((end - 1 + K - 1) / K, PetscMin((end - 1) / K + 1, g.visit[d][1])) - g.first[d]);
     }
@@ -306,7 +316,9 @@ struct OperatorPlane : OperatorFast {
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
-    PlaneOperatorKernel<T, K, PLACE><<<groups * ((g.count[1] + g.chunk - 1) / g.chunk), S::THREADS, S::SIZE * sizeof(T), stream>>>(m, g, groups, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
+    PlaneOperatorKernel<T, K, PLACE>
+      <<<groups *((g.count[1] + g.chunk - 1) / g.chunk), S::THREADS, S::SIZE * sizeof(T), stream>>>(m, g, groups, (T)alpha, (const T *)x,
+                                                                                                    (const T *)y0, (T *)y);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -1,4 +1,5 @@
-/* what plans have in common: device memory that is freed with them, after an error too: what their destructors say then is of no interest */
+/* what plans have in common: device memory that is freed with them, after an error too: what their destructors say then is of no interest
+   */
 #pragma once
 #include "cuda.cuh"
 

@@ -8,7 +8,8 @@
 namespace patchfd
 {
 
-/* Measured on an H200: computing factors is faster than reading them, but for masses of degree 1 and 2 and, in single precision, for stiffnesses with Gauss points */
+/* Measured on an H200: computing factors is faster than reading them, but for masses of degree 1 and 2 and, in single precision, for
+   stiffnesses with Gauss points */
 template <typename T>
 static bool PointsIsComputed(const PatchFDPoints *points)
 {
@@ -21,18 +22,20 @@ static bool PointsIsComputed(const PatchFDPoints *points)
 template <typename T>
 static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p, std::vector<int> &rest)
 {
-  const size_t               n = (size_t)p->arg.nodes.n, nodes = (size_t)PointsPower((int)n, p->arg.nodes.dim), size = (size_t)points->ncells * nodes;
+  const size_t n = (size_t)p->arg.nodes.n, nodes = (size_t)PointsPower((int)n, p->arg.nodes.dim), size = (size_t)points->ncells * nodes;
   const unsigned char        owned = 4;
   std::vector<unsigned char> cells(points->nnodes, 0); /* how many have it, at most 3 */
   std::vector<unsigned>      index(size);
   unsigned                  *device;
 
   PetscFunctionBegin;
-  PetscCheck(points->nnodes <= (PetscCount)points_node, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " nodes; on GPUs there can be up to %u on a rank", points->nnodes, points_node);
+  PetscCheck(points->nnodes <= (PetscCount)points_node, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%" PetscCount_FMT " nodes; on GPUs there can be up to %u on a rank", points->nnodes, points_node);
   for (size_t i = 0; i < size; i++) {
     const PetscInt v = points->index[i];
 
-    PetscCheck(v >= -1 && v < (PetscInt)points->nnodes, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Node %" PetscInt_FMT " in a cell; there are 0 to %" PetscCount_FMT ", and -1 for none", v, points->nnodes - 1);
+    PetscCheck(v >= -1 && v < (PetscInt)points->nnodes, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "Node %" PetscInt_FMT " in a cell; there are 0 to %" PetscCount_FMT ", and -1 for none", v, points->nnodes - 1);
     if (v >= 0 && cells[v] < 3) cells[v]++;
   }
   for (size_t i = 0; i < size; i++) {
@@ -71,7 +74,8 @@ static PetscErrorCode PointsBoxCreate(const PatchFDOperatorDesc *desc, PointsPla
   int                 first[3];
 
   PetscFunctionBegin;
-  PetscCheck(desc->nfield == 1 && desc->points->ncomp == 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " fields with %" PetscInt_FMT " components; operators by quadrature on a box of nodes have 1 of 1",
+  PetscCheck(desc->nfield == 1 && desc->points->ncomp == 1, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%" PetscInt_FMT " fields with %" PetscInt_FMT " components; operators by quadrature on a box of nodes have 1 of 1",
              desc->nfield, desc->points->ncomp);
   PetscCheck(!f->x0 && !f->y0, PETSC_COMM_SELF, PETSC_ERR_SUP, "Operators by quadrature begin where their arrays begin");
   p->size   = PatchFDBoxSize(&f->ybox);
@@ -89,7 +93,8 @@ static PetscErrorCode PointsBoxCreate(const PatchFDOperatorDesc *desc, PointsPla
   nodes.y     = PointsBox(f->ybox, f->write, first);
   nodes.row   = PointsDivisor(PetscMax(1, nodes.count[0]));
   nodes.plane = PointsDivisor(PetscMax(1, nodes.count[0] * nodes.count[1]));
-  PetscCheck(PatchFDBoxSize(&f->xbox) <= UINT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu nodes; on GPUs an operator by quadrature has up to %u on a rank", PatchFDBoxSize(&f->xbox), UINT_MAX);
+  PetscCheck(PatchFDBoxSize(&f->xbox) <= UINT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%zu nodes; on GPUs an operator by quadrature has up to %u on a rank", PatchFDBoxSize(&f->xbox), UINT_MAX);
   if (p->size > INT_MAX || !p->square) p->square = false;
   if (!p->square) PetscFunctionReturn(PETSC_SUCCESS); /* no sweeps */
   PointsRest(f->ybox, rows, rest);
@@ -118,8 +123,10 @@ static PetscErrorCode PointsNodesCreate(const PatchFDOperatorDesc *desc, PointsP
     p->square = true;
     p->size = p->alone = (size_t)(cells * points->ncomp) * (size_t)PointsPower(nodes.n, nodes.dim);
   }
-  PetscCheck(cells < INT_MAX / 8, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " cells; on GPUs there can be up to %d on a rank", cells, (int)(INT_MAX / 8));
-  PetscCheck(p->size <= UINT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu numbers in a vector; on GPUs an operator by quadrature has up to %u on a rank", p->size, UINT_MAX);
+  PetscCheck(cells < INT_MAX / 8, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " cells; on GPUs there can be up to %d on a rank",
+             cells, (int)(INT_MAX / 8));
+  PetscCheck(p->size <= UINT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%zu numbers in a vector; on GPUs an operator by quadrature has up to %u on a rank", p->size, UINT_MAX);
   p->arg.cells = (int)cells;
   p->nrest     = (int)rest.size();
   PetscCall(p->memory.send(rest.size(), rest.data(), &p->rest));
@@ -145,7 +152,11 @@ static PetscErrorCode PointsCoordinates(const PatchFDPoints *points, size_t node
   } else {
     PetscCall(Stream(&stream));
     PetscCall(p->setup.borrow(nodes, &index));
-    if (nodes) PointsBoxIndexKernel<<<(unsigned)PetscMin(nodes / 256 + 1, (size_t)1 << 20), 256, 0, stream>>>(p->arg.nodes, p->arg.cells, map.m, (int)(points->degree / points->geodegree), index);
+    if (nodes)
+      PointsBoxIndexKernel<<<(unsigned)PetscMin(nodes / 256 + 1, (size_t)1 << 20), 256, 0, stream>>>(p->arg.nodes, p->arg.cells, map.m,
+                                                                                                     (int)(points->degree /
+                                                                                                           points->geodegree),
+                                                                                                     index);
     PetscCallCUDA(cudaGetLastError());
     map.coordinate = points->coordinate;
   }
@@ -155,7 +166,8 @@ static PetscErrorCode PointsCoordinates(const PatchFDPoints *points, size_t node
 
 /* n numbers at each of `count` points, or everywhere; these are on the host in any case */
 template <typename T>
-static PetscErrorCode PointsCoefficient(const PatchFDPoints *points, size_t n, size_t count, bool constant, const PetscReal *from, PointsPlan<T> *p, const double **to)
+static PetscErrorCode PointsCoefficient(const PatchFDPoints *points, size_t n, size_t count, bool constant, const PetscReal *from,
+                                        PointsPlan<T> *p, const double **to)
 {
   double *a;
 
@@ -171,7 +183,8 @@ static PetscErrorCode PointsCoefficient(const PatchFDPoints *points, size_t n, s
 template <typename T>
 static PetscErrorCode PointsMapCreate(const PatchFDPoints *points, const PatchFDRule *rule, PointsPlan<T> *p)
 {
-  const size_t m = (size_t)points->geodegree + 1, c = (size_t)rule->points, cells = (size_t)p->arg.cells, all = cells * (size_t)PointsPower((int)c, (int)points->dim);
+  const size_t m = (size_t)points->geodegree + 1, c = (size_t)rule->points, cells = (size_t)p->arg.cells,
+               all = cells * (size_t)PointsPower((int)c, (int)points->dim);
   PointsMap   &map = p->generic.map;
   std::vector<PetscReal> B(c * m), D(c * m);
   double                *a[3];
@@ -191,7 +204,8 @@ static PetscErrorCode PointsMapCreate(const PatchFDPoints *points, const PatchFD
   map.D = a[1];
   map.w = a[2];
   if (!points->given) PetscCall(PointsCoordinates(points, cells * (size_t)PointsPower((int)m, map.dim), p));
-  PetscCall(PointsCoefficient(points, (size_t)points->nkappa, all, points->kappaconstant, points->nkappa ? points->kappa : NULL, p, &map.kappa));
+  PetscCall(
+    PointsCoefficient(points, (size_t)points->nkappa, all, points->kappaconstant, points->nkappa ? points->kappa : NULL, p, &map.kappa));
   PetscCall(PointsCoefficient(points, 1, all, points->shiftconstant, points->shift, p, &map.shift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -223,9 +237,11 @@ template <typename T>
 static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool computed, PointsPlan<T> *p)
 {
   const int     cells = p->arg.cells;
-  const size_t  threads = (size_t)cells * (size_t)PointsPower(p->generic.c, p->generic.dim), cubes = (size_t)PointsCubes(p->generic.c, p->generic.map.m).size * sizeof(double);
+  const size_t  threads = (size_t)cells * (size_t)PointsPower(p->generic.c, p->generic.dim),
+               cubes = (size_t)PointsCubes(p->generic.c, p->generic.map.m).size * sizeof(double);
   const int     blocks = (int)PetscMin(threads / 128 + 1, (size_t)1 << 20);
-  const int     team = p->generic.size <= 64 ? 32 : (p->generic.size <= 256 ? 64 : 128), teams = PetscMax(1, PetscMin(256 / team, 48 * 1024 / PetscMax(1, (int)cubes)));
+  const int     team = p->generic.size <= 64 ? 32 : (p->generic.size <= 256 ? 64 : 128),
+            teams = PetscMax(1, PetscMin(256 / team, 48 * 1024 / PetscMax(1, (int)cubes)));
   const PointsBad none = {INT_MAX, INT_MAX};
   bool           fits;
   PointsBad      found, *bad;
@@ -242,17 +258,23 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
     PointsGivenKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors);
   } else if (p->generic.dim == 3 && fits) {
     PetscCall(AllowShared(PointsCubeFactorsKernel<T>, teams * cubes));
-    PointsCubeFactorsKernel<T><<<(unsigned)PetscMin((cells + teams - 1) / teams, 1 << 20), dim3(team, teams), teams * cubes, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
-  } else if (p->generic.dim == 3) PointsFactorsKernel<T, 3><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
+    PointsCubeFactorsKernel<T>
+      <<<(unsigned)PetscMin((cells + teams - 1) / teams, 1 << 20), dim3(team, teams), teams * cubes, stream>>>(p->generic.map,
+                                                                                                               p->generic.layout, cells,
+                                                                                                               factors, bad);
+  } else if (p->generic.dim == 3)
+    PointsFactorsKernel<T, 3><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
   else PointsFactorsKernel<T, 2><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
   PetscCallCUDA(cudaGetLastError());
   p->generic.factors = p->arg.factors = factors;
   if (computed && p->fast.kernel) PetscCall(PointsGeometryCreate(blocks, p, stream));
   PetscCallCUDA(cudaMemcpyAsync(&found, bad, sizeof(found), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCheck(found.inverted == none.inverted, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Cell %d is inverted or degenerate: the determinant of its map from the unit %s has to be positive at all of its points",
+  PetscCheck(found.inverted == none.inverted, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Cell %d is inverted or degenerate: the determinant of its map from the unit %s has to be positive at all of its points",
              found.inverted, points->dim == 3 ? "cube" : "square");
-  PetscCheck(found.kappa == none.kappa, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The coefficient of the stiffness in cell %d has to be positive%s", found.kappa, points->nkappa == 1 ? "" : " definite");
+  PetscCheck(found.kappa == none.kappa, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "The coefficient of the stiffness in cell %d has to be positive%s", found.kappa, points->nkappa == 1 ? "" : " definite");
   if (!computed) PetscCall(p->setup.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -297,8 +319,10 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
   PetscFunctionBegin;
   if (points->dim == 3) {
     if (!points->gauss) PetscCall((PointsFind<T, POINTS_COLLOCATED>(points->degree, (int)points->nodes, computed, &p->fast)));
-    else if (PatchFDPointsAreFew(points->degree, points->gauss)) PetscCall((PointsFind<T, POINTS_FEW>(points->degree, (int)points->nodes, false, &p->fast)));
-    else if (points->gauss > points->degree + 2) PetscCall((PointsFind<T, POINTS_MANY>(points->degree, (int)points->nodes, false, &p->fast)));
+    else if (PatchFDPointsAreFew(points->degree, points->gauss))
+      PetscCall((PointsFind<T, POINTS_FEW>(points->degree, (int)points->nodes, false, &p->fast)));
+    else if (points->gauss > points->degree + 2)
+      PetscCall((PointsFind<T, POINTS_MANY>(points->degree, (int)points->nodes, false, &p->fast)));
     else if (points->nkappa) PetscCall((PointsFind<T, POINTS_GAUSS>(points->degree, (int)points->nodes, computed, &p->fast)));
     else PetscCall((PointsFind<T, POINTS_MASS>(points->degree, (int)points->nodes, computed, &p->fast)));
     g.layout = p->fast.layout;
@@ -393,7 +417,8 @@ template PetscErrorCode PointsProductsPrepare<double>(void *);
 template PetscErrorCode PointsProductsPrepare<float>(void *);
 
 template <typename T>
-PetscErrorCode PointsPatchProducts(void *plan, const PointsPatches &patches, bool inner, bool packed, bool compact, bool subtract, const T *x, T *y)
+PetscErrorCode PointsPatchProducts(void *plan, const PointsPatches &patches, bool inner, bool packed, bool compact, bool subtract,
+                                   const T *x, T *y)
 {
   const PointsPlan<T>            *p       = (const PointsPlan<T> *)plan;
   PointsArguments<T>              arg     = p->arg;
@@ -427,8 +452,9 @@ PetscErrorCode PointsOperator<T>::create(const PatchFDOperatorDesc *desc, void *
   PetscFunctionBegin;
   *plan = p;
   PetscCall(PatchFDPointsCheck(desc->points));
-  PetscCheck(desc->points->dim == 2 || !PatchFDPointsAreFew(desc->points->degree, desc->points->gauss) || desc->points->factors != PATCHFD_FACTORS_COMPUTED, PETSC_COMM_SELF,
-             PETSC_ERR_SUP, "Factors are stored on GPUs where there are degree + 1 Gauss points");
+  PetscCheck(desc->points->dim == 2 || !PatchFDPointsAreFew(desc->points->degree, desc->points->gauss) ||
+               desc->points->factors != PATCHFD_FACTORS_COMPUTED,
+             PETSC_COMM_SELF, PETSC_ERR_SUP, "Factors are stored on GPUs where there are degree + 1 Gauss points");
   PetscCall(PatchFDRuleCreate(desc->points->degree, desc->points->gauss, &rule));
   ierr = PointsPlanCreate(desc, &rule, p);
   PetscCall(PatchFDRuleDestroy(&rule));
@@ -454,8 +480,13 @@ static PetscErrorCode PointsLaunch(const PointsPlan<T> *p, const PointsArguments
 {
   PetscFunctionBegin;
   if (!arg.cells) PetscFunctionReturn(PETSC_SUCCESS);
-  if (p->fast.kernel) p->fast.kernel<<<(unsigned)PetscMin((arg.cells + p->fast.cells - 1) / p->fast.cells, p->fast.blocks), p->fast.threads, p->fast.shared, stream>>>(arg);
-  else PointsGenericKernel<T><<<p->generic.team.grid((size_t)arg.cells * arg.nodes.ncomp), p->generic.team.block(), p->generic.team.shared, stream>>>(p->generic, arg);
+  if (p->fast.kernel)
+    p->fast.kernel<<<(unsigned)PetscMin((arg.cells + p->fast.cells - 1) / p->fast.cells, p->fast.blocks), p->fast.threads, p->fast.shared,
+                     stream>>>(arg);
+  else
+    PointsGenericKernel<T>
+      <<<p->generic.team.grid((size_t)arg.cells * arg.nodes.ncomp), p->generic.team.block(), p->generic.team.shared, stream>>>(p->generic,
+                                                                                                                               arg);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -489,7 +520,8 @@ PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r
   cudaStream_t       stream;
 
   PetscFunctionBegin;
-  PetscCheck(p->square, PETSC_COMM_SELF, PETSC_ERR_SUP, "A sweep of conjugate gradients wants the same box for what is read and what is written");
+  PetscCheck(p->square, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "A sweep of conjugate gradients wants the same box for what is read and what is written");
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   PetscCallCUDA(cudaMemsetAsync(arg.sums, 0, points_sums * sizeof(*arg.sums), stream));

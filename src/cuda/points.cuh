@@ -20,7 +20,8 @@
 namespace patchfd
 {
 
-static constexpr int points_degrees = PATCHFD_POINTS_MAX_DEGREE, points_max = points_degrees + 2; /* of the fast kernels; points in a direction */
+/* of the fast kernels; points in a direction */
+static constexpr int points_degrees = PATCHFD_POINTS_MAX_DEGREE, points_max = points_degrees + 2;
 
 /* what an operator has at the points of a cell */
 enum PointsRule {
@@ -44,15 +45,21 @@ struct PointsDivisor {
     hi = (unsigned)(m >> 32);
     lo = (unsigned)m;
   }
-  __device__ __forceinline__ int operator()(int e) const { return d == 1 ? e : (int)(((unsigned long long)e * hi + __umulhi(e, lo)) >> 32); }
+  __device__ __forceinline__ int operator()(int e) const
+  {
+    return d == 1 ? e : (int)(((unsigned long long)e * hi + __umulhi(e, lo)) >> 32);
+  }
 };
 
 /*
-  Which numbers of an array are the nodes of a cell.  An index is points_none, or the node with bits: points_shared where it is in several places, whose sums need
-  atomics, points_own in one of these, points_joined in the upper x-side of a cell and the lower one of the next cell where both have it at the same place.  Joined nodes
+  Which numbers of an array are the nodes of a cell.  An index is points_none, or the node with bits: points_shared where it is in several
+  places, whose sums need
+  atomics, points_own in one of these, points_joined in the upper x-side of a cell and the lower one of the next cell where both have it at
+  the same place.  Joined nodes
   of these two cells alone are not called shared: their sum is complete where both cells are in a warp.
 */
-static constexpr unsigned points_shared = 1u << 31, points_own = 1u << 30, points_joined = 1u << 29, points_node = points_joined - 1, points_none = ~0u;
+static constexpr unsigned points_shared = 1u << 31, points_own = 1u << 30, points_joined = 1u << 29, points_node = points_joined - 1,
+                          points_none = ~0u;
 
 /* one of the boxes of nodes; nodes are counted from the first of the first cell.  Offsets are below 2^32: sums may overflow on their way */
 struct PointsBox {
@@ -61,7 +68,8 @@ struct PointsBox {
   unsigned count[3]; /* nodes lo .. lo + count - 1 are read, or written */
 
   PointsBox() = default;
-  PointsBox(const Layout &l, const Range &r, const int first[3]) : base((unsigned)l.at(first[0], first[1], first[2])), row((unsigned)l.row), plane((unsigned)l.plane)
+  PointsBox(const Layout &l, const Range &r, const int first[3]) :
+    base((unsigned)l.at(first[0], first[1], first[2])), row((unsigned)l.row), plane((unsigned)l.plane)
   {
     for (int d = 0; d < 3; d++) {
       lo[d]    = r.lo[d] - first[d];
@@ -80,18 +88,21 @@ struct PointsNodes {
   PointsBox       x, y;
 };
 
-/* a column of nodes of a cell in z: one component of them.  Either numbers are read, or places are base + k * stride for lo <= k < lo + count */
+/* a column of nodes of a cell in z: one component of them.  Either numbers are read, or places are base + k * stride for lo <= k < lo +
+   count */
 struct PointsColumn {
   const unsigned *index;
   unsigned        ncomp, comp, base, stride;
   int             lo;
   unsigned        count;
-  bool            left, right, back, sides, below, above; /* is it the side of the cell before or behind in x, behind in y, or one of both in y; are there cells below, above? */
+  /* is it the side of the cell before or behind in x, behind in y, or one of both in y; are there cells below, above? */
+  bool            left, right, back, sides, below, above;
 
   __device__ __forceinline__ bool     ends(int n, int k) const { return (k == 0 && below) || (k == n - 1 && above); }
   __device__ __forceinline__ unsigned number(int n, int k) const { return index[k * n * n]; }
 
-  /* of n nodes node k, which has that number in the array, if there is one: does it exist, where is it, is it in other cells, too, and is this cell the one that owns it? */
+  /* of n nodes node k, which has that number in the array, if there is one: does it exist, where is it, is it in other cells, too, and is
+     this cell the one that owns it? */
   template <bool INDEX>
   __device__ __forceinline__ bool has(int k, unsigned number) const
   {
@@ -134,7 +145,8 @@ struct PointsColumn {
 };
 
 /* of the cell at x, y, z of a box of nodes */
-__device__ __forceinline__ void PointsBoxColumn(const PointsNodes &a, const PointsBox &b, int n, int dim, int x, int y, int z, int i, int j, PointsColumn *c)
+__device__ __forceinline__ void PointsBoxColumn(const PointsNodes &a, const PointsBox &b, int n, int dim, int x, int y, int z, int i, int j,
+                                                PointsColumn *c)
 {
   const int node[3] = {x * (n - 1) + i, y * (n - 1) + j, z * (n - 1)};
 
@@ -151,11 +163,13 @@ __device__ __forceinline__ void PointsBoxColumn(const PointsNodes &a, const Poin
 }
 
 /* of cell `cell`, for reading, or for writing; kind, n and dim as in a, known to the compiler or not */
-__device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int kind, int n, int dim, int cell, int i, int j, int comp, bool write)
+__device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int kind, int n, int dim, int cell, int i, int j, int comp,
+                                                    bool write)
 {
   const int      size = dim == 3 ? n * n * n : n * n;
   const unsigned first = (unsigned)cell * size + j * n + i;
-  PointsColumn   c    = {NULL, a.ncomp, (unsigned)comp, first * a.ncomp + comp, n * n * a.ncomp, 0, (unsigned)n, false, false, false, false, false, false};
+  PointsColumn   c = {NULL,  a.ncomp, (unsigned)comp, first * a.ncomp + comp, n * n * a.ncomp, 0, (unsigned)n, false, false, false,
+                      false, false,   false};
 
   if (kind == PATCHFD_NODES_INDEX) c.index = a.index + first;
   if (kind == PATCHFD_NODES_BOX) {
@@ -167,7 +181,8 @@ __device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int ki
 }
 
 /*
-  Threads of a block take lines (p, q) of the cells e of the block, in one of six orders: which of p, e and q (0, 1, 2) runs first, second, last.
+  Threads of a block take lines (p, q) of the cells e of the block, in one of six orders: which of p, e and q (0, 1, 2) runs first, second,
+  last.
 */
 __host__ __device__ constexpr int PointsRole(int order, int place)
 {
@@ -177,8 +192,10 @@ __host__ __device__ constexpr int PointsRole(int order, int place)
 }
 
 /*
-  How the factors of a mesh lie: f[block][level][number][lane], of `per` cells a block.  A level is what is at one place of the lines in direction `own`, in their order,
-  a lane a line; or, if `order` is points_planes, a level is what is at one place of the planes of points that are normal to `own`, a lane a plane.
+  How the factors of a mesh lie: f[block][level][number][lane], of `per` cells a block.  A level is what is at one place of the lines in
+  direction `own`, in their order,
+  a lane a line; or, if `order` is points_planes, a level is what is at one place of the planes of points that are normal to `own`, a lane a
+  plane.
 */
 static constexpr int points_planes = -1;
 
@@ -204,12 +221,14 @@ struct PointsLayout {
     const int plane = c * c, level = own == 2 ? point / plane : point % c, line = own == 2 ? point % plane : point / c;
     const int size[3] = {c, per, c}, lane[3] = {line % c, cell % per, line / c}, a = PointsRole(order, 0), b = PointsRole(order, 1);
 
-    return (cell / per * (ptrdiff_t)levels + level) * numbers * lanes + lane[a] + size[a] * (lane[b] + size[b] * lane[PointsRole(order, 2)]);
+    return (cell / per * (ptrdiff_t)levels + level) * numbers * lanes + lane[a] +
+           size[a] * (lane[b] + size[b] * lane[PointsRole(order, 2)]);
   }
 };
 
 /*
-  A matrix X[c][n] that looks the same, or with the other sign (anti), from its other end: even[a][i] = (X[a][i] + X[a][n-1-i]) / 2, but X[a][i] in the middle, and
+  A matrix X[c][n] that looks the same, or with the other sign (anti), from its other end: even[a][i] = (X[a][i] + X[a][n-1-i]) / 2, but
+  X[a][i] in the middle, and
   odd[a][i] = (X[a][i] - X[a][n-1-i]) / 2.
 */
 template <typename T>

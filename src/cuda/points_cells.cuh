@@ -1,8 +1,10 @@
 /*
   Operators by quadrature on cubes of degree 2 (points.cuh) with computed factors: a thread a cell, warps by themselves.
 
-  A thread has all numbers of a cell in registers.  What a warp reads of consecutive cells, indices, maps and, where cells have their nodes for themselves, x and y, goes
-  through shared memory, so that lanes beside each other read numbers beside each other; a cell has an odd number of each of them, so that lanes are on different banks.
+  A thread has all numbers of a cell in registers.  What a warp reads of consecutive cells, indices, maps and, where cells have their nodes
+  for themselves, x and y, goes
+  through shared memory, so that lanes beside each other read numbers beside each other; a cell has an odd number of each of them, so that
+  lanes are on different banks.
   In a sweep x is the new direction already.
 */
 #pragma once
@@ -18,7 +20,8 @@ struct PointsCellShape {
   static constexpr int  OWN = 0, A = 1, B = 2; /* lines of points are in x */
   static constexpr int  BLOCKS = sizeof(T) == 8 ? (MASS ? 5 : 4) : 10; /* measured on an H200 */
   static constexpr int  NUMBERS = MASS ? points_determinant : points_geometry;
-  static constexpr int  HELD = !MASS || KIND == PATCHFD_NODES_CELL ? PER * NODES : 0;                                                   /* numbers at nodes */
+  /* numbers at nodes */
+  static constexpr int  HELD = !MASS || KIND == PATCHFD_NODES_CELL ? PER * NODES : 0;
   static constexpr int  INDICES = KIND == PATCHFD_NODES_INDEX ? PER * NODES * (int)sizeof(unsigned) / (int)sizeof(T) : 0;
   static constexpr int  SHARED = PER * NUMBERS + HELD + INDICES; /* of a warp */
 
@@ -36,7 +39,8 @@ struct PointsCell {
   unsigned                 *index;
 
   __device__ __forceinline__ PointsCell(const PointsArguments<T> &arg, T *shared) :
-    arg(arg), first((blockIdx.x * S::WARPS + threadIdx.x / 32) * S::PER), lane(threadIdx.x % 32), geometry(shared + threadIdx.x / 32 * S::SHARED), nodes(geometry + S::PER * S::NUMBERS), index((unsigned *)(nodes + S::HELD))
+    arg(arg), first((blockIdx.x * S::WARPS + threadIdx.x / 32) * S::PER), lane(threadIdx.x % 32),
+    geometry(shared + threadIdx.x / 32 * S::SHARED), nodes(geometry + S::PER * S::NUMBERS), index((unsigned *)(nodes + S::HELD))
   {
     mine = first + lane < arg.cells;
     cell = mine ? first + lane : 0;
@@ -124,7 +128,8 @@ struct PointsCell {
 #pragma unroll
     for (int k = 0; k < n; k++) {
       const bool joined = INDEX ? (number[k] & points_joined) != 0 : (i ? col.right : col.left);
-      const bool shared = INDEX ? (number[k] & (before ? points_shared : points_shared | points_joined)) != 0 : (col.left && !before) || col.right || col.sides || col.ends(n, k);
+      const bool shared = INDEX ? (number[k] & (before ? points_shared : points_shared | points_joined)) != 0
+                                : (col.left && !before) || col.right || col.sides || col.ends(n, k);
       T         *y      = arg.y + col.template at<INDEX>(k, number[k]), sum = w[k][j][i];
 
       if (i == 0) {
@@ -274,7 +279,14 @@ static __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS) PointsCellKer
 template <typename S, int KIND, typename T>
 static PointsKernel<T> PointsCellKernelOf()
 {
-  return {{S::c, 0, 0, 1, S::c * S::c, S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, S::NUMBERS, false, (size_t)(S::WARPS * S::SHARED) * sizeof(T), INT_MAX, PointsCellKernel<S, KIND, T>};
+  return {{S::c, 0, 0, 1, S::c * S::c, S::c, 0},
+          S::WARPS * S::PER,
+          32 * S::WARPS,
+          S::NUMBERS,
+          false,
+          (size_t)(S::WARPS * S::SHARED) * sizeof(T),
+          INT_MAX,
+          PointsCellKernel<S, KIND, T>};
 }
 
 } // namespace patchfd

@@ -1,7 +1,8 @@
 /*
   The geometry of cells, and from it the factors at the points, for operators by quadrature (points.cuh): kernels that run once.
 
-  With J = dx / d(r, s, t) and its cofactors C = |J| J^{-T}, whose rows are |J| grad of the reference coordinates, the factors are w / |J| C K C' and w |J| shift.
+  With J = dx / d(r, s, t) and its cofactors C = |J| J^{-T}, whose rows are |J| grad of the reference coordinates, the factors are w / |J| C
+  K C' and w |J| shift.
 */
 #pragma once
 #include "points.cuh"
@@ -34,9 +35,11 @@ static __global__ void PointsBoxIndexKernel(const PointsNodes nodes, int cells, 
   const int size = PointsPower(m, nodes.dim), degree = nodes.n - 1;
 
   for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < (size_t)cells * size; e += (size_t)gridDim.x * blockDim.x) {
-    const int at = (int)(e % size), cell = (int)(e / size), x = cell % nodes.count[0], y = cell / nodes.count[0] % nodes.count[1], z = cell / nodes.count[0] / nodes.count[1];
+    const int at = (int)(e % size), cell = (int)(e / size), x = cell % nodes.count[0], y = cell / nodes.count[0] % nodes.count[1],
+              z = cell / nodes.count[0] / nodes.count[1];
 
-    index[e] = (int)(nodes.x.base + x * degree + at % m * step + (y * degree + at / m % m * step) * nodes.x.row + (z * degree + at / m / m * step) * nodes.x.plane);
+    index[e] = (int)(nodes.x.base + x * degree + at % m * step + (y * degree + at / m % m * step) * nodes.x.row +
+                     (z * degree + at / m / m * step) * nodes.x.plane);
   }
 }
 
@@ -192,7 +195,8 @@ static __global__ void PointsGivenKernel(const PointsMap map, const PointsLayout
 }
 
 /*
-  PointsFactorsKernel() for cubes, direction by direction in shared memory: a team of threads a cell, threadIdx.y of the block.  Of each coordinate a
+  PointsFactorsKernel() for cubes, direction by direction in shared memory: a team of threads a cell, threadIdx.y of the block.  Of each
+  coordinate a
 
     X                            at the nodes, [k][j][i]
     U = B_x X, V = D_x X         [2][k][j][p]
@@ -315,7 +319,8 @@ static __global__ void PointsDeterminantKernel(int cells, double scale, const do
           const double *x = X + 3 * at[r], *y = X + 3 * at[s], *z = X + 3 * at[t];
           const int     power[3] = {(s & 1) + (t & 1), (r & 2) / 2 + (t & 2) / 2, (r & 4) / 4 + (s & 4) / 4};
 
-          d[(power[2] * 3 + power[1]) * 3 + power[0]] += x[0] * (y[1] * z[2] - y[2] * z[1]) + x[1] * (y[2] * z[0] - y[0] * z[2]) + x[2] * (y[0] * z[1] - y[1] * z[0]);
+          d[(power[2] * 3 + power[1]) * 3 + power[0]] += x[0] * (y[1] * z[2] - y[2] * z[1]) + x[1] * (y[2] * z[0] - y[0] * z[2]) +
+                                                         x[2] * (y[0] * z[1] - y[1] * z[0]);
         }
       }
     }

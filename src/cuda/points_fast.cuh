@@ -1,29 +1,37 @@
 /*
   Operators by quadrature on cubes (points.cuh), degrees 1 to 15: sums along lines, a thread a line.
 
-  A block of threads takes PER cells, c^2 threads a cell, c points in a direction: n = k + 1 (collocated, few) or c = k + 2 (Gauss).  A thread has a line of numbers in
-  registers and multiplies it by a matrix in even and odd halves, whose entries come from the constant bank, with an instruction each from compute capability 9.0 on; between the stages numbers lie in
-  shared memory, in three arrays U, V, W of c^3 numbers a cell, whose pitches keep lanes on different banks as far as can be (found by counting).  u = values at
-  the points, C = derivatives there; 'own' is the direction of the lines in which a thread meets the points: x with Gauss points, z where the nodes are the points.
+  A block of threads takes PER cells, c^2 threads a cell, c points in a direction: n = k + 1 (collocated, few) or c = k + 2 (Gauss).  A
+  thread has a line of numbers in
+  registers and multiplies it by a matrix in even and odd halves, whose entries come from the constant bank, with an instruction each from
+  compute capability 9.0 on; between the stages numbers lie in
+  shared memory, in three arrays U, V, W of c^3 numbers a cell, whose pitches keep lanes on different banks as far as can be (found by
+  counting).  u = values at
+  the points, C = derivatives there; 'own' is the direction of the lines in which a thread meets the points: x with Gauss points, z where
+  the nodes are the points.
 
     Gauss, few z    U = B_z x                           n^2 lines, x from global memory: lanes follow x
                y    U = B_y U                           n c lines
                own  u = B_x U, U = u
     collocated own  u = x, U = u
     both       a, b V = C_a U, W = C_b U                the directions other than the own one
-               own  g = G (C_own u, V, W), V = g_a, W = g_b, u = C_own' g_own + G_7 u       factors G from global memory, or from the cell's geometry
+               own  g = G (C_own u, V, W), V = g_a, W = g_b, u = C_own' g_own + G_7 u       factors G from global memory, or from the cell's
+               geometry
                a, b V = C_a' V, W = C_b' W
     collocated own  y = u + V + W
     Gauss, few own  U = B_x' (u + V + W)
                y    U = B_y' U
                z    y = B_z' U
 
-  The mass matrix has none of the stages between.  y: nodes inside a cell are written, sums of several cells are made by atomics.  Two runs need not give the same bits.
+  The mass matrix has none of the stages between.  y: nodes inside a cell are written, sums of several cells are made by atomics.  Two runs
+  need not give the same bits.
 
-  Computed factors: along a line the tangents x_a and x_b of the map are linear, x_own is constant: 15 numbers in registers, and about 50 multiply-adds a point.  The mass
+  Computed factors: along a line the tangents x_a and x_b of the map are linear, x_own is constant: 15 numbers in registers, and about 50
+  multiply-adds a point.  The mass
   alone needs the determinant, a quadratic polynomial along a line: two multiply-adds.
 
-  What bounds it, in numbers (of eight bytes, in double precision) a point of a cell: memory, stored factors 6 or 7 (mass 1) and x and y once a node; shared memory 15
+  What bounds it, in numbers (of eight bytes, in double precision) a point of a cell: memory, stored factors 6 or 7 (mass 1) and x and y
+  once a node; shared memory 15
   (collocated), about 23 (Gauss), about 8 (mass); products n (collocated: 3 n), half of what the dense matrices have.
 */
 #pragma once
@@ -96,12 +104,14 @@ __device__ __forceinline__ void PointsMultiply(const PointsMatrix<T> &X, const T
 
 /* ---- the nodes of a cell ---- */
 
-/* a column of nodes of a cell: what threads have before and after the work of a cell.  Threads beside each other in a warp have columns beside each other in x */
+/* a column of nodes of a cell: what threads have before and after the work of a cell.  Threads beside each other in a warp have columns
+   beside each other in x */
 template <int n, int PER, int THREADS, typename T>
 struct PointsColumns {
   const PointsArguments<T> &a;
   PointsColumn              c;
-  bool                      mine, before, behind; /* is there a cell; do the threads before and behind have the cells before and behind in the block? */
+  /* is there a cell; do the threads before and behind have the cells before and behind in the block? */
+  bool                      mine, before, behind;
 
   __device__ __forceinline__ PointsColumns(const PointsArguments<T> &a, int group, int comp, bool write) : a(a)
   {
@@ -173,7 +183,8 @@ struct PointsColumns {
     for (int k = 0; k < n && mine; k++) u[k] = from[k * THREADS];
   }
 
-  /* y += alpha w, atomics where other cells have the node, too; the x-side of a cell behind or before is summed by way of the warp, if its thread is there */
+  /* y += alpha w, atomics where other cells have the node, too; the x-side of a cell behind or before is summed by way of the warp, if its
+     thread is there */
   template <bool INDEX>
   __device__ __forceinline__ void add(T w[n]) const
   {
@@ -269,7 +280,8 @@ struct PointsComputed {
   {
     constexpr int mixed[3] = {4, 5, 3}; /* bilinear terms are without direction 0, 1, 2 */
     const T       a = arg.point[p], b = arg.point[q];
-    const V       all = vector(geometry, 6), oa = vector(geometry, mixed[S::B]), ob = vector(geometry, mixed[S::A]), ab = vector(geometry, mixed[S::OWN]);
+    const V       all = vector(geometry, 6), oa = vector(geometry, mixed[S::B]), ob = vector(geometry, mixed[S::A]),
+            ab = vector(geometry, mixed[S::OWN]);
 
     w  = arg.weight[p] * arg.weight[q];
     qa = oa.plus(b, all);
@@ -293,7 +305,9 @@ struct PointsComputed {
     V        t  = V{g[1] * xb.x - g[2] * xa.x, g[1] * xb.y - g[2] * xa.y, g[1] * xb.z - g[2] * xa.z}.cross(o).plus(g[0], co);
     const T *K  = arg.K;
 
-    if (arg.tensor) t = {r * (K[0] * t.x + K[1] * t.y + K[2] * t.z), r * (K[1] * t.x + K[3] * t.y + K[4] * t.z), r * (K[2] * t.x + K[4] * t.y + K[5] * t.z)};
+    if (arg.tensor)
+      t = {r * (K[0] * t.x + K[1] * t.y + K[2] * t.z), r * (K[1] * t.x + K[3] * t.y + K[4] * t.z),
+           r * (K[2] * t.x + K[4] * t.y + K[5] * t.z)};
     else t = {r * K[0] * t.x, r * K[0] * t.y, r * K[0] * t.z};
     const V ot = o.cross(t);
 
@@ -308,7 +322,10 @@ template <typename T>
 struct PointsQuadratic {
   T d[3];
 
-  __device__ __forceinline__ T mass(const PointsArguments<T> &arg, int i) const { return d[0] + arg.point[i] * (d[1] + arg.point[i] * d[2]); }
+  __device__ __forceinline__ T mass(const PointsArguments<T> &arg, int i) const
+  {
+    return d[0] + arg.point[i] * (d[1] + arg.point[i] * d[2]);
+  }
 };
 
 /* lines of one place in y */
@@ -339,21 +356,27 @@ struct PointsDeterminant {
 /* ---- a block of threads ---- */
 
 /*
-  Of a group of PER cells; for masses, which wait for memory otherwise, of one group in gridDim.x after the other, and what is read of the next one is on its way meanwhile.
+  Of a group of PER cells; for masses, which wait for memory otherwise, of one group in gridDim.x after the other, and what is read of the
+  next one is on its way meanwhile.
   Stiffnesses have work enough, and registers are what is short; they compute the direction of a sweep as they read.
 */
 template <typename S, bool COMPUTED, typename T>
 struct PointsBlock {
   static constexpr int n = S::n, c = S::c;
   const PointsArguments<T> &arg;
-  T                        *U, *V, *W, *x, *geometry; /* S::ROUNDS: x, a column of nodes for each thread, and two geometries, which take turns, or a line of factors for each thread */
+  /* S::ROUNDS: x, a column of nodes for each thread, and two geometries, which take turns, or a line of factors for each thread */
+  T                        *U, *V, *W, *x, *geometry;
   int                       group, turn = 0, cells; /* cells: from the first one of the group on */
 
   __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared, int cells) :
-    arg(arg), U(shared), V(U + S::PER * S::CELL), W(V + S::PER * S::CELL), x(shared + S::SHARED), geometry(x + S::X), group(blockIdx.x), cells(cells)
+    arg(arg), U(shared), V(U + S::PER * S::CELL), W(V + S::PER * S::CELL), x(shared + S::SHARED), geometry(x + S::X), group(blockIdx.x),
+    cells(cells)
   {
   }
-  __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared) : PointsBlock(arg, shared, arg.cells - (int)blockIdx.x * S::PER) { }
+  __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared) :
+    PointsBlock(arg, shared, arg.cells - (int)blockIdx.x * S::PER)
+  {
+  }
 
   __device__ __forceinline__ bool any(int group) const { return (size_t)group * S::PER < (size_t)arg.cells; }
 
@@ -380,7 +403,9 @@ struct PointsBlock {
 #if __CUDA_ARCH__ >= 900
       const unsigned bytes = min(c * arg.numbers * S::LANES * (int)sizeof(T), points_prefetch);
 
-      if (S::GAUSS && threadIdx.x == 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + group * (size_t)(c * arg.numbers) * S::LANES), "r"(bytes));
+      if (S::GAUSS && threadIdx.x == 0)
+        asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + group * (size_t)(c * arg.numbers) * S::LANES),
+                     "r"(bytes));
 #endif
     }
   }
@@ -415,7 +440,8 @@ struct PointsBlock {
     else return PointsComputed<S, T>(arg, from, lane.p(), lane.q());
   }
 
-  /* f(cell, p, q) for the thread's line in direction D among P x Q lines of a cell, if it has one: those in x are at j, k, in y at i, k, in z at i, j */
+  /* f(cell, p, q) for the thread's line in direction D among P x Q lines of a cell, if it has one: those in x are at j, k, in y at i, k, in
+     z at i, j */
   template <int D, int P, int Q, typename F>
   __device__ __forceinline__ void lines(F &&f)
   {
@@ -477,7 +503,10 @@ struct PointsBlock {
   /* u = values at the points of the own line from a column of nodes */
   __device__ __forceinline__ void interpolate(const T in[n], T u[c])
   {
-    columns([&](int cell, int i, int j) { PointsMultiply<c, n, false, false>(arg.B, in, [&](int k, T v) { U[cell + S::template line<2>(i, j) + k * S::template stride<2>] = v; }); });
+    columns([&](int cell, int i, int j) {
+      PointsMultiply<c, n, false, false>(arg.B, in,
+                                         [&](int k, T v) { U[cell + S::template line<2>(i, j) + k * S::template stride<2>] = v; });
+    });
     __syncthreads();
     lines<1, n, c>([&](int cell, int i, int k) {
       T *at = U + cell + S::template line<1>(i, k);
@@ -495,7 +524,9 @@ struct PointsBlock {
   /* a column of nodes from rows of the own line */
   __device__ __forceinline__ void project(const T u[c], T w[n])
   {
-    lines<0, c, c>([&](int cell, int j, int k) { PointsMultiply<n, c, false, true>(arg.B, u, [&](int i, T v) { U[cell + S::template line<0>(j, k) + i] = v; }); });
+    lines<0, c, c>([&](int cell, int j, int k) {
+      PointsMultiply<n, c, false, true>(arg.B, u, [&](int i, T v) { U[cell + S::template line<0>(j, k) + i] = v; });
+    });
     __syncthreads();
     lines<1, n, c>([&](int cell, int i, int k) {
       T *at = U + cell + S::template line<1>(i, k);
@@ -527,7 +558,8 @@ struct PointsBlock {
     });
   }
 
-  /* V, W = fluxes of a and b, u = C' flux of the own direction + mass u; energy += u'A u.  For the mass u is read once more: registers are what is short */
+  /* V, W = fluxes of a and b, u = C' flux of the own direction + mass u; energy += u'A u.  For the mass u is read once more: registers are
+     what is short */
   template <typename Factors>
   __device__ __forceinline__ void fluxes(const Factors &factors, T u[c], T &energy)
   {
@@ -646,7 +678,14 @@ static PointsKernel<T> PointsKernelOf()
   const PointsLayout layout = {S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0};
   const size_t       shared = (size_t)S::ALL * sizeof(T);
 
-  return {layout, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, !S::ROUNDS, shared, S::ROUNDS ? 0 : INT_MAX, PointsFastKernel<S, COMPUTED, T>};
+  return {layout,
+          S::PER,
+          S::THREADS,
+          COMPUTED ? S::NUMBERS : 0,
+          !S::ROUNDS,
+          shared,
+          S::ROUNDS ? 0 : INT_MAX,
+          PointsFastKernel<S, COMPUTED, T>};
 }
 
 } // namespace patchfd

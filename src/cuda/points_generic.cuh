@@ -96,7 +96,7 @@ template <typename T>
 static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric<T> p, const __grid_constant__ PointsArguments<T> arg)
 {
   const int n = p.n, c = p.c, dim = p.dim, nodes = PointsPower(n, dim), points[3] = {c, c, dim == 3 ? c : 1};
-  T        *u = TeamMemory<T>(p.team.global, p.team.size), *v = u + p.size, *g[3] = {v + p.size, v + 2 * p.size, v + 3 * p.size}, energy = 0;
+  T *u = TeamMemory<T>(p.team.global, p.team.size), *v = u + p.size, *g[3] = {v + p.size, v + 2 * p.size, v + 3 * p.size}, energy = 0;
 
   if (arg.sweep && arg.sweep->stop) return;
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < (size_t)p.cells * p.ncomp; base += (size_t)gridDim.x * blockDim.y) {
@@ -121,7 +121,8 @@ static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric
       __syncthreads();
     }
     if (p.gauss) in = PointsAll(dim, n, c, p.B, true, in, rows);
-    for (int e = threadIdx.x; e < nodes && active; e += blockDim.x) p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, in[e]); });
+    for (int e = threadIdx.x; e < nodes && active; e += blockDim.x)
+      p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, in[e]); });
     __syncthreads();
   }
   if (arg.sweep) PointsSum(arg, energy);
@@ -132,7 +133,8 @@ static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric
 /* number m of a point's factors belongs to derivatives l and r, or to none: how many of them are in direction d */
 static __device__ __forceinline__ int PointsDerivatives(int dim, bool stiff, int m, int d)
 {
-  const int l = dim == 3 ? (m < 3 ? 0 : (m < 5 ? 1 : 2)) : (m < 2 ? 0 : 1), r = dim == 3 ? (m < 3 ? m : (m < 5 ? m - 2 : 2)) : (m < 2 ? m : 1);
+  const int l = dim == 3 ? (m < 3 ? 0 : (m < 5 ? 1 : 2)) : (m < 2 ? 0 : 1),
+            r = dim == 3 ? (m < 3 ? m : (m < 5 ? m - 2 : 2)) : (m < 2 ? m : 1);
 
   return stiff && m < dim * (dim + 1) / 2 ? (l == d) + (r == d) : 0;
 }
@@ -162,7 +164,8 @@ static __device__ __forceinline__ void PointsDiagonalFirst(const PointsGeneric<T
   }
 }
 
-/* out[t][z][j][i] = the sum of those m that have t derivatives in the third direction, over y, as before; twice where derivatives differ, which have two places in the metric */
+/* out[t][z][j][i] = the sum of those m that have t derivatives in the third direction, over y, as before; twice where derivatives differ,
+   which have two places in the metric */
 template <typename T>
 static __device__ __forceinline__ void PointsDiagonalSecond(const PointsGeneric<T> &p, int n, int c, int last, const T *f, T *out)
 {
@@ -198,11 +201,13 @@ static __device__ __forceinline__ T PointsDiagonalThird(const PointsGeneric<T> &
   return sum;
 }
 
-/* y += the diagonal: the squares of the functions, or products of their derivatives, times the factors at the points, direction by direction.  CUBE: nodes in a direction, with EXTRA more points, or 0 */
+/* y += the diagonal: the squares of the functions, or products of their derivatives, times the factors at the points, direction by
+   direction.  CUBE: nodes in a direction, with EXTRA more points, or 0 */
 template <typename T, int CUBE, int EXTRA>
 static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneric<T> p, const __grid_constant__ PointsArguments<T> arg)
 {
-  const int n = CUBE ? CUBE : p.n, c = CUBE ? CUBE + EXTRA : p.c, dim = CUBE ? 3 : p.dim, last = dim == 3 ? c : 1, points = last * c * c, nodes = PointsPower(n, dim);
+  const int n = CUBE ? CUBE : p.n, c = CUBE ? CUBE + EXTRA : p.c, dim = CUBE ? 3 : p.dim, last = dim == 3 ? c : 1, points = last * c * c,
+            nodes = PointsPower(n, dim);
   T        *f = TeamMemory<T>(p.team.global, p.team.size), *first = f + p.layout.numbers * points;
 
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < (size_t)p.cells; base += (size_t)gridDim.x * blockDim.y) {
@@ -226,7 +231,8 @@ static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneri
     for (int e = threadIdx.x; e < nodes && active; e += blockDim.x) {
       const T sum = PointsDiagonalThird(p, n, c, f, e);
 
-      for (int comp = 0; comp < p.ncomp; comp++) p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, sum); });
+      for (int comp = 0; comp < p.ncomp; comp++)
+        p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, sum); });
     }
     __syncthreads();
   }
@@ -246,7 +252,8 @@ static __global__ void PointsDirectionKernel(const __grid_constant__ PointsArgum
 /* the nodes of a box that are not in a range */
 static void PointsRest(const PatchFDBox &box, const Range &range, std::vector<int> &rest)
 {
-  const int n = (int)box.n[0], lo = (int)PetscMax(0, PetscMin(n, range.lo[0] - box.lo[0])), hi = (int)PetscMax(lo, PetscMin(n, range.hi[0] - box.lo[0]));
+  const int n = (int)box.n[0], lo = (int)PetscMax(0, PetscMin(n, range.lo[0] - box.lo[0])),
+            hi = (int)PetscMax(lo, PetscMin(n, range.hi[0] - box.lo[0]));
   int       at = 0;
 
   for (int k = 0; k < box.n[2]; k++) {

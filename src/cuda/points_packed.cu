@@ -28,7 +28,8 @@ static PetscErrorCode WithPacked(PetscInt degree, F &&f)
   });
 }
 
-PetscErrorCode PointsPackedProducts(PetscInt degree, const PointsArguments<float> &arg, const PointsProductArguments<float> &p, cudaStream_t stream)
+PetscErrorCode PointsPackedProducts(PetscInt degree, const PointsArguments<float> &arg, const PointsProductArguments<float> &p,
+                                    cudaStream_t stream)
 {
   const auto launch = [&](auto kernel, int patches, int threads, size_t shared) {
     PetscFunctionBegin;
@@ -58,7 +59,9 @@ PetscErrorCode PointsPackedCreate(const PointsGeneric<float> &from, PoolMemory *
   shared = packed->packing == POINTS_PACKED_LINES ? 0 : packed->block() * sizeof(unsigned);
   PetscCall(AllowShared(PointsPackKernel, shared));
   PetscCall(from.shift ? WithPacked<true>(from.n - 1, allow) : WithPacked<false>(from.n - 1, allow));
-  if (cells) PointsPackKernel<<<(unsigned)((cells + points_packed_cells - 1) / points_packed_cells), 256, shared, stream>>>(from, *packed, words, scale);
+  if (cells)
+    PointsPackKernel<<<(unsigned)((cells + points_packed_cells - 1) / points_packed_cells), 256, shared, stream>>>(from, *packed, words,
+                                                                                                                   scale);
   PetscCallCUDA(cudaGetLastError());
   packed->words = words;
   packed->scale = scale;

@@ -1,8 +1,11 @@
 /*
-  The factors of a mesh in half precision, for products on patches in single precision (points_product.cuh): a smoother does with a matrix near A.
+  The factors of a mesh in half precision, for products on patches in single precision (points_product.cuh): a smoother does with a matrix
+  near A.
 
-  At a point the factors are G = L D L', L with ones on its diagonal.  D, over a power of two for each cell, and what L has below its diagonal are rounded to 11 bits: the matrix remains symmetric
-  and positive definite whatever G is, and has the constants in its kernel where A has.  A point has three words of two numbers each, D_r D_s | D_t L_sr | L_tr L_ts, and with a shift a fourth one.
+  At a point the factors are G = L D L', L with ones on its diagonal.  D, over a power of two for each cell, and what L has below its
+  diagonal are rounded to 11 bits: the matrix remains symmetric
+  and positive definite whatever G is, and has the constants in its kernel where A has.  A point has three words of two numbers each, D_r
+  D_s | D_t L_sr | L_tr L_ts, and with a shift a fourth one.
 */
 #pragma once
 #include "points_generic.cuh"
@@ -13,7 +16,8 @@
 namespace patchfd
 {
 
-/* what threads have: a cell (points_packed_cells.cuh), a plane (points_packed_planes.cuh) or a line (points_product.cuh), measured on an H100 */
+/* what threads have: a cell (points_packed_cells.cuh), a plane (points_packed_planes.cuh) or a line (points_product.cuh), measured on an
+   H100 */
 __host__ __device__ constexpr PointsPacking PointsPackingOf(int degree)
 {
   return degree <= 2 ? POINTS_PACKED_CELLS : (degree <= 4 ? POINTS_PACKED_PLANES : POINTS_PACKED_LINES);
@@ -81,7 +85,11 @@ struct PointsUnpacked {
   float  shift;
 
   static __device__ __forceinline__ float2 pair(unsigned word) { return __half22float2(*(const __half2 *)&word); }
-  __device__ __forceinline__ PointsUnpacked(const PointsRaw<S> &raw) : rs(pair(raw.word[0])), tsr(pair(raw.word[1])), trts(pair(raw.word[2])), shift(S::SHIFTED ? pair(raw.word[PointsRaw<S>::NUMBERS - 1]).x : 0) { }
+  __device__ __forceinline__               PointsUnpacked(const PointsRaw<S> &raw) :
+    rs(pair(raw.word[0])), tsr(pair(raw.word[1])), trts(pair(raw.word[2])),
+    shift(S::SHIFTED ? pair(raw.word[PointsRaw<S>::NUMBERS - 1]).x : 0)
+  {
+  }
   /* derivatives become fluxes */
   __device__ __forceinline__ void flux(float &r, float &s, float &t) const
   {
@@ -109,13 +117,16 @@ struct PointsPackedLine {
   __device__ __forceinline__ void  flux(const PointsArguments<float> &, int i, float g[3]) const { at(i).flux(g[0], g[1], g[2]); }
 };
 
-/* A block of threads a block of cells, whose factors are read as they lie, and written, where that is another order, by way of shared memory */
-static __global__ void __launch_bounds__(256) PointsPackKernel(const __grid_constant__ PointsGeneric<float> from, const __grid_constant__ PointsPacked to, unsigned *words, float *scale)
+/* A block of threads a block of cells, whose factors are read as they lie, and written, where that is another order, by way of shared
+   memory */
+static __global__ void __launch_bounds__(256) PointsPackKernel(const __grid_constant__ PointsGeneric<float> from,
+                                                               const __grid_constant__ PointsPacked to, unsigned *words, float *scale)
 {
   extern __shared__ unsigned packed_words[];
   __shared__ int             largest[points_packed_cells]; /* bits of positive numbers, which have their order: what D is not above */
   __shared__ float           factor[points_packed_cells];
-  const int                  c = from.c, points = (int)from.size, first = (int)blockIdx.x * points_packed_cells, count = min(points_packed_cells, from.cells - first);
+  const int                  c = from.c, points = (int)from.size, first = (int)blockIdx.x * points_packed_cells,
+            count = min(points_packed_cells, from.cells - first);
   const size_t               base  = blockIdx.x * to.block();
   unsigned                  *block = to.packing == POINTS_PACKED_LINES ? words + base : packed_words;
   float                      f[7];

@@ -1,9 +1,13 @@
 /*
-  Products on inner patches (points_product.cuh) of degree 1 and 2 from factors in half precision: a thread a cell, all of whose numbers are in registers.
+  Products on inner patches (points_product.cuh) of degree 1 and 2 from factors in half precision: a thread a cell, all of whose numbers are
+  in registers.
 
-  Lane l of a warp has the cells of patch l / 2 that are before (l even) or behind the patch's middle in x, warp w those that are before or behind it in y (bit 0) and z (bit 1): where patches
-  come one after another in x, lanes read factors and nodes beside each other.  Of a cell's rows a patch wants those of the middle, and K - 1 before or behind it, in each direction; a cell behind the
-  middle has the middle's matrix entries in reverse order.  Lanes sum what they share in x, then warps what they share in y and z, in shared memory.
+  Lane l of a warp has the cells of patch l / 2 that are before (l even) or behind the patch's middle in x, warp w those that are before or
+  behind it in y (bit 0) and z (bit 1): where patches
+  come one after another in x, lanes read factors and nodes beside each other.  Of a cell's rows a patch wants those of the middle, and K -
+  1 before or behind it, in each direction; a cell behind the
+  middle has the middle's matrix entries in reverse order.  Lanes sum what they share in x, then warps what they share in y and z, in shared
+  memory.
 
     load      u = x at the nodes                                 K + 1 in a direction, as many points
     B         u = B_z B_y B_x u
@@ -36,7 +40,8 @@ struct PointsPackedCell {
   const PointsCorner<true>              cell;
 
   __device__ __forceinline__ PointsPackedCell(const PointsArguments<float> &arg, const PointsProductArguments<float> &p) :
-    arg(arg), p(p), lane(threadIdx.x % 32), warp(threadIdx.x / 32), first((int)blockIdx.x * S::PATCHES), cell(arg.nodes, p.patches, first + lane / 2, lane % 2 + 2 * warp)
+    arg(arg), p(p), lane(threadIdx.x % 32), warp(threadIdx.x / 32), first((int)blockIdx.x * S::PATCHES),
+    cell(arg.nodes, p.patches, first + lane / 2, lane % 2 + 2 * warp)
   {
   }
   __device__ __forceinline__ void load(float u[n][n][n]) const
@@ -220,7 +225,8 @@ struct PointsPackedCell {
 };
 
 template <typename S>
-static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsPackedCellKernel(const __grid_constant__ PointsArguments<float> arg, const __grid_constant__ PointsProductArguments<float> p)
+static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
+  PointsPackedCellKernel(const __grid_constant__ PointsArguments<float> arg, const __grid_constant__ PointsProductArguments<float> p)
 {
   extern __shared__ unsigned shared_words[];
   __shared__ float          parts[4 * S::PATCHES * S::PART];

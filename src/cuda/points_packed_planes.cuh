@@ -1,7 +1,8 @@
 /*
   Products on inner patches (points_product.cuh) of degree 3 and 4 from factors in half precision: a thread a plane of a cell.
 
-  A block of threads takes PATCHES patches; thread q of a cell's n = K + 1 has, in registers, its plane of nodes normal to x at node q, and of points normal to z at point q.  Numbers change hands in shared
+  A block of threads takes PATCHES patches; thread q of a cell's n = K + 1 has, in registers, its plane of nodes normal to x at node q, and
+  of points normal to z at point q.  Numbers change hands in shared
   memory, in arrays U and Z of n^3 numbers a cell:
 
     x = q    u = B_z B_y x                            from global memory
@@ -12,8 +13,10 @@
     x = q    U = B_y' B_z' (U + C_z' Z)               nodes
     sums     of the eight cells (PointsPatchSums)
 
-  So a number passes shared memory 10 times, not 24 as with a thread a line, at three barriers.  Threads go by q, then the two cells in x, patches, cells in y and z: lanes read factors and nodes
-  beside each other where patches come one after another in x.  Rows have room for whole 16 bytes; pitches of planes and cells are those with the fewest conflicts of banks, by counting.
+  So a number passes shared memory 10 times, not 24 as with a thread a line, at three barriers.  Threads go by q, then the two cells in x,
+  patches, cells in y and z: lanes read factors and nodes
+  beside each other where patches come one after another in x.  Rows have room for whole 16 bytes; pitches of planes and cells are those
+  with the fewest conflicts of banks, by counting.
 
   What bounds it: DRAM (12 bytes a point), and latency where registers allow few warps.
 */
@@ -28,7 +31,8 @@ template <int K, bool SHIFT>
 struct PointsPackedPlaneShape {
   static constexpr bool SHIFTED = SHIFT, WHOLE = true;
   static constexpr int  N = K, n = K + 1, ROOM = 2 * K - 1;
-  static constexpr int  PATCHES = K == 3 ? 4 : 3, BLOCKS = K == 3 ? 5 : 4, ROW = RoundUp(n, 4), PLANE = K == 3 ? 24 : 44, CELL = K == 3 ? 100 : 220;
+  static constexpr int  PATCHES = K == 3 ? 4 : 3, BLOCKS = K == 3 ? 5 : 4, ROW = RoundUp(n, 4), PLANE = K == 3 ? 24 : 44,
+                       CELL = K == 3 ? 100 : 220;
   static constexpr int  CELLS = points_corners * PATCHES, THREADS = RoundUp(CELLS * n, 32), SHARED = CELLS * CELL; /* of U, or of Z */
 
   /* the place of a cell among those of the block */
@@ -64,7 +68,8 @@ struct PointsPackedPlane {
 
   __device__ __forceinline__ PointsPackedPlane(const PointsArguments<float> &arg, const PointsProductArguments<float> &p, float *shared) :
     arg(arg), p(p), q((int)threadIdx.x % n), slot(min((int)threadIdx.x / n, S::CELLS - 1)),
-    cell(arg.nodes, p.patches, (int)blockIdx.x * S::PATCHES + slot / 2 % S::PATCHES, slot % 2 + slot / 2 / S::PATCHES * 2), number(cell.number(arg.nodes)), U(shared + slot * S::CELL), Z(U + S::SHARED)
+    cell(arg.nodes, p.patches, (int)blockIdx.x * S::PATCHES + slot / 2 % S::PATCHES, slot % 2 + slot / 2 / S::PATCHES * 2),
+    number(cell.number(arg.nodes)), U(shared + slot * S::CELL), Z(U + S::SHARED)
   {
   }
   template <bool ANTI, bool TRANSPOSED>
@@ -199,7 +204,8 @@ struct PointsPackedPlane {
 };
 
 template <typename S>
-static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsPackedPlaneKernel(const __grid_constant__ PointsArguments<float> arg, const __grid_constant__ PointsProductArguments<float> p)
+static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
+  PointsPackedPlaneKernel(const __grid_constant__ PointsArguments<float> arg, const __grid_constant__ PointsProductArguments<float> p)
 {
   extern __shared__ __align__(16) double shared_memory[];
   const PointsPackedPlane<S>             plane(arg, p, (float *)shared_memory);

@@ -22,7 +22,8 @@ enum PointsPacking {
   POINTS_PACKED_LINES
 };
 
-/* Factors of all cells in half precision (points_packed.cuh): words[block of cells][level][word][lane].  A level is one of the points of a lane */
+/* Factors of all cells in half precision (points_packed.cuh): words[block of cells][level][word][lane].  A level is one of the points of a
+   lane */
 static constexpr int points_packed_cells = 32; /* of a block */
 
 struct PointsPacked {
@@ -32,7 +33,10 @@ struct PointsPacked {
   PointsPacking   packing;
   bool            shift, swapped; /* swapped: z first in the order of a cell's lines */
 
-  __host__ __device__ int    lanes() const { return points_packed_cells * (packing == POINTS_PACKED_CELLS ? 1 : (packing == POINTS_PACKED_PLANES ? c : c * c)); }
+  __host__ __device__ int lanes() const
+  {
+    return points_packed_cells * (packing == POINTS_PACKED_CELLS ? 1 : (packing == POINTS_PACKED_PLANES ? c : c * c));
+  }
   __host__ __device__ int    numbers() const { return shift ? 4 : 3; } /* words of a point */
   __host__ __device__ size_t block() const { return (size_t)numbers() * points_packed_cells * (c * c * c); }
   __host__ __device__ size_t size(size_t cells) const { return (cells + points_packed_cells - 1) / points_packed_cells * block(); }
@@ -63,7 +67,8 @@ template <typename T>
 struct PointsProductArguments {
   PointsPatches patches;
   PointsPacked  packed;
-  bool          compact, subtract; /* x, too, has each patch's unknowns by themselves, and nothing beside them; y -= A x in place of y = A x */
+  /* x, too, has each patch's unknowns by themselves, and nothing beside them; y -= A x in place of y = A x */
+  bool          compact, subtract;
   T            *y;
   PointsRoom<T> room;
 };
@@ -90,10 +95,12 @@ PetscErrorCode PointsProductsPrepare(void *pointsplan);
 PetscErrorCode PointsPack(void *pointsplan);
 
 /*
-  y = A x, or y -= A x, at the unknowns of patches that are the inner nodes of eight cells (inner), or of others, from x on the mesh or, as y, at these unknowns alone (compact); an operator that
+  y = A x, or y -= A x, at the unknowns of patches that are the inner nodes of eight cells (inner), or of others, from x on the mesh or, as
+  y, at these unknowns alone (compact); an operator that
   PatchFDFitTakesResiduals().  packed: of inner ones with these factors
 */
 template <typename T>
-PetscErrorCode PointsPatchProducts(void *pointsplan, const PointsPatches &, bool inner, bool packed, bool compact, bool subtract, const T *x, T *y);
+PetscErrorCode PointsPatchProducts(void *pointsplan, const PointsPatches &, bool inner, bool packed, bool compact, bool subtract,
+                                   const T *x, T *y);
 
 } // namespace patchfd

@@ -1,5 +1,6 @@
 /*
-  What is made from an operator by quadrature (points.cuh): operators on some of its cells, those of patches for example, the matrices of cells, and how much its metric varies in them.
+  What is made from an operator by quadrature (points.cuh): operators on some of its cells, those of patches for example, the matrices of
+  cells, and how much its metric varies in them.
 */
 #include "points_plan.cuh"
 #include <cfloat>
@@ -58,15 +59,20 @@ static PetscErrorCode PointsPickFactors(const PointsGeneric<T> &from, const int 
   p->generic.factors = p->arg.factors = factors;
   if (!cells) PetscFunctionReturn(PETSC_SUCCESS);
   if (from.factors && !memcmp(&from.layout, &p->generic.layout, sizeof(PointsLayout)))
-    PointsCopyKernel<T><<<(unsigned)p->generic.layout.blocks((size_t)cells), 256, 0, stream>>>(from.factors, cell, p->generic.layout, cells, factors);
-  else PointsPickKernel<T><<<(unsigned)PetscMin((size_t)cells * from.size / 128 + 1, (size_t)1 << 20), 128, 0, stream>>>(from, cell, p->generic.layout, cells, factors);
+    PointsCopyKernel<T>
+      <<<(unsigned)p->generic.layout.blocks((size_t)cells), 256, 0, stream>>>(from.factors, cell, p->generic.layout, cells, factors);
+  else
+    PointsPickKernel<T><<<(unsigned)PetscMin((size_t)cells * from.size / 128 + 1, (size_t)1 << 20), 128, 0, stream>>>(from, cell,
+                                                                                                                      p->generic.layout,
+                                                                                                                      cells, factors);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* a plan for other cells and nodes than those of an operator, without factors */
 template <typename T>
-static PetscErrorCode PointsPickBegin(const PointsGeneric<T> &from, PatchFDNodes nodes, PetscCount nnodes, PetscCount ncells, const PetscInt index[], PointsPlan<T> **picked)
+static PetscErrorCode PointsPickBegin(const PointsGeneric<T> &from, PatchFDNodes nodes, PetscCount nnodes, PetscCount ncells,
+                                      const PetscInt index[], PointsPlan<T> **picked)
 {
   const PetscReal     one    = 1;
   PatchFDPoints       points = {};
@@ -97,7 +103,8 @@ static PetscErrorCode PointsPickBegin(const PointsGeneric<T> &from, PatchFDNodes
 }
 
 /*
-  Numbers of the nodes of the cells of patches, with what kernels want to know (PointsIndex()), and of the cells on the mesh: a thread a node.  Each patch gets 2^dim cells; those that it
+  Numbers of the nodes of the cells of patches, with what kernels want to know (PointsIndex()), and of the cells on the mesh: a thread a
+  node.  Each patch gets 2^dim cells; those that it
   lacks have no nodes
 */
 static __global__ void PointsPatchesKernel(const __grid_constant__ PointsPatches patches, int dim, int degree, int *cells, unsigned *index)
@@ -125,7 +132,9 @@ static __global__ void PointsPatchesKernel(const __grid_constant__ PointsPatches
       cell   = cell * patches.cells[d] + first + (upper && two) - patches.low[d];
     }
     here     = here && exists;
-    index[e] = !here ? points_none : (unsigned)(patches.at + p * patches.volume + number) | (times > (joined ? 2 : 1) ? points_shared : 0) | (own ? points_own : 0) | (joined ? points_joined : 0);
+    index[e] = !here ? points_none
+                     : (unsigned)(patches.at + p * patches.volume + number) | (times > (joined ? 2 : 1) ? points_shared : 0) |
+                         (own ? points_own : 0) | (joined ? points_joined : 0);
     if (node == 0) cells[e / nodes] = (int)cell;
   }
 }
@@ -134,20 +143,24 @@ template <typename T>
 PetscErrorCode PointsPickPatches(void *plan, const PointsPatches &patches, void **picked)
 {
   const PointsGeneric<T> &from  = PointsOperator<T>::generic(plan);
-  const size_t            cells = (size_t)patches.count << from.dim, size = cells * (size_t)PointsPower(from.n, from.dim), unknowns = (size_t)patches.count * patches.volume;
+  const size_t            cells = (size_t)patches.count << from.dim, size = cells * (size_t)PointsPower(from.n, from.dim),
+               unknowns = (size_t)patches.count * patches.volume;
   PointsPlan<T>          *p;
   unsigned               *index;
   int                    *cell;
   cudaStream_t            stream;
 
   PetscFunctionBegin;
-  PetscCheck(unknowns <= (size_t)points_node, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu unknowns of patches; on GPUs there can be up to %u in a group on a rank", unknowns, points_node);
+  PetscCheck(unknowns <= (size_t)points_node, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%zu unknowns of patches; on GPUs there can be up to %u in a group on a rank", unknowns, points_node);
   PetscCall(Stream(&stream));
   PetscCall(PointsPickBegin(from, PATCHFD_NODES_INDEX, (PetscCount)unknowns, (PetscCount)cells, NULL, &p));
   *picked = p;
   PetscCall(p->memory.borrow(size, &index));
   PetscCall(p->setup.borrow(cells, &cell));
-  if (size) PointsPatchesKernel<<<(unsigned)PetscMin(size / 256 + 1, (size_t)1 << 20), 256, 0, stream>>>(patches, from.dim, from.n - 1, cell, index);
+  if (size)
+    PointsPatchesKernel<<<(unsigned)PetscMin(size / 256 + 1, (size_t)1 << 20), 256, 0, stream>>>(patches, from.dim, from.n - 1, cell,
+                                                                                                 index);
   PetscCallCUDA(cudaGetLastError());
   p->arg.nodes.index = index;
   PetscCall(PointsPickFactors(from, cell, p));
@@ -159,7 +172,8 @@ template PetscErrorCode PointsPickPatches<double>(void *, const PointsPatches &,
 template PetscErrorCode PointsPickPatches<float>(void *, const PointsPatches &, void **);
 
 template <typename T>
-PetscErrorCode PointsOperator<T>::pick(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[], void **picked)
+PetscErrorCode PointsOperator<T>::pick(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[],
+                                       void **picked)
 {
   PointsPlan<T> *p;
   int           *cell;
@@ -175,7 +189,8 @@ PetscErrorCode PointsOperator<T>::pick(void *plan, PetscCount nnodes, PetscCount
 
 /* bits of the largest difference of logarithms of a number of the metric's diagonal at two points of a cell: a warp a cell */
 template <typename T>
-static __global__ void PointsVariationKernel(const __grid_constant__ PointsGeneric<T> g, const __grid_constant__ PointsArguments<T> arg, int *most)
+static __global__ void PointsVariationKernel(const __grid_constant__ PointsGeneric<T> g, const __grid_constant__ PointsArguments<T> arg,
+                                             int *most)
 {
   const int warps = (int)blockDim.x / 32, dim = g.dim, c = g.c;
 
@@ -205,7 +220,8 @@ static __global__ void PointsVariationKernel(const __grid_constant__ PointsGener
       }
       if (d < dim && !(hi[d] - lo[d] <= largest)) largest = hi[d] - lo[d];
     }
-    if (threadIdx.x % 32 == 0) atomicMax(most, __float_as_int(fabsf(largest))); /* those of positive floats have their order, and what is no number is larger than all */
+    /* those of positive floats have their order, and what is no number is larger than all */
+    if (threadIdx.x % 32 == 0) atomicMax(most, __float_as_int(fabsf(largest)));
   }
 }
 
@@ -234,7 +250,8 @@ PetscErrorCode PointsOperator<T>::variation(void *plan, PetscReal *variation)
 /* x = unit vectors: block b of `size` numbers has a one at place b % size */
 static __global__ void PointsUnitKernel(size_t n, int size, double *x)
 {
-  for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < n; e += (size_t)gridDim.x * blockDim.x) x[e] = e / size % size == e % size;
+  for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < n; e += (size_t)gridDim.x * blockDim.x)
+    x[e] = e / size % size == e % size;
 }
 
 /* the matrices of `count` cells from `first` on: their products with all unit vectors, on as many cells as there are columns */
@@ -268,7 +285,7 @@ static PetscErrorCode PointsCellColumns(const PointsGeneric<double> &from, int f
 
 PetscErrorCode PointsCellMatrices(const PatchFDPoints *points, PetscReal E[])
 {
-  const int           size = PointsPower((int)points->degree + 1, (int)points->dim), most = PetscMax(1, 8192 / size), cells = (int)points->ncells;
+  const int size = PointsPower((int)points->degree + 1, (int)points->dim), most = PetscMax(1, 8192 / size), cells = (int)points->ncells;
   PatchFDPoints       own  = *points;
   PatchFDOperatorDesc desc = {};
   void               *plan = NULL;
@@ -278,7 +295,8 @@ PetscErrorCode PointsCellMatrices(const PatchFDPoints *points, PetscReal E[])
   own.nodes   = PATCHFD_NODES_CELL;
   own.ncomp   = 1;
   PetscCall(PointsOperator<double>::create(&desc, &plan));
-  for (int c = 0; c < cells; c += most) PetscCall(PointsCellColumns(PointsOperator<double>::generic(plan), c, PetscMin(most, cells - c), E + (size_t)c * size * size));
+  for (int c = 0; c < cells; c += most)
+    PetscCall(PointsCellColumns(PointsOperator<double>::generic(plan), c, PetscMin(most, cells - c), E + (size_t)c * size * size));
   PetscCall(PointsOperator<double>::destroy(&plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

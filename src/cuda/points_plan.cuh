@@ -13,7 +13,8 @@ struct PointsPlan {
   Team<T>            diagonal = {};
   PointsPacked       packed  = {}; /* factors for products on inner patches, if anybody has asked for them */
   PointsRoom<T>      room    = {}; /* for these products, if a block of threads has too little */
-  size_t             size    = 0, alone = 0; /* numbers of y, and how many of the first ones are written by one cell: the interior nodes of a DMPLEX come first */
+  /* numbers of y, and how many of the first ones are written by one cell: the interior nodes of a DMPLEX come first */
+  size_t             size    = 0, alone = 0;
   bool               square  = false; /* are the boxes of x and y the same? */
   int                nrest   = 0, *rest = NULL; /* nodes that no row has */
   PetscLogDouble     flops   = 0;

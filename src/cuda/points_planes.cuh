@@ -1,15 +1,20 @@
 /*
   Operators by quadrature on cubes of low degree (points.cuh): a thread a plane, warps by themselves.
 
-  A warp takes PER cells, c threads a cell, c points in a direction.  A thread has a plane of numbers in registers and multiplies it by the matrices of its two
-  directions there, in even and odd halves; the third direction's sums are along lines that cross the threads of a cell, by way of shared memory, where each thread takes
-  the lines of one place in its plane.  So a number goes through shared memory a third as often as with a thread a line (points_fast.cuh), and no warp waits for
-  another; a thread has many loads under way.  Planes have to fit in registers, and where factors are read, in so few that there are enough warps: so stiffnesses are computed, and
+  A warp takes PER cells, c threads a cell, c points in a direction.  A thread has a plane of numbers in registers and multiplies it by the
+  matrices of its two
+  directions there, in even and odd halves; the third direction's sums are along lines that cross the threads of a cell, by way of shared
+  memory, where each thread takes
+  the lines of one place in its plane.  So a number goes through shared memory a third as often as with a thread a line (points_fast.cuh),
+  and no warp waits for
+  another; a thread has many loads under way.  Planes have to fit in registers, and where factors are read, in so few that there are enough
+  warps: so stiffnesses are computed, and
   in a sweep x is the new direction already: registers for its three vectors were slower than a pass of their own.
 
     Gauss      thread i: u = B_z B_y x, planes normal to x; lines: u = B_x u; thread j: planes normal to y
     collocated thread i: u = x, planes normal to x
-    both       own  v = C u along the lines, w = C_z u, and row by row of the plane C_f u, fluxes, C_f'; then C_z' w and C' along the lines; own: normal to the planes
+    both       own  v = C u along the lines, w = C_z u, and row by row of the plane C_f u, fluxes, C_f'; then C_z' w and C' along the lines;
+    own: normal to the planes
     Gauss      lines: u = B_x' u; thread i: y = B_y' B_z' u
 */
 #pragma once
@@ -64,10 +69,14 @@ struct PointsPlaneShape {
   static constexpr bool MASS = RULE == POINTS_MASS, GAUSS = RULE != POINTS_COLLOCATED;
   static constexpr int  OWN = GAUSS ? 0 : 1, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* of rows in planes */
   static constexpr int  NORMAL = GAUSS ? 1 : 0;                                    /* to planes of points */
-  static constexpr int  PLANE = c * c * (int)sizeof(T) / 4, REGISTERS = (MASS ? PLANE + 4 * c + 32 : 2 * PLANE + (GAUSS ? 70 : 60)) + (COMPUTED && !MASS ? 4 * (int)sizeof(T) : 0);
+  static constexpr int      PLANE = c * c * (int)sizeof(T) / 4, REGISTERS = (MASS ? PLANE + 4 * c + 32 : 2 * PLANE + (GAUSS ? 70 : 60)) +
+                                                                       (COMPUTED && !MASS ? 4 * (int)sizeof(T) : 0);
   static constexpr int  BLOCKS = 65536 / (32 * WARPS) / (REGISTERS > 255 ? 255 : REGISTERS);
-  static constexpr int  BANKS = 128 / (int)sizeof(T), ROW = PointsPitch(BANKS, c, PER, MASS ? n : c, false), CELL = PointsPitch(BANKS, c, PER, MASS ? n : c, true);
-  static constexpr int  NUMBERS = MASS ? points_determinant : points_geometry, GEOMETRY = COMPUTED ? PER * NUMBERS : 0, SHARED = PER * CELL + GEOMETRY; /* of a warp */
+  static constexpr int  BANKS = 128 / (int)sizeof(T), ROW = PointsPitch(BANKS, c, PER, MASS ? n : c, false),
+                       CELL = PointsPitch(BANKS, c, PER, MASS ? n : c, true);
+  /* of a warp */
+  static constexpr int NUMBERS = MASS ? points_determinant : points_geometry, GEOMETRY = COMPUTED ? PER * NUMBERS : 0,
+                       SHARED = PER * CELL + GEOMETRY;
 };
 
 /* the nodes of a plane normal to x, of which a thread has one */
@@ -78,9 +87,11 @@ struct PointsPlane {
   const PointsArguments<T> &a;
   const unsigned           *index;         /* of the cell, in shared memory */
   int                       cell, i, comp;
-  bool                      mine, before, behind; /* does the thread have a plane; is it the first or the last one of a cell and the cell before or behind one of the warp? */
+  /* does the thread have a plane; is it the first or the last one of a cell and the cell before or behind one of the warp? */
+  bool                      mine, before, behind;
 
-  __device__ __forceinline__ PointsPlane(const PointsArguments<T> &a, const unsigned *indices, int first, int e, int i, int comp) : a(a), index(indices), cell(first + e), i(i), comp(comp)
+  __device__ __forceinline__ PointsPlane(const PointsArguments<T> &a, const unsigned *indices, int first, int e, int i, int comp) :
+    a(a), index(indices), cell(first + e), i(i), comp(comp)
   {
     mine   = i < n && cell < a.cells;
     before = mine && i == 0 && e > 0;
@@ -148,8 +159,9 @@ struct PointsPlane {
       if (a.y0) col.template fetch<INDEX, n>(number[j], a.y0, old);
 #pragma unroll
       for (int k = 0; k < n; k++) {
-        const bool here   = col.template has<INDEX>(k, number[j][k]) & !(behind & (INDEX ? (number[j][k] & points_joined) != 0 : col.right));
-        const bool shared = INDEX ? (number[j][k] & (before ? points_shared : points_shared | points_joined)) != 0 : KIND == PATCHFD_NODES_BOX && (sides || col.ends(n, k));
+        const bool here = col.template has<INDEX>(k, number[j][k]) & !(behind & (INDEX ? (number[j][k] & points_joined) != 0 : col.right));
+        const bool shared = INDEX ? (number[j][k] & (before ? points_shared : points_shared | points_joined)) != 0
+                                  : KIND == PATCHFD_NODES_BOX && (sides || col.ends(n, k));
         T         *y      = a.y + col.template at<INDEX>(k, number[j][k]);
 
         if (here & shared) atomicAdd(y, a.alpha * w[k][j]);
@@ -163,7 +175,8 @@ struct PointsPlane {
 template <typename S, int KIND, bool COMPUTED, typename T>
 struct PointsWarp {
   static constexpr int n = S::n, c = S::c, NODES = n * n * n;
-  static constexpr int INDICES = KIND == PATCHFD_NODES_INDEX ? RoundUp(S::PER * NODES * (int)sizeof(unsigned), 16) : 0; /* bytes of a warp */
+  /* bytes of a warp */
+  static constexpr int INDICES = KIND == PATCHFD_NODES_INDEX ? RoundUp(S::PER * NODES * (int)sizeof(unsigned), 16) : 0;
   const PointsArguments<T> &arg;
   int                       first, e, p; /* first cell; which cell of the warp and which plane of it the thread has */
   bool                      mine;
@@ -420,7 +433,10 @@ static PointsKernel<T> PointsPlaneKernelOf()
   const PointsLayout layout = {S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0};
   const size_t       shared = (size_t)(S::WARPS * S::SHARED) * sizeof(T) + S::WARPS * PointsWarp<S, KIND, COMPUTED, T>::INDICES;
 
-  return {layout, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, false, shared, INT_MAX, PointsPlaneKernel<S, KIND, COMPUTED, T>};
+  return {layout,        S::WARPS * S::PER,
+          32 * S::WARPS, COMPUTED ? S::NUMBERS : 0,
+          false,         shared,
+          INT_MAX,       PointsPlaneKernel<S, KIND, COMPUTED, T>};
 }
 
 /* Measured on an H200: up to which degree planes are better than lines; cells are better at degree 2 */
@@ -452,8 +468,14 @@ static PetscErrorCode PointsFindAny(PetscInt degree, int nodes, PointsKernel<T> 
   PetscCall((ForDegree<1, degrees>(degree, [&](auto k) {
     constexpr int K = decltype(k)::value;
 
-    if constexpr (K == 2 && COMPUTED && RULE != POINTS_GAUSS) *kernel = PointsOfNodes<T>(nodes, [](auto kind) { return PointsCellKernelOf<PointsCellShape<T, K, RULE, decltype(kind)::value>, decltype(kind)::value, T>(); });
-    else if constexpr (K <= planes) *kernel = PointsOfNodes<T>(nodes, [](auto kind) { return PointsPlaneKernelOf<PointsPlaneShape<T, K, RULE, COMPUTED>, decltype(kind)::value, COMPUTED, T>(); });
+    if constexpr (K == 2 && COMPUTED && RULE != POINTS_GAUSS)
+      *kernel = PointsOfNodes<T>(nodes, [](auto kind) {
+        return PointsCellKernelOf<PointsCellShape<T, K, RULE, decltype(kind)::value>, decltype(kind)::value, T>();
+      });
+    else if constexpr (K <= planes)
+      *kernel = PointsOfNodes<T>(nodes, [](auto kind) {
+        return PointsPlaneKernelOf<PointsPlaneShape<T, K, RULE, COMPUTED>, decltype(kind)::value, COMPUTED, T>();
+      });
     else *kernel = PointsKernelOf<PointsShape<T, K, RULE, COMPUTED>, COMPUTED, T>();
     return PETSC_SUCCESS;
   })));

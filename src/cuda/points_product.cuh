@@ -1,9 +1,12 @@
 /*
-  Products on patches of an operator by quadrature with few points (points.cuh): y = A x at the unknowns of patches of up to 2 x 2 x 2 cells, from an array on the mesh to one where each patch has its unknowns by
+  Products on patches of an operator by quadrature with few points (points.cuh): y = A x at the unknowns of patches of up to 2 x 2 x 2
+  cells, from an array on the mesh to one where each patch has its unknowns by
   themselves.
 
-  A block of threads takes the eight cells of a patch, or of several, through the stages of points_fast.cuh; then sums of cells are made in shared memory: no atomics, nothing is
-  written but y.  Cells that a patch lacks have x = 0, and the factors of another one.  Factors are those of the mesh, where a cell has its numbers at a level together, or, of inner patches in single precision,
+  A block of threads takes the eight cells of a patch, or of several, through the stages of points_fast.cuh; then sums of cells are made in
+  shared memory: no atomics, nothing is
+  written but y.  Cells that a patch lacks have x = 0, and the factors of another one.  Factors are those of the mesh, where a cell has its
+  numbers at a level together, or, of inner patches in single precision,
   packed ones (points_packed.cuh).
 */
 #pragma once
@@ -22,8 +25,10 @@ __host__ __device__ constexpr int PointsPatchesPerBlock(int lines)
 
 template <typename T, int K, bool INNER, bool PACK = false, bool SHIFT = false>
 struct PointsProductShape : PointsShape<T, K, POINTS_FEW, false, points_corners * PointsPatchesPerBlock((K + 1) * (K + 1))> {
-  static constexpr bool WHOLE = INNER, PACKED = PACK, SHIFTED = SHIFT; /* whole: all patches have eight cells, and their inner nodes; the last two of packed factors */
-  static constexpr int  PATCHES = PointsPatchesPerBlock((K + 1) * (K + 1)), ROOM = INNER ? 2 * K - 1 : 2 * K + 1; /* for unknowns in a direction */
+  /* whole: all patches have eight cells, and their inner nodes; the last two of packed factors */
+  static constexpr bool WHOLE = INNER, PACKED = PACK, SHIFTED = SHIFT;
+  /* for unknowns in a direction */
+  static constexpr int  PATCHES = PointsPatchesPerBlock((K + 1) * (K + 1)), ROOM = INNER ? 2 * K - 1 : 2 * K + 1;
 
   static __device__ __forceinline__ int slot(int patch, int corner) { return patch * points_corners + corner; }
 };
@@ -34,7 +39,8 @@ struct PointsCorner {
   int  x[3], patch, corner;
   bool exists; /* or it is another one of the patch */
 
-  __device__ __forceinline__ PointsCorner(const PointsNodes &nodes, const PointsPatches &p, int number, int corner) : patch(min(number, p.count - 1)), corner(corner), exists(true)
+  __device__ __forceinline__ PointsCorner(const PointsNodes &nodes, const PointsPatches &p, int number, int corner) :
+    patch(min(number, p.count - 1)), corner(corner), exists(true)
   {
 #pragma unroll
     for (int d = 0; d < 3; d++) {
@@ -70,7 +76,8 @@ struct PointsCorner {
 };
 
 /*
-  Sums of what the cells of patches have at their nodes, in shared memory: that of a corner of a patch of the block at S::slot(patch, corner) S::CELL, z-planes S::PLANE apart and rows S::ROW.  A thread takes
+  Sums of what the cells of patches have at their nodes, in shared memory: that of a corner of a patch of the block at S::slot(patch,
+  corner) S::CELL, z-planes S::PLANE apart and rows S::ROW.  A thread takes
   columns of the patch's unknowns in z.
 */
 template <typename S, typename T>
@@ -79,12 +86,17 @@ struct PointsPatchSums {
   const T                         *U;
   const int                        first, count; /* patches */
 
-  __device__ __forceinline__ PointsPatchSums(const PointsProductArguments<T> &p, const T *U, int block) : p(p), U(U), first(block * S::PATCHES), count(min(S::PATCHES, p.patches.count - first)) { }
+  __device__ __forceinline__ PointsPatchSums(const PointsProductArguments<T> &p, const T *U, int block) :
+    p(p), U(U), first(block * S::PATCHES), count(min(S::PATCHES, p.patches.count - first))
+  {
+  }
 
   /* node: that of unknown 0 of the column, counted from the first one of the patch's first cell; sum[z] of unknown z */
   __device__ __forceinline__ void sums(int patch, const int node[3], T sum[S::ROOM]) const
   {
-    const int base = S::slot(patch, 0), behind[2] = {(S::slot(patch, 1) - base) * S::CELL - S::N, (S::slot(patch, 2) - base) * S::CELL - S::N * S::ROW}, above = (S::slot(patch, 4) - base) * S::CELL - S::N * S::PLANE;
+    const int base = S::slot(patch, 0),
+              behind[2] = {(S::slot(patch, 1) - base) * S::CELL - S::N, (S::slot(patch, 2) - base) * S::CELL - S::N * S::ROW},
+              above = (S::slot(patch, 4) - base) * S::CELL - S::N * S::PLANE;
     const T  *from = U + base * S::CELL + node[2] * S::PLANE + node[1] * S::ROW + node[0];
 
 #pragma unroll
@@ -168,7 +180,9 @@ struct PointsPatchBlock {
     const int                    cell = at.number(arg.nodes);
 
     if constexpr (S::PACKED) return PointsPackedLine<S>{PointsPackedWords<S, S::LINES>(p.packed, cell) + thread % S::LINES};
-    else return PointsStored<S, T>(arg, arg.factors + cell / S::MESH * ((size_t)(S::c * arg.numbers) * S::LANES) + cell % S::MESH * S::LINES + thread % S::LINES);
+    else
+      return PointsStored<S, T>(arg, arg.factors + cell / S::MESH * ((size_t)(S::c * arg.numbers) * S::LANES) + cell % S::MESH * S::LINES +
+                                       thread % S::LINES);
   }
   __device__ __forceinline__ void product()
   {
@@ -187,7 +201,8 @@ struct PointsPatchBlock {
 };
 
 template <typename S, typename T>
-static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsProductKernel(const __grid_constant__ PointsArguments<T> arg, const __grid_constant__ PointsProductArguments<T> p)
+static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
+  PointsProductKernel(const __grid_constant__ PointsArguments<T> arg, const __grid_constant__ PointsProductArguments<T> p)
 {
   extern __shared__ double shared_memory[];
   PointsPatchBlock<S, T>   block(arg, p, (T *)shared_memory, (int)blockIdx.x);
@@ -198,7 +213,8 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsProductKer
 
 /* the same with global memory in the place of shared memory: patches of a block of threads one after another */
 template <typename S, typename T>
-static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsProductRoomKernel(const __grid_constant__ PointsArguments<T> arg, const __grid_constant__ PointsProductArguments<T> p)
+static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
+  PointsProductRoomKernel(const __grid_constant__ PointsArguments<T> arg, const __grid_constant__ PointsProductArguments<T> p)
 {
   T *const memory = p.room.numbers + blockIdx.x * (size_t)S::SHARED;
 
@@ -256,7 +272,8 @@ PetscErrorCode PointsProductsAllow(PetscInt degree, PoolMemory *memory, PointsRo
 }
 
 template <typename T>
-PetscErrorCode PointsProducts(PetscInt degree, bool inner, const PointsArguments<T> &arg, const PointsProductArguments<T> &p, cudaStream_t stream)
+PetscErrorCode PointsProducts(PetscInt degree, bool inner, const PointsArguments<T> &arg, const PointsProductArguments<T> &p,
+                              cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall((ForDegree<1, PATCHFD_FIT_RESIDUAL_DEGREES>(degree, [&](auto k) {

@@ -1,5 +1,6 @@
 /*
-  Shapes of the blocks of threads of points_fast.cuh: how many cells, where lines lie in shared memory and in which orders threads take them.
+  Shapes of the blocks of threads of points_fast.cuh: how many cells, where lines lie in shared memory and in which orders threads take
+  them.
 */
 #pragma once
 #include "dispatch.cuh"
@@ -9,22 +10,90 @@ namespace patchfd
 {
 
 /*
-  So that lanes are on different banks as far as can be: what planes and cells of c points have beyond their numbers, and the orders in which threads take the lines in
+  So that lanes are on different banks as far as can be: what planes and cells of c points have beyond their numbers, and the orders in
+  which threads take the lines in
   x, y and z.  Found by counting; double, float; collocated, Gauss points.
 */
 __host__ __device__ constexpr int PointsBanks(bool single, bool gauss, int c, int what)
 {
-  constexpr int table[2][2][18][5] = {
-    {{{}, {}, {1, 0, 5, 0, 0}, {2, 2, 2, 4, 0}, {1, 0, 1, 0, 0}, {0, 8, 1, 0, 0}, {5, 0, 4, 0, 0}, {0, 0, 1, 0, 0}, {1, 0, 3, 0, 0}, {0, 0, 1, 0, 0}, {5, 0, 4, 0, 0}, {}, {1, 0, 4, 0, 0}, {}, {5, 0, 4, 0, 0}, {}, {1, 0, 4, 0, 0}, {}},
-     {{}, {}, {}, {0, 0, 1, 5, 1}, {1, 0, 1, 5, 1}, {0, 0, 1, 5, 2}, {1, 6, 3, 2, 1}, {0, 0, 1, 5, 4}, {1, 0, 3, 3, 0}, {0, 2, 3, 2, 2}, {5, 14, 3, 2, 2}, {}, {1, 0, 4, 0, 0}, {}, {5, 0, 4, 0, 0}, {}, {1, 0, 4, 4, 0}, {}}},
-    {{{}, {}, {1, 0, 5, 0, 0}, {2, 2, 5, 4, 0}, {1, 4, 5, 0, 0}, {0, 0, 1, 1, 0}, {1, 10, 3, 0, 0}, {0, 0, 1, 0, 0}, {1, 8, 3, 0, 0}, {0, 30, 1, 0, 0}, {13, 10, 4, 0, 0}, {}, {1, 0, 4, 0, 0}, {}, {13, 0, 4, 0, 0}, {}, {1, 0, 4, 0, 0}, {}},
-     {{}, {}, {}, {0, 0, 1, 5, 2}, {3, 4, 1, 1, 1}, {4, 8, 0, 0, 1}, {1, 10, 3, 2, 2}, {2, 12, 0, 3, 1}, {7, 0, 4, 1, 1}, {2, 6, 0, 3, 1}, {5, 22, 3, 2, 2}, {}, {1, 0, 4, 0, 0}, {}, {13, 0, 4, 0, 0}, {13, 0, 0, 0, 0}, {15, 0, 4, 0, 0}, {}}}
-  };
+  constexpr int table[2][2][18][5] = {{{{},
+                                        {},
+                                        {1, 0, 5, 0, 0},
+                                        {2, 2, 2, 4, 0},
+                                        {1, 0, 1, 0, 0},
+                                        {0, 8, 1, 0, 0},
+                                        {5, 0, 4, 0, 0},
+                                        {0, 0, 1, 0, 0},
+                                        {1, 0, 3, 0, 0},
+                                        {0, 0, 1, 0, 0},
+                                        {5, 0, 4, 0, 0},
+                                        {},
+                                        {1, 0, 4, 0, 0},
+                                        {},
+                                        {5, 0, 4, 0, 0},
+                                        {},
+                                        {1, 0, 4, 0, 0},
+                                        {}},
+                                       {{},
+                                        {},
+                                        {},
+                                        {0, 0, 1, 5, 1},
+                                        {1, 0, 1, 5, 1},
+                                        {0, 0, 1, 5, 2},
+                                        {1, 6, 3, 2, 1},
+                                        {0, 0, 1, 5, 4},
+                                        {1, 0, 3, 3, 0},
+                                        {0, 2, 3, 2, 2},
+                                        {5, 14, 3, 2, 2},
+                                        {},
+                                        {1, 0, 4, 0, 0},
+                                        {},
+                                        {5, 0, 4, 0, 0},
+                                        {},
+                                        {1, 0, 4, 4, 0},
+                                        {}}},
+                                      {{{},
+                                        {},
+                                        {1, 0, 5, 0, 0},
+                                        {2, 2, 5, 4, 0},
+                                        {1, 4, 5, 0, 0},
+                                        {0, 0, 1, 1, 0},
+                                        {1, 10, 3, 0, 0},
+                                        {0, 0, 1, 0, 0},
+                                        {1, 8, 3, 0, 0},
+                                        {0, 30, 1, 0, 0},
+                                        {13, 10, 4, 0, 0},
+                                        {},
+                                        {1, 0, 4, 0, 0},
+                                        {},
+                                        {13, 0, 4, 0, 0},
+                                        {},
+                                        {1, 0, 4, 0, 0},
+                                        {}},
+                                       {{},
+                                        {},
+                                        {},
+                                        {0, 0, 1, 5, 2},
+                                        {3, 4, 1, 1, 1},
+                                        {4, 8, 0, 0, 1},
+                                        {1, 10, 3, 2, 2},
+                                        {2, 12, 0, 3, 1},
+                                        {7, 0, 4, 1, 1},
+                                        {2, 6, 0, 3, 1},
+                                        {5, 22, 3, 2, 2},
+                                        {},
+                                        {1, 0, 4, 0, 0},
+                                        {},
+                                        {13, 0, 4, 0, 0},
+                                        {13, 0, 0, 0, 0},
+                                        {15, 0, 4, 0, 0},
+                                        {}}}};
 
   return table[single][gauss][c][what];
 }
 
-/* the order of lines in direction d; with few points the numbers of a cell at a level of x-lines lie together, so that other blocks than those of the mesh can read them */
+/* the order of lines in direction d; with few points the numbers of a cell at a level of x-lines lie together, so that other blocks than
+   those of the mesh can read them */
 __host__ __device__ constexpr int PointsOrder(PointsRule rule, bool single, int c, int d)
 {
   const int order = PointsBanks(single, rule != POINTS_COLLOCATED, c, 2 + d);
@@ -58,17 +127,20 @@ struct PointsShape {
   static constexpr int  N = K, n = K + 1, c = PointsCount(RULE, K), LINES = c * c;
   static constexpr int  OWN = RULE == POINTS_COLLOCATED ? 2 : 0, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* cyclic */
   static constexpr bool MASS = RULE == POINTS_MASS;
-  static constexpr int  MESH = MASS && LINES >= 96 ? 1 : PointsPerBlock(LINES), PER = CELLS ? CELLS : MESH, THREADS = RoundUp(PER * LINES, 32);
+  static constexpr int  MESH = MASS && LINES >= 96 ? 1 : PointsPerBlock(LINES), PER = CELLS ? CELLS : MESH,
+                       THREADS = RoundUp(PER * LINES, 32);
   static constexpr int  LINE = c * (int)sizeof(T) / 4; /* registers of a line */
   static constexpr int  REGISTERS = MASS ? (PER == 1 ? 52 : 36) + 2 * LINE : 38 + 3 * LINE + (COMPUTED ? (int)sizeof(T) * 3 : 0);
   static constexpr int  BLOCKS = 65536 / THREADS / REGISTERS;
   static constexpr bool GAUSS = RULE != POINTS_COLLOCATED;
-  static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0), CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
+  static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0),
+                       CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
   template <int D>
   static constexpr int order = PointsOrder(RULE, sizeof(T) == 4, c, D);
   static constexpr int  ARRAYS = MASS ? 1 : 3, NUMBERS = MASS ? points_determinant : points_geometry;
   static constexpr int  LANES = RoundUp(MESH * LINES, 16 / sizeof(T)); /* of stored factors */
-  static constexpr bool ROUNDS = MASS, AHEAD = ROUNDS && !COMPUTED; /* do blocks go on to other cells; are factors, too, fetched to shared memory before? */
+  /* do blocks go on to other cells; are factors, too, fetched to shared memory before? */
+  static constexpr bool ROUNDS = MASS, AHEAD = ROUNDS && !COMPUTED;
   static constexpr int  SHARED = PER * CELL * ARRAYS, X = ROUNDS ? n * THREADS : 0, GEOMETRY = COMPUTED ? PER * NUMBERS : 0;
   static constexpr int  ALL = SHARED + X + (AHEAD ? c * THREADS : (ROUNDS ? 2 : 1) * GEOMETRY);
 

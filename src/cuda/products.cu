@@ -45,12 +45,14 @@ OwnerLine OwnerLine::band(const PatchFDBand *b, const PetscInt cells[2])
 {
   const PetscInt width = PatchFDBandWidth(b);
 
-  return Owners({b->nloc, b->stride, b->ncol, b->cstride, b->reach}, true, cells[1] - 1, cells, [=](PetscInt c, PetscInt r, PetscInt j) { return b->X[(b->cls[c] * b->nloc + r) * width + j]; });
+  return Owners({b->nloc, b->stride, b->ncol, b->cstride, b->reach}, true, cells[1] - 1, cells,
+                [=](PetscInt c, PetscInt r, PetscInt j) { return b->X[(b->cls[c] * b->nloc + r) * width + j]; });
 }
 
 OwnerLine OwnerLine::prolongation(const PatchFDEmbedding *e, const PetscInt cells[2])
 {
-  return Owners({e->nf, e->fstride, e->nc, e->cstride, 0}, false, e->ncells - 1, cells, [=](PetscInt c, PetscInt r, PetscInt j) { return e->P[(e->cls[c] * e->nf + r) * e->nc + j]; });
+  return Owners({e->nf, e->fstride, e->nc, e->cstride, 0}, false, e->ncells - 1, cells,
+                [=](PetscInt c, PetscInt r, PetscInt j) { return e->P[(e->cls[c] * e->nf + r) * e->nc + j]; });
 }
 
 OwnerLine OwnerLine::restriction(const PatchFDEmbedding *e, const PetscInt cells[2])
@@ -85,7 +87,8 @@ static __global__ void ProductsKernel(const __grid_constant__ ProductsData<T> c,
         if (active) {
           const Matrix<T> X = {term.X[d] + (size_t)term.number[d][at[d]] * term.rows[d] * term.cols[d], term.cols[d], 1};
 
-          Contract(d, n, term.rows[d], X, d == 1 ? b : a, d == 0 ? b : (d == 1 ? a : sum), d == 2 && !term.first); /* each thread adds to what it wrote itself */
+          /* each thread adds to what it wrote itself */
+          Contract(d, n, term.rows[d], X, d == 1 ? b : a, d == 0 ? b : (d == 1 ? a : sum), d == 2 && !term.first);
         }
         n[d] = term.rows[d];
       }
@@ -138,7 +141,9 @@ PetscErrorCode Products<T>::create(PetscInt nfield, const PatchFDField field[], 
     data.cells *= (size_t)data.count[d];
   }
   if (!data.cells) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt f = 0; f < nfield; f++) fields.push_back({Layout(field[f].xbox), Layout(field[f].ybox), Clip(field[f].read, field[f].xbox), Clip(field[f].write, field[f].ybox), field[f].x0, field[f].y0});
+  for (PetscInt f = 0; f < nfield; f++)
+    fields.push_back({Layout(field[f].xbox), Layout(field[f].ybox), Clip(field[f].read, field[f].xbox), Clip(field[f].write, field[f].ybox),
+                      field[f].x0, field[f].y0});
   PetscCall(memory.upload(fields.size(), fields.data(), &data.field));
   std::stable_sort(terms.begin(), terms.end(), [](const ProductTerm &a, const ProductTerm &b) { return a.row < b.row; });
   for (size_t t = 0; t < terms.size(); t++) {

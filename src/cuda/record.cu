@@ -1,5 +1,6 @@
 /*
-  PETSc's stream, and recordings as CUDA graphs.  A V-cycle is some hundred launches, most of them on coarse levels, where a kernel takes no longer than
+  PETSc's stream, and recordings as CUDA graphs.  A V-cycle is some hundred launches, most of them on coarse levels, where a kernel takes no
+  longer than
   its launch; replayed as a graph they follow each other without the host.
 
   A loop is a graph with one node, whose body is what was recorded, repeated until a kernel in it says stop.
@@ -7,8 +8,10 @@
   PETSc's own stream is CUDA's default stream, which cannot be captured: while recording, a device context with a stream of its own is
   the current one.
 
-  No other stream does.  PETSc (3.25, 3.26) has VecCopy(), VecAXPY() and all that goes element by element on CUDA's default stream, whatever the current
-  context's is, and only reductions and copies between host and GPU on that: in a context whose stream does not wait for the default one, a kernel of ours, or
+  No other stream does.  PETSc (3.25, 3.26) has VecCopy(), VecAXPY() and all that goes element by element on CUDA's default stream, whatever
+  the current
+  context's is, and only reductions and copies between host and GPU on that: in a context whose stream does not wait for the default one, a
+  kernel of ours, or
   VecNorm(), reads what VecCopy() has not written yet.  Nothing here can mend the latter, so that such a context is an error.
 */
 #include "cuda.cuh"
@@ -43,8 +46,10 @@ PetscErrorCode Stream(cudaStream_t *stream)
 
     PetscCallCUDA(cudaStreamIsCapturing(*stream, &status));
     PetscCheck(status != cudaStreamCaptureStatusNone, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "PETSc's current device context has a stream of type %s (-root_device_context_stream_type, PetscDeviceContextSetStreamType()), which does not wait for "
-               "CUDA's default stream, where VecCopy(), VecAXPY() and others of PETSc's are: results would depend on timing. Allowed are %s and %s",
+               "PETSc's current device context has a stream of type %s (-root_device_context_stream_type, "
+               "PetscDeviceContextSetStreamType()), which does not wait for "
+               "CUDA's default stream, where VecCopy(), VecAXPY() and others of PETSc's are: results would depend on timing. Allowed are "
+               "%s and %s",
                PetscStreamTypes[type], PetscStreamTypes[PETSC_STREAM_DEFAULT], PetscStreamTypes[PETSC_STREAM_DEFAULT_WITH_BARRIER]);
   }
   PetscCall(PetscDeviceContextGetDevice(ctx, &current));
@@ -53,7 +58,10 @@ PetscErrorCode Stream(cudaStream_t *stream)
     device = id;
     PetscCall(PetscRegisterFinalize(ForgetDevice));
   }
-  PetscCheck(id == device, PETSC_COMM_SELF, PETSC_ERR_SUP, "A process works on one GPU: this one began on device %" PetscInt_FMT ", and PETSc's current device context is of device %" PetscInt_FMT, device, id);
+  PetscCheck(id == device, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "A process works on one GPU: this one began on device %" PetscInt_FMT
+             ", and PETSc's current device context is of device %" PetscInt_FMT,
+             device, id);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

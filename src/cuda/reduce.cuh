@@ -1,7 +1,8 @@
 /*
   What passes over vectors share: groups of numbers that are read at once, launches, and sums over all blocks.
 
-  Each block leaves its state in a scratch array; the last one to finish joins them, in the order of the blocks, so that results do not depend on timing.
+  Each block leaves its state in a scratch array; the last one to finish joins them, in the order of the blocks, so that results do not
+  depend on timing.
 */
 #pragma once
 #include "cuda.cuh"
@@ -71,7 +72,8 @@ static __device__ S JoinBlock(S s)
   return all[0]; /* valid in the first thread */
 }
 
-/* the states of all threads of all blocks, joined; true in the one thread where `s` is valid.  partial: a state for each block; *ticket: zero */
+/* the states of all threads of all blocks, joined; true in the one thread where `s` is valid.  partial: a state for each block; *ticket:
+   zero */
 template <typename S>
 static __device__ bool JoinGrid(S &s, S *partial, unsigned *ticket)
 {

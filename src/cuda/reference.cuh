@@ -1,5 +1,6 @@
 /*
-  The reference cell [0, 1], and what blocks of bands are made of: its matrices, and products of functionals at its ends.  Cells of all meshes differ by
+  The reference cell [0, 1], and what blocks of bands are made of: its matrices, and products of functionals at its ends.  Cells of all
+  meshes differ by
   the numbers of these combinations only, which are found by least squares; fast kernels keep the matrices in the constant bank.
 */
 #pragma once
@@ -59,8 +60,10 @@ static std::vector<PetscReal> MatrixSum(std::vector<PetscReal> a, const std::vec
   return a;
 }
 
-/* coef: the block (rows of length ld) as a combination of `columns` n x n matrices, the shortest one; false if it is none, up to rounding of numbers of size `scale` */
-static bool Combination(PetscInt n, const PetscReal *block, PetscInt ld, const std::vector<std::vector<PetscReal>> &columns, PetscReal scale, PetscReal coef[])
+/* coef: the block (rows of length ld) as a combination of `columns` n x n matrices, the shortest one; false if it is none, up to rounding
+   of numbers of size `scale` */
+static bool Combination(PetscInt n, const PetscReal *block, PetscInt ld, const std::vector<std::vector<PetscReal>> &columns,
+                        PetscReal scale, PetscReal coef[])
 {
   const size_t           rows = (size_t)(n * n), nc = columns.size();
   std::vector<PetscReal> A(rows * nc), b(PetscMax(rows, nc)), s(nc), size(nc);
@@ -71,7 +74,9 @@ static bool Combination(PetscInt n, const PetscReal *block, PetscInt ld, const s
     for (size_t i = 0; i < rows; i++) size[c] = PetscMax(size[c], PetscAbsReal(columns[c][i]));
     for (size_t i = 0; i < rows; i++) A[c * rows + i] = columns[c][i] / size[c];
   }
-  if (LAPACKE_dgelss(LAPACK_COL_MAJOR, (lapack_int)rows, (lapack_int)nc, 1, A.data(), (lapack_int)rows, b.data(), (lapack_int)b.size(), s.data(), 1e-12, &rank)) return false;
+  if (LAPACKE_dgelss(LAPACK_COL_MAJOR, (lapack_int)rows, (lapack_int)nc, 1, A.data(), (lapack_int)rows, b.data(), (lapack_int)b.size(),
+                     s.data(), 1e-12, &rank))
+    return false;
   for (size_t c = 0; c < nc; c++) coef[c] = b[c] / size[c];
   for (size_t i = 0; i < rows; i++) {
     PetscReal r = block[i / n * ld + i % n];

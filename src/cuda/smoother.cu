@@ -42,7 +42,9 @@ static void LongestRun(const PatchFDPatches *pd, bool equal, int run[2])
 
   run[0] = run[1] = 0;
   for (PetscInt i = 0, end; i < pd->npatch; i = end) {
-    for (end = i + 1; end < pd->npatch && pd->n[end] == pd->n[i] && pd->first[end] - pd->first[end - 1] == (pd->n[i] + 1) / 2 && (equal ? pd->cls[end] == pd->cls[i] : suits(end));) end++;
+    for (end = i + 1; end < pd->npatch && pd->n[end] == pd->n[i] && pd->first[end] - pd->first[end - 1] == (pd->n[i] + 1) / 2 &&
+                      (equal ? pd->cls[end] == pd->cls[i] : suits(end));)
+      end++;
     if (!suits(i) || end - i <= run[1] - run[0]) continue;
     run[0] = (int)i;
     run[1] = (int)end;
@@ -58,7 +60,8 @@ static bool FreeEnds(const PatchFDPatches *pd, const int run[2])
          (last == pd->npatch || (pd->n[last] == n + 1 && pd->first[last] - pd->first[last - 1] == K));
 }
 
-/* kernels for the runs of the three directions, if their patches have the same size; *fast stays NULL where the mesh has no such patches or their degree no kernel */
+/* kernels for the runs of the three directions, if their patches have the same size; *fast stays NULL where the mesh has no such patches or
+   their degree no kernel */
 template <typename T>
 static PetscErrorCode CreateFast(const PatchFDLocalDesc *desc, bool equal, SmootherFast **fast)
 {
@@ -153,7 +156,9 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   for (int d = 0; d < 3; d++) {
     const PatchFDPatches *pd = desc->field->dir[d];
 
-    for (PetscInt i = 0; i < pd->npatch; i++) PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i, pd->cell[i]);
+    for (PetscInt i = 0; i < pd->npatch; i++)
+      PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i,
+                 pd->cell[i]);
     p->ones[d][0] = 0; /* all of them but those at free ends */
     while (p->ones[d][0] < pd->npatch && pd->n[p->ones[d][0]] > 1) p->ones[d][0]++;
     p->ones[d][1] = p->ones[d][0];
@@ -188,12 +193,20 @@ const char *Smoother<T>::name(void *plan)
   const SmootherPlan<T> *p = (SmootherPlan<T> *)plan;
 
   if (p->uniform && IsWhole(p->ones, p->first)) return p->stencil.byplace ? "stencil by place: patches are not equal" : "stencil";
-  if (p->uniform) return p->stencil.byplace ? "stencil by place: patches are not equal; others, at free ends, by place" : "stencil; others, at free ends, by place";
-  if (p->fast && !p->fast->single) return IsWhole(p->fast->run, p->first) ? "patches by place, two colours at once" : "patches by place, two colours at once; others, at free ends, one";
+  if (p->uniform)
+    return p->stencil.byplace ? "stencil by place: patches are not equal; others, at free ends, by place"
+                              : "stencil; others, at free ends, by place";
+  if (p->fast && !p->fast->single)
+    return IsWhole(p->fast->run, p->first) ? "patches by place, two colours at once"
+                                           : "patches by place, two colours at once; others, at free ends, one";
   if (p->fast && IsWhole(p->fast->run, p->first)) return "equal patches";
-  if (p->strip) return p->fast ? "equal patches; others, at free ends, in strips, with them where they are few" : "patches in strips: in 2D, not equal, or of a degree that has no kernel for equal ones";
+  if (p->strip)
+    return p->fast ? "equal patches; others, at free ends, in strips, with them where they are few"
+                   : "patches in strips: in 2D, not equal, or of a degree that has no kernel for equal ones";
   if (p->fast && p->fast->rims) return "equal patches; others, at free ends, in rows beside them";
-  if (p->fast) return p->place ? "equal patches; others, at free ends, by place" : "equal patches; others, at free ends, by the kernel for any: they are too large";
+  if (p->fast)
+    return p->place ? "equal patches; others, at free ends, by place"
+                    : "equal patches; others, at free ends, by the kernel for any: they are too large";
   if (p->place) return "patches by place: in 1D, not equal, or of a degree that has no kernel of its own";
   return "any patches: larger than other kernels take, or on a GPU without the instructions of others";
 }
@@ -296,7 +309,7 @@ static bool FindFast(const SmootherPlan<T> *p, const int start[3], const Range &
     g->count[d] = inner.hi[d] - inner.lo[d];
     g->start[d] = start[d] + 2 * inner.lo[d];
     g->first[d] = (int)p->first[d][g->start[d]] - 1 + below;
-    whole       = whole && g->first[d] + 1 - below >= g->read.lo[d] && g->first[d] + p->fast->step[d] * g->count[d] + above <= g->read.hi[d];
+    whole = whole && g->first[d] + 1 - below >= g->read.lo[d] && g->first[d] + p->fast->step[d] * g->count[d] + above <= g->read.hi[d];
   }
   return whole;
 }
@@ -353,7 +366,8 @@ static PatchShell Parts(const PatchShell &shell, int from, int to)
 }
 
 /*
-  One kernel or two for the patches in the middle, two colours that follow each other in x, of which the others are `a` and `b`.  Those below and above the middle in z and y are not coupled
+  One kernel or two for the patches in the middle, two colours that follow each other in x, of which the others are `a` and `b`.  Those
+  below and above the middle in z and y are not coupled
   to it meanwhile: they are solved beside it.  In x they are: the others of the first colour come before, those of the second one after.
 */
 static Step &AddMiddle(Steps &s, Step::Kind kind, bool zero, const PatchShell &a, const PatchShell *b)
@@ -368,7 +382,8 @@ static Step &AddMiddle(Steps &s, Step::Kind kind, bool zero, const PatchShell &a
   return s.step[middle];
 }
 
-/* whole rows of two colours, and beside them those at free ends in y and z, which are not coupled to them meanwhile; false if not all may be read */
+/* whole rows of two colours, and beside them those at free ends in y and z, which are not coupled to them meanwhile; false if not all may
+   be read */
 static bool AddRows(Steps &s, const ColorParts &a, const ColorParts &b)
 {
   PatchShell rows = Parts(a.any, 0, 4);
@@ -393,7 +408,8 @@ static bool AddRows(Steps &s, const ColorParts &a, const ColorParts &b)
 
 /* The next of these colours, as many as can be taken at once; zero: x is known to be zero before */
 template <typename T>
-static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, bool zero)
+static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncolors, const PatchFDColor colors[],
+                       const PatchFDRange patches, bool zero)
 {
   const bool   fast = p->fast && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_SOLVE);
   Steps        s;
@@ -412,10 +428,13 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
     step.color  = colors;
     return s;
   }
-  if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity)) next = FindPatches(p, fast, false, colors[1].parity, patches);
+  if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity))
+    next = FindPatches(p, fast, false, colors[1].parity, patches);
   else next.fast = false;
   if (c.fast && !next.fast && !p->fast->single) c = FindPatches(p, false, false, colors[0].parity, patches);
-  if (next.fast && p->fast->rims && AddRows(s, FindPatches(p, true, true, colors[0].parity, patches), FindPatches(p, true, true, colors[1].parity, patches))) return s;
+  if (next.fast && p->fast->rims &&
+      AddRows(s, FindPatches(p, true, true, colors[0].parity, patches), FindPatches(p, true, true, colors[1].parity, patches)))
+    return s;
   if (next.fast) {
     s.colors   = 2;
     Step &pair = AddMiddle(s, Step::PAIR, zero, c.any, &next.any);
@@ -461,9 +480,12 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
     PetscCall(p->any.ones(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
     break;
   case Step::ANY:
-    if (p->strip && (solve || call.op == PATCHFD_OP_BOUNDARY)) PetscCall(p->strip->apply(step.shell, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
-    else if (p->place && (solve || call.op == PATCHFD_OP_BOUNDARY)) PetscCall(p->place->apply(step.shell, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
-    else if (p->place && call.op == PATCHFD_OP_RESIDUAL && !step.zero && p->place->residuals()) PetscCall(p->place->residual(step.shell, call.x, call.b, call.r, stream));
+    if (p->strip && (solve || call.op == PATCHFD_OP_BOUNDARY))
+      PetscCall(p->strip->apply(step.shell, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
+    else if (p->place && (solve || call.op == PATCHFD_OP_BOUNDARY))
+      PetscCall(p->place->apply(step.shell, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
+    else if (p->place && call.op == PATCHFD_OP_RESIDUAL && !step.zero && p->place->residuals())
+      PetscCall(p->place->residual(step.shell, call.x, call.b, call.r, stream));
     else {
       PetscCall(p->any.apply(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
       break;
@@ -477,7 +499,9 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
 template <typename T>
 static PetscErrorCode RunSteps(SmootherPlan<T> *p, const Call &call, const Steps &steps, const PatchFDRange patches, cudaStream_t stream)
 {
-  const bool forks = (p->place || p->strip) && call.op != PATCHFD_OP_FUSED && steps.n > 1 && steps.step[0].beside && !steps.step[steps.n - 1].beside; /* kernels without memory in common */
+  /* kernels without memory in common */
+  const bool forks = (p->place || p->strip) && call.op != PATCHFD_OP_FUSED && steps.n > 1 && steps.step[0].beside &&
+                     !steps.step[steps.n - 1].beside;
 
   PetscFunctionBegin;
   if (forks) {
@@ -493,8 +517,8 @@ static PetscErrorCode RunSteps(SmootherPlan<T> *p, const Call &call, const Steps
 }
 
 template <typename T>
-PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b,
-                                  void *r)
+PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches,
+                                  PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
   SmootherPlan<T> *p    = (SmootherPlan<T> *)plan;
   /* A_II^{-1} (b - A x) and A_II^{-1} (b_I - A_IB x_B) differ by x_I, unless A_II is singular */

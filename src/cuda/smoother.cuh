@@ -85,7 +85,8 @@ static PetscErrorCode SmootherFastNew(const PatchFDEigen *const e[3], SmootherFa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For patches of 2 K - 1 unknowns a direction; *fast stays as it is if there is no kernel for this degree.  In 2D the third direction is a point */
+/* For patches of 2 K - 1 unknowns a direction; *fast stays as it is if there is no kernel for this degree.  In 2D the third direction is a
+   point */
 template <typename T>
 PetscErrorCode SmootherVolumeCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast);
 template <typename T>
@@ -93,9 +94,11 @@ PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], Smooth
 /* The same for runs of patches of two cells each that are not equal, in 3D; only two colours at once */
 template <typename T>
 PetscErrorCode SmootherPlaceRowCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], SmootherFast **fast);
-/* *fast, which has `pair`, becomes one that has `rim`, too, if there is one: for runs of all patches but those of 2 K unknowns at free ends */
+/* *fast, which has `pair`, becomes one that has `rim`, too, if there is one: for runs of all patches but those of 2 K unknowns at free ends
+   */
 template <typename T>
-PetscErrorCode SmootherRimCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], const PatchFDEigen *const e[3], SmootherFast **fast);
+PetscErrorCode SmootherRimCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], const PatchFDEigen *const e[3],
+                                 SmootherFast **fast);
 
 /* does the direction not exist? */
 static inline bool IsPoint(const PatchFDLocalDesc *desc, int d)
@@ -142,7 +145,8 @@ struct AnyPatches {
 
   PetscErrorCode create(const PatchFDLocalDesc *);
   PetscErrorCode apply(const PatchShell &, PatchFDPatchOp, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t);
-  PetscErrorCode ones(const PatchShell &, PatchFDPatchOp, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t); /* they have one unknown each */
+  /* they have one unknown each */
+  PetscErrorCode ones(const PatchShell &, PatchFDPatchOp, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t);
   PetscErrorCode destroy();
   PetscLogDouble flops(const PetscInt size[3], PatchFDPatchOp, bool zero) const; /* of a patch of this size */
 
@@ -151,22 +155,27 @@ private:
 };
 
 /*
-  Patches in 2D or 3D with any matrices, as many as there are places in a direction, and up to 24 (in 2D 32) unknowns in each: those for which there is no SmootherFast.
+  Patches in 2D or 3D with any matrices, as many as there are places in a direction, and up to 24 (in 2D 32) unknowns in each: those for
+  which there is no SmootherFast.
   x = beta x + omega u as there.
 */
 struct PlaceSmoother {
   virtual ~PlaceSmoother() { }
-  virtual bool           few(size_t) const { return false; } /* are so many patches, equal ones among them, solved at once as fast as some of them by another kernel? */
-  virtual PetscErrorCode apply(const PatchShell &, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t) = 0;
+  /* are so many patches, equal ones among them, solved at once as fast as some of them by another kernel? */
+  virtual bool           few(size_t) const { return false; }
+  virtual PetscErrorCode apply(const PatchShell &, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b,
+                               cudaStream_t) = 0;
   virtual bool           residuals() const = 0; /* has it the next one, too? */
-  virtual PetscErrorCode residual(const PatchShell &, const void *x, const void *b, void *r, cudaStream_t) = 0; /* r = b - A x at the unknowns */
+  /* r = b - A x at the unknowns */
+  virtual PetscErrorCode residual(const PatchShell &, const void *x, const void *b, void *r, cudaStream_t) = 0;
   virtual PetscErrorCode destroy() = 0;
 };
 
 /* *place stays as it is where there is none: for larger patches, on a GPU without the instructions.  FLAT: 2D */
 template <typename T, bool FLAT>
 PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *, PlaceSmoother **);
-/* the same in 2D for patches of two cells whose masses are multiples of one matrix, without residuals; *strip stays as it is where patches are others */
+/* the same in 2D for patches of two cells whose masses are multiples of one matrix, without residuals; *strip stays as it is where patches
+   are others */
 template <typename T>
 PetscErrorCode SmootherStripCreate(const PatchFDLocalDesc *, PlaceSmoother **strip);
 
@@ -187,11 +196,16 @@ struct Stencil {
   StencilPlace<T> *place[3];
   Layout           l;
   Range            read;
-  int              multiprocessors, resident[2][33]; /* resident: blocks of one parity of rows, of both, that a multiprocessor holds, by their warps */
+  /* resident: blocks of one parity of rows, of both, that a multiprocessor holds, by their warps */
+  int              multiprocessors, resident[2][33];
 
-  PetscErrorCode create(const PatchFDLocalDesc *, const int ones[3][2], bool *exists); /* ones: the patches of one unknown in each direction */
-  PetscInt       colors(PetscInt n, const PatchFDColor colors[], const PatchFDRange patches) const; /* so many of these colours can be taken at once: 4, 2, 1, or 0 for none */
-  PetscErrorCode apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b, cudaStream_t) const; /* 4, 2 or 1 */
+  /* ones: the patches of one unknown in each direction */
+  PetscErrorCode create(const PatchFDLocalDesc *, const int ones[3][2], bool *exists);
+  /* so many of these colours can be taken at once: 4, 2, 1, or 0 for none */
+  PetscInt       colors(PetscInt n, const PatchFDColor colors[], const PatchFDRange patches) const;
+  /* 4, 2 or 1 */
+  PetscErrorCode apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b,
+                       cudaStream_t) const;
   PetscErrorCode destroy();
 
 private:

@@ -1,5 +1,6 @@
 /*
-  Patches in 1D, with any matrices: a thread an unknown.  x_I = (1 - omega) x_I + omega W [x_0, b_I, x_1], a row of which is all that there is to do:
+  Patches in 1D, with any matrices: a thread an unknown.  x_I = (1 - omega) x_I + omega W [x_0, b_I, x_1], a row of which is all that there
+  is to do:
 
     W = [-S (alpha_0 / D + mu_0), S S' / D, -S (alpha_1 / D + mu_1)]
 
@@ -25,7 +26,8 @@ struct LinePatches {
 
 /* the patches start + 2 p, p = 0 .. count - 1 */
 template <typename T>
-static __global__ void LinePatchKernel(const __grid_constant__ LinePatches<T> g, int start, int count, bool residual, bool faces, T omega, T beta, T *x, const T *b, T *r)
+static __global__ void LinePatchKernel(const __grid_constant__ LinePatches<T> g, int start, int count, bool residual, bool faces, T omega,
+                                       T beta, T *x, const T *b, T *r)
 {
   const int item = blockIdx.x * blockDim.x + threadIdx.x, i = item % g.most, p = start + 2 * (item / g.most);
 
@@ -79,12 +81,16 @@ struct LineSmoother : PlaceSmoother {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
+  PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b,
+                       cudaStream_t stream) override
   {
     return launch(s, false, boundary, omega, beta, x, b, NULL, stream);
   }
   bool           residuals() const override { return true; }
-  PetscErrorCode residual(const PatchShell &s, const void *x, const void *b, void *r, cudaStream_t stream) override { return launch(s, true, true, 0, 0, (void *)x, b, r, stream); }
+  PetscErrorCode residual(const PatchShell &s, const void *x, const void *b, void *r, cudaStream_t stream) override
+  {
+    return launch(s, true, true, 0, 0, (void *)x, b, r, stream);
+  }
   PetscErrorCode destroy() override { return memory.free(); }
 
 private:
@@ -104,7 +110,8 @@ private:
     }
   }
 
-  PetscErrorCode launch(const PatchShell &s, bool residual, bool faces, PetscReal omega, PetscReal beta, void *x, const void *b, void *r, cudaStream_t stream)
+  PetscErrorCode launch(const PatchShell &s, bool residual, bool faces, PetscReal omega, PetscReal beta, void *x, const void *b, void *r,
+                        cudaStream_t stream)
   {
     const int threads = 256;
 
@@ -115,7 +122,8 @@ private:
       if (!count) continue;
       const int blocks = (int)(((size_t)count * data.most + threads - 1) / threads), first = s.start[0] + 2 * s.part[i].lo[0];
 
-      LinePatchKernel<T><<<blocks, threads, 0, stream>>>(data, first, count, residual, faces, (T)omega, (T)beta, (T *)x, (const T *)b, (T *)r);
+      LinePatchKernel<T>
+        <<<blocks, threads, 0, stream>>>(data, first, count, residual, faces, (T)omega, (T)beta, (T *)x, (const T *)b, (T *)r);
       PetscCallCUDA(cudaGetLastError());
     }
     PetscFunctionReturn(PETSC_SUCCESS);

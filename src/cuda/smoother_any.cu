@@ -14,7 +14,8 @@ static __device__ __forceinline__ void FindPatch(const PatchShell &s, size_t ite
 /* ---- patches of one unknown ---- */
 
 template <typename T>
-static __global__ void OnesKernel(const __grid_constant__ PatchData<T> s, const __grid_constant__ PatchShell shell, PatchFDPatchOp op, T omega, bool zero, T *x, const T *b, T *r)
+static __global__ void OnesKernel(const __grid_constant__ PatchData<T> s, const __grid_constant__ PatchShell shell, PatchFDPatchOp op,
+                                  T omega, bool zero, T *x, const T *b, T *r)
 {
   const size_t item = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
   int          at[3], node[3];
@@ -48,12 +49,14 @@ static __global__ void OnesKernel(const __grid_constant__ PatchData<T> s, const 
 #pragma unroll
       for (int j = 0; j < 3; j++) {
         const T    mm = M[1][j] * M[2][k], am = A[1][j] * M[2][k] + M[1][j] * A[2][k];
-        const bool inside = node[1] + j - 1 >= s.read.lo[1] && node[1] + j - 1 < s.read.hi[1] && node[2] + k - 1 >= s.read.lo[2] && node[2] + k - 1 < s.read.hi[2];
+        const bool inside = node[1] + j - 1 >= s.read.lo[1] && node[1] + j - 1 < s.read.hi[1] && node[2] + k - 1 >= s.read.lo[2] &&
+                            node[2] + k - 1 < s.read.hi[2];
 
 #pragma unroll
         for (int i = 0; i < 3; i++) {
           if (op == PATCHFD_OP_BOUNDARY && i == 1 && j == 1 && k == 1) continue; /* not its own value */
-          if (inside && node[0] + i - 1 >= s.read.lo[0] && node[0] + i - 1 < s.read.hi[0]) sum += (A[0][i] * mm + M[0][i] * am) * x[center + (i - 1) + (j - 1) * s.l.row + (k - 1) * s.l.plane];
+          if (inside && node[0] + i - 1 >= s.read.lo[0] && node[0] + i - 1 < s.read.hi[0])
+            sum += (A[0][i] * mm + M[0][i] * am) * x[center + (i - 1) + (j - 1) * s.l.row + (k - 1) * s.l.plane];
         }
       }
     }
@@ -94,7 +97,8 @@ struct Patch {
 template <typename T>
 static __device__ __forceinline__ void PatchProduct(const PatchData<T> &s, const Patch<T> &p, bool active, const T *x, T *A, T *B, T *C)
 {
-  const int low[3] = {p.first[0] - s.d[0].ext, p.first[1] - s.d[1].ext, p.first[2] - s.d[2].ext}, n1[3] = {p.n[0], p.c[1], p.c[2]}, n2[3] = {p.n[0], p.n[1], p.c[2]};
+  const int low[3] = {p.first[0] - s.d[0].ext, p.first[1] - s.d[1].ext, p.first[2] - s.d[2].ext}, n1[3] = {p.n[0], p.c[1], p.c[2]},
+            n2[3] = {p.n[0], p.n[1], p.c[2]};
   Matrix<T> M[3], K[3];
 
   for (int d = 0; d < 3; d++) { /* without the columns of neighbours that do not exist */
@@ -124,7 +128,8 @@ static __device__ __forceinline__ void PatchProduct(const PatchData<T> &s, const
 
 /* A = what the patch is solved for: r, or b, without the product in B if `product`; r = A if `residual` */
 template <typename T>
-static __device__ __forceinline__ void PatchRightSide(const PatchData<T> &s, const Patch<T> &p, int size, bool product, bool residual, const T *from, const T *B, T *A, T *r)
+static __device__ __forceinline__ void PatchRightSide(const PatchData<T> &s, const Patch<T> &p, int size, bool product, bool residual,
+                                                      const T *from, const T *B, T *A, T *r)
 {
   for (int e = threadIdx.x; e < size; e += blockDim.x) {
     const int  i = p.first[0] + e % p.n[0], j = p.first[1] + e / p.n[0] % p.n[1], k = p.first[2] + e / p.n[0] / p.n[1];
@@ -142,7 +147,9 @@ template <typename T>
 static __device__ __forceinline__ void PatchTransform(const Patch<T> &p, bool active, bool modes, T *A, T *B)
 {
   for (int d = 0; d < 3; d++) {
-    if (active) Contract(d, p.n, p.n[d], modes ? Matrix<T>{p.cls[d]->S, 1, p.n[d]} : Matrix<T>{p.cls[d]->S, p.n[d], 1}, d == 1 ? B : A, d == 1 ? A : B, false);
+    if (active)
+      Contract(d, p.n, p.n[d], modes ? Matrix<T>{p.cls[d]->S, 1, p.n[d]} : Matrix<T>{p.cls[d]->S, p.n[d], 1}, d == 1 ? B : A,
+               d == 1 ? A : B, false);
     __syncthreads();
   }
 }
@@ -152,7 +159,8 @@ static __device__ __forceinline__ void PatchTransform(const Patch<T> &p, bool ac
   without edges in the directions before f, which have been left when mu is subtracted.
 */
 template <typename T>
-static __device__ __forceinline__ void PatchFace(const PatchData<T> &s, const Patch<T> &p, bool active, int size, int f, int e, const T *x, T *A, T *B, T *C)
+static __device__ __forceinline__ void PatchFace(const PatchData<T> &s, const Patch<T> &p, bool active, int size, int f, int e, const T *x,
+                                                 T *A, T *B, T *C)
 {
   const int a = f == 0 ? 1 : 0, b = f == 2 ? 1 : 2; /* the directions in the face, in order */
   const int na = p.n[a], ca = p.c[a], nb = p.n[b], cb = p.c[b];
@@ -219,7 +227,9 @@ static __device__ __forceinline__ void PatchUpdate(const PatchData<T> &s, const 
   are in B; terms of faces that are not divided by D are collected in A; the result is in B.  FACES: the operation is BOUNDARY.
 */
 template <typename T, bool FACES>
-__launch_bounds__(any_threads) static __global__ void PatchKernel(const __grid_constant__ PatchData<T> s, const __grid_constant__ PatchShell shell, PatchFDPatchOp op, T omega, bool zero, T *x, const T *b, T *r)
+__launch_bounds__(any_threads) static __global__
+  void PatchKernel(const __grid_constant__ PatchData<T> s, const __grid_constant__ PatchShell shell, PatchFDPatchOp op, T omega, bool zero,
+                   T *x, const T *b, T *r)
 {
   T         *A = TeamMemory<T>(s.team.global, s.team.size), *B = A + s.a, *C = B + s.b;
   const bool product = !FACES && op != PATCHFD_OP_SOLVE && !zero, faces = FACES && !zero;
@@ -384,7 +394,8 @@ PetscLogDouble AnyPatches<T>::flops(const PetscInt size[3], PatchFDPatchOp op, b
 }
 
 template <typename T>
-PetscErrorCode AnyPatches<T>::ones(const PatchShell &shell, PatchFDPatchOp op, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t stream)
+PetscErrorCode AnyPatches<T>::ones(const PatchShell &shell, PatchFDPatchOp op, PetscReal omega, bool zero, void *x, const void *b, void *r,
+                                   cudaStream_t stream)
 {
   static const PetscInt one[] = {1, 1, 1};
 
@@ -396,12 +407,14 @@ PetscErrorCode AnyPatches<T>::ones(const PatchShell &shell, PatchFDPatchOp op, P
 }
 
 template <typename T>
-PetscErrorCode AnyPatches<T>::apply(const PatchShell &shell, PatchFDPatchOp op, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t stream)
+PetscErrorCode AnyPatches<T>::apply(const PatchShell &shell, PatchFDPatchOp op, PetscReal omega, bool zero, void *x, const void *b, void *r,
+                                    cudaStream_t stream)
 {
   const auto kernel = op == PATCHFD_OP_BOUNDARY ? PatchKernel<T, true> : PatchKernel<T, false>;
 
   PetscFunctionBegin;
-  kernel<<<data.team.grid(shell.size()), data.team.block(), data.team.shared, stream>>>(data, shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
+  kernel<<<data.team.grid(shell.size()), data.team.block(), data.team.shared, stream>>>(data, shell, op, (T)omega, zero, (T *)x,
+                                                                                        (const T *)b, (T *)r);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuFlops((PetscLogDouble)shell.size() * flops(n, op, zero)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -21,8 +21,10 @@
   parameters, smoother_line.cuh); between directions the lines go through shared memory.  Stages, with a barrier between each two:
 
     1. z-lines of b, x fastest (coalesced), to modes in z.
-       Faces (FaceTask): x-planes (P + 1 of them, patches share them), z-lines to modes                X[k][j'][plane]       j' in the closure
-              y-planes, z-lines to modes: G_y                                               G[s][k][p][i']        i' in the closure, s: sum, difference
+       Faces (FaceTask): x-planes (P + 1 of them, patches share them), z-lines to modes                X[k][j'][plane]       j' in the
+       closure
+              y-planes, z-lines to modes: G_y                                               G[s][k][p][i']        i' in the closure, s: sum,
+              difference
               z-planes: F_z, and y-lines times M                                            F[s][j][p][i],  Z[s][j][p][i']
     2. Faces (FacesOtherWay): x-planes, y-lines to modes, in place; H_y: HY[s][k][p][i]; H_z: in place of Z
     3. FaceZModes   alpha_z H_z;                                                            V[k][j][p N + i]
@@ -46,13 +48,16 @@ struct FastMatrices {
 };
 
 /* by degree: patches of a block, and threads of a multiprocessor (a bound for the compiler's registers); measured on an H200 */
-static constexpr int packing_double[][2] = {{}, {}, {14, 1280}, {10, 1024}, {4, 1024}, {4, 704}, {2, 512}, {1, 576}, {2, 512}, {1, 640}, {1, 384}};
-static constexpr int packing_float[][2]  = {{}, {}, {14, 1280}, {10, 1280}, {6, 1280}, {3, 1024}, {2, 768}, {2, 704}, {1, 512}, {1, 640}, {1, 384}, {1, 448}, {1, 544}};
+static constexpr int packing_double[][2] = {{},       {},       {14, 1280}, {10, 1024}, {4, 1024}, {4, 704},
+                                            {2, 512}, {1, 576}, {2, 512},   {1, 640},   {1, 384}};
+static constexpr int packing_float[][2] = {{},       {},       {14, 1280}, {10, 1280}, {6, 1280}, {3, 1024}, {2, 768},
+                                           {2, 704}, {1, 512}, {1, 640},   {1, 384},   {1, 448},  {1, 544}};
 
 template <typename T, int K>
 struct Packing {
   static constexpr int N = 2 * K - 1;
-  static constexpr int P = sizeof(T) == 4 ? packing_float[K][0] : packing_double[K][0], RESIDENT = sizeof(T) == 4 ? packing_float[K][1] : packing_double[K][1];
+  static constexpr int P = sizeof(T) == 4 ? packing_float[K][0] : packing_double[K][0],
+                       RESIDENT = sizeof(T) == 4 ? packing_float[K][1] : packing_double[K][1];
   static constexpr int THREADS = RoundUp(P * N * N, 32);
   static constexpr int BLOCKS  = RESIDENT < THREADS ? 1 : RESIDENT / THREADS;
 };
@@ -62,14 +67,16 @@ struct Fast {
   static constexpr int N = 2 * K - 1, C = N + 2, P = Packing<T, K>::P, THREADS = Packing<T, K>::THREADS, NX = 2 * K * P + 1;
   static constexpr bool HOLD = sizeof(T) == 4 && K <= 5; /* b's modes in z wait in registers for H_z, else in shared memory */
   /* places in shared memory */
-  static constexpr int V = 0, X = V + P * N * N * N, G = X + (P + 1) * C * N, HY = G + 2 * N * P * C, Z = HY + 2 * N * P * N, FZ = Z + 2 * N * P * C, SIZE = FZ + 2 * N * P * N;
+  static constexpr int V = 0, X = V + P * N * N * N, G = X + (P + 1) * C * N, HY = G + 2 * N * P * C, Z = HY + 2 * N * P * N,
+                       FZ = Z + 2 * N * P * C, SIZE = FZ + 2 * N * P * N;
 };
 
 /* ---- faces, stage 1: global memory to lines of modes in shared memory ---- */
 
 /* a closure line of length C: zero where nothing may be read; `line` tells that for the other directions */
 template <typename T, int C>
-__device__ __forceinline__ void LoadClosure(const T *__restrict__ x, ptrdiff_t at, ptrdiff_t stride, bool line, bool below, bool above, T v[C])
+__device__ __forceinline__ void LoadClosure(const T *__restrict__ x, ptrdiff_t at, ptrdiff_t stride, bool line, bool below, bool above,
+                                            T v[C])
 {
 #pragma unroll
   for (int i = 0; i < C; i++) v[i] = line && (i > 0 || below) && (i < C - 1 || above) ? x[at + i * stride] : T(0);
@@ -96,7 +103,8 @@ struct FaceTask {
   static constexpr bool SPLIT = K >= 6;
   static constexpr int  X = (F::P + 1) * F::C, YZ = (SPLIT ? 2 : 1) * F::NX, Y0 = RoundUp(X, 32), Z0 = Y0 + RoundUp(YZ, 32), END = Z0 + YZ;
 
-  int l, kind, i, s; /* kind: direction of the face, or -1 for nothing; i: plane or node in x; s: line in the plane, or which of sum and difference */
+  /* kind: direction of the face, or -1 for nothing; i: plane or node in x; s: line in the plane, or which of sum and difference */
+  int l, kind, i, s;
   T   a[F::C], b[F::C];
 
   /* only loads: they are under way while other work is done */
@@ -109,8 +117,9 @@ struct FaceTask {
       kind = 0;
       i    = l % (F::P + 1);
       s    = l / (F::P + 1);
-      LoadClosure<T, F::C>(x, g.l.at(o[0] + i * 2 * K, o[1] + s, o[2]), g.l.plane, i <= np && Inside(g.read, 0, o[0] + i * 2 * K) && Inside(g.read, 1, o[1] + s),
-                           Inside(g.read, 2, o[2]), Inside(g.read, 2, o[2] + 2 * K), a);
+      LoadClosure<T, F::C>(x, g.l.at(o[0] + i * 2 * K, o[1] + s, o[2]), g.l.plane,
+                           i <= np && Inside(g.read, 0, o[0] + i * 2 * K) && Inside(g.read, 1, o[1] + s), Inside(g.read, 2, o[2]),
+                           Inside(g.read, 2, o[2] + 2 * K), a);
     } else if (l >= Y0 && l < END && (l < Y0 + YZ || l >= Z0)) {
       const int  face  = l < Z0 ? 1 : 2;
       const bool below = Inside(g.read, dir, o[dir]), above = Inside(g.read, dir, o[dir] + 2 * K);
@@ -119,7 +128,7 @@ struct FaceTask {
       i               = (l - (face == 1 ? Y0 : Z0)) % F::NX;
       s               = (l - (face == 1 ? Y0 : Z0)) / F::NX;
       const bool      line   = i <= np * 2 * K && Inside(g.read, 0, o[0] + i);
-      const ptrdiff_t at     = g.l.at(o[0] + i, o[1], o[2]), along = face == 1 ? g.l.plane : g.l.row, across = face == 1 ? g.l.row : g.l.plane;
+      const ptrdiff_t at = g.l.at(o[0] + i, o[1], o[2]), along = face == 1 ? g.l.plane : g.l.row, across = face == 1 ? g.l.row : g.l.plane;
 
       LoadClosure<T, F::C>(x, at, along, line && Inside(g.read, face, o[face]), below, above, a);
       LoadClosure<T, F::C>(x, at + 2 * K * across, along, line && Inside(g.read, face, o[face] + 2 * K), below, above, b);
@@ -230,12 +239,16 @@ struct FastThread {
   bool line, here; /* is there a line for this thread, and in a patch that exists? */
 
   __device__ __forceinline__ FastThread(const FastGeometry &g, T *shared) :
-    sm(shared), V(shared + F::V), t(threadIdx.x), np(min(F::P, g.count[0] - (int)blockIdx.x * F::P)), lx(t % (F::P * N)), row(t / (F::P * N)), line(t < LINES), here(line && lx / N < np)
+    sm(shared), V(shared + F::V), t(threadIdx.x), np(min(F::P, g.count[0] - (int)blockIdx.x * F::P)), lx(t % (F::P * N)),
+    row(t / (F::P * N)), line(t < LINES), here(line && lx / N < np)
   {
   }
 
   /* first unknown of the z-line */
-  __device__ __forceinline__ ptrdiff_t node(const FastGeometry &g, const int o[3]) const { return g.l.at(o[0] + lx / N * 2 * K + 1 + lx % N, o[1] + 1 + row, o[2] + 1); }
+  __device__ __forceinline__ ptrdiff_t node(const FastGeometry &g, const int o[3]) const
+  {
+    return g.l.at(o[0] + lx / N * 2 * K + 1 + lx % N, o[1] + 1 + row, o[2] + 1);
+  }
   __device__ __forceinline__ T        *zline() const { return V + t; }
   __device__ __forceinline__ T        *yline() const { return V + row * LINES + lx; }
   __device__ __forceinline__ T        *xline() const { return V + t * N; } /* patch fastest */
@@ -312,7 +325,8 @@ __device__ __forceinline__ void YNodes(const FastMatrices<T, K> &m, const FastTh
 }
 
 template <bool BOUNDARY, typename T, int K>
-__device__ __forceinline__ void ZNodes(const FastMatrices<T, K> &m, const FastThread<T, K> &me, ptrdiff_t at, ptrdiff_t plane, T omega, T beta, T *x)
+__device__ __forceinline__ void ZNodes(const FastMatrices<T, K> &m, const FastThread<T, K> &me, ptrdiff_t at, ptrdiff_t plane, T omega,
+                                       T beta, T *x)
 {
   using F         = Fast<T, K>;
   constexpr int N = F::N;
@@ -335,13 +349,16 @@ __device__ __forceinline__ void ZNodes(const FastMatrices<T, K> &m, const FastTh
 
 template <typename T, int K, bool BOUNDARY>
 __launch_bounds__(Packing<T, K>::THREADS, Packing<T, K>::BLOCKS) static __global__
-void FastKernel(const __grid_constant__ FastMatrices<T, K> m, const __grid_constant__ FastGeometry g, T omega, T beta, T *x, const T *__restrict__ b)
+  void FastKernel(const __grid_constant__ FastMatrices<T, K> m, const __grid_constant__ FastGeometry g, T omega, T beta, T *x,
+                  const T *__restrict__ b)
 {
   using F         = Fast<T, K>;
   constexpr int N = F::N;
   extern __shared__ double shared_memory[];
   const FastThread<T, K> me(g, (T *)shared_memory);
-  const int              o[3] = {g.first[0] + (int)blockIdx.x * F::P * 2 * K, g.first[1] + (int)blockIdx.y * 2 * K, g.first[2] + (int)blockIdx.z * 2 * K}; /* node below the first unknown */
+  /* node below the first unknown */
+  const int              o[3] = {g.first[0] + (int)blockIdx.x * F::P * 2 * K, g.first[1] + (int)blockIdx.y * 2 * K,
+                                 g.first[2] + (int)blockIdx.z * 2 * K};
   const ptrdiff_t        at   = me.node(g, o);
   T                      v[N], w[N];
   FaceTask<T, K>         task;
@@ -416,7 +433,8 @@ struct FastSmoother : SmootherFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
+  PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b,
+                       cudaStream_t stream) override
   {
     using F = Fast<T, K>;
     const dim3 grid((g.count[0] + F::P - 1) / F::P, g.count[1], g.count[2]);

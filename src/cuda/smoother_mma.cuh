@@ -27,10 +27,13 @@ static constexpr int tiling[][2] = {{6, 4}, {8, 3}}, tiling_float[][2] = {{6, 6}
 
 template <typename T, int K>
 struct Tiling {
-  static constexpr int N = 2 * K - 1, C = N + 2, WARPS = (sizeof(T) == 4 ? tiling_float : tiling)[K - 7][0], BLOCKS = (sizeof(T) == 4 ? tiling_float : tiling)[K - 7][1];
-  static constexpr int THREADS = 32 * WARPS, TILES = (N * N + 15) / 16 /* with N = 15 a tile is a row */, FACES1 = (C + 7) / 8, FACES2 = (N + 7) / 8;
+  static constexpr int N = 2 * K - 1, C = N + 2, WARPS = (sizeof(T) == 4 ? tiling_float : tiling)[K - 7][0],
+                       BLOCKS = (sizeof(T) == 4 ? tiling_float : tiling)[K - 7][1];
+  static constexpr int THREADS = 32 * WARPS, TILES = (N * N + 15) / 16 /* with N = 15 a tile is a row */, FACES1 = (C + 7) / 8,
+                       FACES2 = (N + 7) / 8;
   /* places in shared memory */
-  static constexpr int PLANE = N * N + 3, ROW = (C + 3) / 8 * 8 + 4, R = N * PLANE, FACE = 2 * C * ROW, HY = R + 3 * FACE, FZ = HY + 2 * N * N, SIZE = FZ + 2 * N * N;
+  static constexpr int PLANE = N * N + 3, ROW = (C + 3) / 8 * 8 + 4, R = N * PLANE, FACE = 2 * C * ROW, HY = R + 3 * FACE,
+                       FZ = HY + 2 * N * N, SIZE = FZ + 2 * N * N;
 };
 
 enum TileMatrix { TO_MODES, TO_NODES, FACE_MODES, MASS };
@@ -153,7 +156,10 @@ struct MmaMatrix {
   MmaHalf<T> e, o;
 
   template <int K>
-  __device__ __forceinline__ MmaMatrix(const TileMatrices<T, K> *m, TileMatrix matrix) : e(m->half[matrix][0][threadIdx.x % 32]), o(m->half[matrix][1][threadIdx.x % 32]) { }
+  __device__ __forceinline__ MmaMatrix(const TileMatrices<T, K> *m, TileMatrix matrix) :
+    e(m->half[matrix][0][threadIdx.x % 32]), o(m->half[matrix][1][threadIdx.x % 32])
+  {
+  }
   __device__ __forceinline__ void apply(Slots<T> &v) const
   {
     e.apply(v.e);
@@ -258,7 +264,10 @@ struct Lines {
     }
   }
   /* the line's first entry in the volume */
-  __device__ __forceinline__ T *at(T *sm, int s) const { return sm + (D == 2 ? l[s] : D == 1 ? a[s] + b[s] * F::PLANE : a[s] * N + b[s] * F::PLANE); }
+  __device__ __forceinline__ T *at(T *sm, int s) const
+  {
+    return sm + (D == 2 ? l[s] : D == 1 ? a[s] + b[s] * F::PLANE : a[s] * N + b[s] * F::PLANE);
+  }
 };
 
 } // namespace patchfd

@@ -1,23 +1,32 @@
 /*
-  Patches with matrices of their own (a class by place): graded meshes, patches that reach free ends, degrees that have no kernel of their own, coefficients
+  Patches with matrices of their own (a class by place): graded meshes, patches that reach free ends, degrees that have no kernel of their
+  own, coefficients
   that differ.  Sizes are known at run time.
 
-  Formula, notation and the order of directions are those of smoother_fast.cuh, without parity: the faces below and above (s = 0, 1) enter one by one,
-  with alpha_s and mu_s of their own.  All patches of a block have the same place in y and z, and so the same matrices there; in x each of its P patches
-  has others.  Products with a matrix are in smoother_place_line.cuh: on tensor instructions in blocks of 8 x 8, a warp's tile of 16 lines at a time, or, for
-  patches of few unknowns, which blocks of 8 would fill badly, by a thread a line.  Matrices come from L1: blocks beside each other want the same ones.
+  Formula, notation and the order of directions are those of smoother_fast.cuh, without parity: the faces below and above (s = 0, 1) enter
+  one by one,
+  with alpha_s and mu_s of their own.  All patches of a block have the same place in y and z, and so the same matrices there; in x each of
+  its P patches
+  has others.  Products with a matrix are in smoother_place_line.cuh: on tensor instructions in blocks of 8 x 8, a warp's tile of 16 lines
+  at a time, or, for
+  patches of few unknowns, which blocks of 8 would fill badly, by a thread a line.  Matrices come from L1: blocks beside each other want the
+  same ones.
 
-  Patches of a colour lie side by side in x, with one node between two.  Column c of the volume is the node first_0 + c, the ones between patches are
-  carried along; node e of faces is first_0 - 1 + e.  Plane q in x is below patch q, and above patch q - 1.  Stages, with a barrier between each two:
+  Patches of a colour lie side by side in x, with one node between two.  Column c of the volume is the node first_0 + c, the ones between
+  patches are
+  carried along; node e of faces is first_0 - 1 + e.  Plane q in x is below patch q, and above patch q - 1.  Stages, with a barrier between
+  each two:
 
-    1. b: z-lines to modes; x-planes and y-faces, z-lines to modes; z-faces, y-lines times M       X[q][k][j], G[s][k][e], Z[s][j][e], in place; FZ: z-faces themselves
+    1. b: z-lines to modes; x-planes and y-faces, z-lines to modes; z-faces, y-lines times M       X[q][k][j], G[s][k][e], Z[s][j][e], in
+    place; FZ: z-faces themselves
     2. x-planes, y-lines to modes, in place; x-lines of y- and z-faces times M                     HY[s][k][c], Z in place
     3. y-lines: alpha_z Z, to modes, alpha_y HY
     4. x-lines, patch by patch: to modes, alpha_x X, 1 / D, mu_x X, to nodes
     5. y-lines: mu_y G, to nodes
     6. z-lines: mu_z FZ, to nodes, and to x
 
-  In 2D (FLAT) directions 1 and 2 change places, y is the point, and what there is to do along y is left out; alpha_z Z is subtracted from x-lines.
+  In 2D (FLAT) directions 1 and 2 change places, y is the point, and what there is to do along y is left out; alpha_z Z is subtracted from
+  x-lines.
 
   Where there are few patches beside each other in x, as at a free end, rows are along another direction (`turned`).
 */
@@ -35,19 +44,27 @@ static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<W> &me, const
   EachNode(me.width, ny, nz, [&](int c, int j, int k) { PlaceFetchNode(me, me.V(c, j, k), b, o[0] + 1 + c, o[1] + 1 + j, o[2] + 1 + k); });
   if (!BOUNDARY) return;
   if (FLAT) {
-    EachNode(me.width + 2, 2, 1, [&](int e, int s, int) { PlaceFetchNode(me, me.Z(s, 0, e), x, o[0] + e, me.first[1], o[2] + s * (nz + 1)); });
-    EachNode(me.width, 2, 1, [&](int c, int s, int) { PlaceFetchNode(me, me.FZ(s, 0, c), x, me.first[0] + c, me.first[1], o[2] + s * (nz + 1)); });
-    EachNode(me.row.count + 1, nz + 2, 1, [&](int q, int k, int) { PlaceFetchNode(me, me.X(q, k, 0), x, me.row.first[q] - 1, me.first[1], o[2] + k); });
+    EachNode(me.width + 2, 2, 1,
+             [&](int e, int s, int) { PlaceFetchNode(me, me.Z(s, 0, e), x, o[0] + e, me.first[1], o[2] + s * (nz + 1)); });
+    EachNode(me.width, 2, 1,
+             [&](int c, int s, int) { PlaceFetchNode(me, me.FZ(s, 0, c), x, me.first[0] + c, me.first[1], o[2] + s * (nz + 1)); });
+    EachNode(me.row.count + 1, nz + 2, 1,
+             [&](int q, int k, int) { PlaceFetchNode(me, me.X(q, k, 0), x, me.row.first[q] - 1, me.first[1], o[2] + k); });
     return;
   }
-  EachNode(me.width + 2, 2, nz + 2, [&](int e, int s, int k) { PlaceFetchNode(me, me.G(s, k, e), x, o[0] + e, o[1] + s * (ny + 1), o[2] + k); });
-  EachNode(me.width + 2, ny + 2, 2, [&](int e, int j, int s) { PlaceFetchNode(me, me.Z(s, j, e), x, o[0] + e, o[1] + j, o[2] + s * (nz + 1)); });
-  EachNode(ny + 2, me.row.count + 1, nz + 2, [&](int j, int q, int k) { PlaceFetchNode(me, me.X(q, k, j), x, me.row.first[q] - 1, o[1] + j, o[2] + k); });
+  EachNode(me.width + 2, 2, nz + 2,
+           [&](int e, int s, int k) { PlaceFetchNode(me, me.G(s, k, e), x, o[0] + e, o[1] + s * (ny + 1), o[2] + k); });
+  EachNode(me.width + 2, ny + 2, 2,
+           [&](int e, int j, int s) { PlaceFetchNode(me, me.Z(s, j, e), x, o[0] + e, o[1] + j, o[2] + s * (nz + 1)); });
+  EachNode(ny + 2, me.row.count + 1, nz + 2,
+           [&](int j, int q, int k) { PlaceFetchNode(me, me.X(q, k, j), x, me.row.first[q] - 1, o[1] + j, o[2] + k); });
 }
 
-/* lines of the closure, times M or to modes: matrix and columns of the ends; from the first node of the closure on, to entries 0 .. n - 1 of `to` */
+/* lines of the closure, times M or to modes: matrix and columns of the ends; from the first node of the closure on, to entries 0 .. n - 1
+   of `to` */
 template <class W>
-static __device__ __forceinline__ void PlaceFace(const PlaceClass<W> &m, const typename W::Matrix &matrix, int rim, typename W::REAL *const from[], int stride, typename W::REAL *const to[], int tostride,
+static __device__ __forceinline__ void PlaceFace(const PlaceClass<W> &m, const typename W::Matrix &matrix, int rim,
+                                                 typename W::REAL *const from[], int stride, typename W::REAL *const to[], int tostride,
                                                  const bool own[])
 {
   using T = typename W::REAL;
@@ -168,7 +185,8 @@ static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<W> &me)
 
 /* ---- volume ---- */
 
-/* lines along z (or y) of the volume, by column and the other direction: before(c, a, v), the product, after(c, a, own, i, w) with its entries, to the lines if STORE */
+/* lines along z (or y) of the volume, by column and the other direction: before(c, a, v), the product, after(c, a, own, i, w) with its
+   entries, to the lines if STORE */
 template <int D, bool STORE, class W, typename Before, typename After>
 static __device__ __forceinline__ int PlaceVolume(const PlaceBlock<W> &me, TileMatrix which, Before before, After after)
 {
@@ -200,7 +218,8 @@ static __device__ __forceinline__ int PlaceVolume(const PlaceBlock<W> &me, TileM
 
 /* v -= what the faces in z give, where z is in modes (k): lines in a z-face from h[] on */
 template <class W>
-static __device__ __forceinline__ void PlaceZFaces(const PlaceBlock<W> &me, const int k[], const typename W::REAL *const h[][W::LINES], int stride, int n, typename W::Values &v)
+static __device__ __forceinline__ void PlaceZFaces(const PlaceBlock<W> &me, const int k[], const typename W::REAL *const h[][W::LINES],
+                                                   int stride, int n, typename W::Values &v)
 {
   using T = typename W::REAL;
 
@@ -271,7 +290,8 @@ struct PlaceTarget {
   bool      here[W::LINES];
   ptrdiff_t at[W::LINES];
 
-  __device__ __forceinline__ PlaceTarget(const PlaceBlock<W> &me, unsigned long long between, const int c[], const int j[], const bool own[])
+  __device__ __forceinline__ PlaceTarget(const PlaceBlock<W> &me, unsigned long long between, const int c[], const int j[],
+                                         const bool own[])
   {
 #pragma unroll
     for (int h = 0; h < W::LINES; h++) {
@@ -283,7 +303,8 @@ struct PlaceTarget {
 
 /* the block's row of patches */
 template <bool BOUNDARY, bool FLAT, class W>
-static __device__ __forceinline__ void PlaceRowOfPatches(const PlaceBlock<W> &me, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x, const typename W::REAL *__restrict__ b)
+static __device__ __forceinline__ void PlaceRowOfPatches(const PlaceBlock<W> &me, typename W::REAL omega, typename W::REAL beta,
+                                                         typename W::REAL *x, const typename W::REAL *__restrict__ b)
 {
   using T = typename W::REAL;
   const PlaceData<T>      &g       = me.g;
@@ -358,8 +379,8 @@ static __device__ __forceinline__ void PlaceRowOfPatches(const PlaceBlock<W> &me
 
 template <class W, bool BOUNDARY, bool FLAT>
 __launch_bounds__(W::THREADS, W::BLOCKS) static __global__
-void PlaceKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShell shell, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x,
-                 const typename W::REAL *__restrict__ b)
+  void PlaceKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShell shell, typename W::REAL omega,
+                   typename W::REAL beta, typename W::REAL *x, const typename W::REAL *__restrict__ b)
 {
   extern __shared__ int4 place_memory[];
   __shared__ PlaceRow row;
@@ -402,7 +423,8 @@ struct PlaceOrder {
   }
 
 private:
-  /* Tiles have their lines beside each other, or a row apart: rows of 4 mod 8 numbers have no bank conflicts.  With a thread a line odd ones have none */
+  /* Tiles have their lines beside each other, or a row apart: rows of 4 mod 8 numbers have no bank conflicts.  With a thread a line odd
+     ones have none */
   static int pad(int m) { return W::TILES ? m + (12 - m % 8) % 8 : m | 1; }
   /* of faces, for which the largest patches leave no room to pad */
   static int facepad(int m) { return W::N > 24 && !FLAT ? m | 1 : pad(m); }
@@ -443,7 +465,8 @@ private:
 template <class W, bool FLAT>
 struct PlaceSmootherBlocks : PlaceSmoother {
   using T = typename W::REAL;
-  PlaceOrder<W, FLAT> order, turned; /* turned: the first two directions of the mesh in place of each other, for patches of which there are few in x */
+  /* turned: the first two directions of the mesh in place of each other, for patches of which there are few in x */
+  PlaceOrder<W, FLAT> order, turned;
   PlanMemory          memory;
   size_t              limit; /* bytes of shared memory of a block of threads */
 
@@ -463,7 +486,8 @@ struct PlaceSmootherBlocks : PlaceSmoother {
 
     PetscFunctionBegin;
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, PlaceKernel<W, true, FLAT>));
-    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= W::ARCH && PetscMax(order.bytes, turned.bytes) + sizeof(PlaceRow) <= limit;
+    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= W::ARCH &&
+           PetscMax(order.bytes, turned.bytes) + sizeof(PlaceRow) <= limit;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -481,7 +505,8 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
+  PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b,
+                       cudaStream_t stream) override
   {
     int inx = 0;
 
@@ -492,8 +517,11 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     const PlaceShell           shell(s, o.patches, o.dir);
 
     PetscFunctionBegin;
-    if (boundary) PlaceKernel<W, true, FLAT><<<shell.rows(), o.threads, o.bytes, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
-    else PlaceKernel<W, false, FLAT><<<shell.rows(), o.threads, o.bytes_solve, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    if (boundary)
+      PlaceKernel<W, true, FLAT><<<shell.rows(), o.threads, o.bytes, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    else
+      PlaceKernel<W, false, FLAT>
+        <<<shell.rows(), o.threads, o.bytes_solve, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -504,7 +532,9 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     const PlaceShell shell(s, order.patches, order.dir);
 
     PetscFunctionBegin;
-    PlaceResidualKernel<W, FLAT><<<shell.rows(), PetscMin(order.threads, PLACE_THREADS), order.bytes_residual, stream>>>(order.data, shell, (const T *)x, (const T *)b, (T *)r);
+    PlaceResidualKernel<W, FLAT>
+      <<<shell.rows(), PetscMin(order.threads, PLACE_THREADS), order.bytes_residual, stream>>>(order.data, shell, (const T *)x,
+                                                                                               (const T *)b, (T *)r);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -593,8 +623,12 @@ PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *desc, PlaceSmoother *
     most = PetscMax(most, n[d]);
   }
   if (most <= 1 || most > place_most) PetscFunctionReturn(PETSC_SUCCESS);
-  if (most <= threads) PetscCall((ForDegree<1, threads / 2>((most + 1) / 2, [&](auto half) { return PlaceSmootherNew<PlaceThreads<T, 2 * half>, FLAT>(desc, n, place); })));
-  else PetscCall((ForDegree<1, place_most / 8>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<PlaceTiles<T, blocks>, FLAT>(desc, n, place); })));
+  if (most <= threads)
+    PetscCall((ForDegree<1, threads / 2>((most + 1) / 2,
+                                         [&](auto half) { return PlaceSmootherNew<PlaceThreads<T, 2 * half>, FLAT>(desc, n, place); })));
+  else
+    PetscCall((ForDegree<1, place_most / 8>((most + 7) / 8,
+                                            [&](auto blocks) { return PlaceSmootherNew<PlaceTiles<T, blocks>, FLAT>(desc, n, place); })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,4 +1,5 @@
-/* Patches with matrices of their own (smoother_place.cuh): a block of threads, what it fetches, and which of its warps works on which lines */
+/* Patches with matrices of their own (smoother_place.cuh): a block of threads, what it fetches, and which of its warps works on which lines
+   */
 #pragma once
 #include "smoother_place_line.cuh"
 
@@ -17,7 +18,8 @@ struct PlaceBlock {
   Divisor              columns;
 
   __device__ __forceinline__ PlaceBlock(const PlaceData<T> &g, const PlaceRow &row, T *sm) :
-    g(g), row(row), sm(sm), y(g.d[1], row.number[1]), z(g.d[2], row.number[2]), width(row.first[row.count] - 1 - row.first[0]), columns(width)
+    g(g), row(row), sm(sm), y(g.d[1], row.number[1]), z(g.d[2], row.number[2]), width(row.first[row.count] - 1 - row.first[0]),
+    columns(width)
   {
     first[0] = row.first[0];
     first[1] = g.d[1].patch[row.number[1]].first;
@@ -59,7 +61,8 @@ static __device__ __forceinline__ void EachNode(int n0, int n1, int n2, F f)
 }
 
 template <class W>
-static __device__ __forceinline__ void PlaceFetchNode(const PlaceBlock<W> &me, typename W::REAL *to, const typename W::REAL *from, int i, int j, int k)
+static __device__ __forceinline__ void PlaceFetchNode(const PlaceBlock<W> &me, typename W::REAL *to, const typename W::REAL *from, int i,
+                                                      int j, int k)
 {
   const bool here = me.g.read.contains(i, j, k);
 
@@ -69,7 +72,8 @@ static __device__ __forceinline__ void PlaceFetchNode(const PlaceBlock<W> &me, t
 /* ---- tiles ---- */
 
 /*
-  The lines 0 .. count - 1 in tiles, from tile `tile` on one for each warp: f(l, own) with the numbers of a thread's lines.  Of tensor instructions all threads
+  The lines 0 .. count - 1 in tiles, from tile `tile` on one for each warp: f(l, own) with the numbers of a thread's lines.  Of tensor
+  instructions all threads
   take part: the last line again (a copy, not its own) where there are no more.  Returns the warp's tile after all.
 */
 template <class W, typename F>

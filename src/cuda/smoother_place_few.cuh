@@ -1,5 +1,6 @@
 /*
-  Patches of at most two unknowns a direction, with any matrices (degree 1 at free ends): a thread each.  As many numbers as there are for two unknowns, zeros
+  Patches of at most two unknowns a direction, with any matrices (degree 1 at free ends): a thread each.  As many numbers as there are for
+  two unknowns, zeros
   where there is one.  Plane by plane of the closure in z, x is multiplied by M and A in y and x; then by M and A in z.
 */
 #pragma once
@@ -45,7 +46,10 @@ struct FewPatch {
     }
   }
   /* is (i, j, k) of the closure an unknown? */
-  __device__ __forceinline__ bool unknown(int i, int j, int k) const { return i > 0 && i <= n[0] && j > 0 && j <= n[1] && k > 0 && k <= n[2]; }
+  __device__ __forceinline__ bool unknown(int i, int j, int k) const
+  {
+    return i > 0 && i <= n[0] && j > 0 && j <= n[1] && k > 0 && k <= n[2];
+  }
 };
 
 /* f(k, j, i) for the places of unknowns */
@@ -72,7 +76,8 @@ static __device__ __forceinline__ void FewProduct(const FewPatches<T> &g, const 
 #pragma unroll
       for (int i = 0; i < 4; i++) {
         const int  node[3] = {me.first[0] - 1 + i, me.first[1] - 1 + j, me.first[2] - 1 + k};
-        const bool here    = i < me.n[0] + 2 && j < me.n[1] + 2 && (inner || !me.unknown(i, j, k)) && g.read.contains(node[0], node[1], node[2]);
+        const bool here = i < me.n[0] + 2 && j < me.n[1] + 2 && (inner || !me.unknown(i, j, k)) &&
+                          g.read.contains(node[0], node[1], node[2]);
         const T    v       = here ? x[g.l.at(node[0], node[1], node[2])] : T(0);
 
 #pragma unroll
@@ -117,19 +122,25 @@ static __device__ __forceinline__ void FewSolve(const FewPatch<T> &me, T r[2][2]
         hi = above;
       }
     }
-    if (!way) EachOfFew([&](int k, int j, int i) { r[k][j][i] *= ReciprocalOrZero(__ldg(&me.c[0]->lambda[i]) + __ldg(&me.c[1]->lambda[j]) + __ldg(&me.c[2]->lambda[k])); });
+    if (!way)
+      EachOfFew([&](int k, int j, int i) {
+        r[k][j][i] *= ReciprocalOrZero(__ldg(&me.c[0]->lambda[i]) + __ldg(&me.c[1]->lambda[j]) + __ldg(&me.c[2]->lambda[k]));
+      });
   }
 }
 
 /* x = beta x + omega A_II^{-1} (b_I - A_IB x_B), without `faces` A_II^{-1} b_I; or, with r, r = b - A x */
 template <typename T>
-static __global__ void FewKernel(const __grid_constant__ FewPatches<T> g, const __grid_constant__ PatchShell shell, bool faces, T omega, T beta, T *x, const T *__restrict__ b, T *residual)
+static __global__ void FewKernel(const __grid_constant__ FewPatches<T> g, const __grid_constant__ PatchShell shell, bool faces, T omega,
+                                 T beta, T *x, const T *__restrict__ b, T *residual)
 {
   const unsigned item = blockIdx.x * blockDim.x + threadIdx.x;
 
   if (item >= shell.size()) return;
   const FewPatch<T> me(g, shell, item);
-  const auto        here = [&](int k, int j, int i) { return me.unknown(i + 1, j + 1, k + 1) && g.read.contains(me.first[0] + i, me.first[1] + j, me.first[2] + k); };
+  const auto        here = [&](int k, int j, int i) {
+    return me.unknown(i + 1, j + 1, k + 1) && g.read.contains(me.first[0] + i, me.first[1] + j, me.first[2] + k);
+  };
   const ptrdiff_t   at   = g.l.at(me.first[0], me.first[1], me.first[2]);
   T                 r[2][2][2];
 
@@ -181,12 +192,16 @@ struct FewSmoother : PlaceSmoother {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
+  PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b,
+                       cudaStream_t stream) override
   {
     return launch(s, boundary, omega, beta, x, b, NULL, stream);
   }
   bool           residuals() const override { return true; }
-  PetscErrorCode residual(const PatchShell &s, const void *x, const void *b, void *r, cudaStream_t stream) override { return launch(s, true, 0, 0, (void *)x, b, r, stream); }
+  PetscErrorCode residual(const PatchShell &s, const void *x, const void *b, void *r, cudaStream_t stream) override
+  {
+    return launch(s, true, 0, 0, (void *)x, b, r, stream);
+  }
   PetscErrorCode destroy() override { return memory.free(); }
 
 private:
@@ -207,7 +222,8 @@ private:
     return c;
   }
 
-  PetscErrorCode launch(const PatchShell &s, bool faces, PetscReal omega, PetscReal beta, void *x, const void *b, void *r, cudaStream_t stream)
+  PetscErrorCode launch(const PatchShell &s, bool faces, PetscReal omega, PetscReal beta, void *x, const void *b, void *r,
+                        cudaStream_t stream)
   {
     const int      threads = 64;
     const unsigned blocks  = (unsigned)((s.size() + threads - 1) / threads);

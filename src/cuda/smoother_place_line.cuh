@@ -1,5 +1,6 @@
 /*
-  Patches with matrices of their own (smoother_place.cuh): how they and their matrices lie in memory, which of them a block works on, and a thread's part of
+  Patches with matrices of their own (smoother_place.cuh): how they and their matrices lie in memory, which of them a block works on, and a
+  thread's part of
   two lines with products by tensor instructions.
 */
 #pragma once
@@ -11,7 +12,8 @@
 namespace patchfd
 {
 
-static constexpr int PLACE_ROW = 8, place_most = 32; /* patches of a block, and unknowns of a direction, at most: in 3D fewer, as many as fit shared memory */
+/* patches of a block, and unknowns of a direction, at most: in 3D fewer, as many as fit shared memory */
+static constexpr int PLACE_ROW = 8, place_most = 32;
 
 /* a direction's patches and their matrices, in device memory */
 template <typename T>
@@ -47,7 +49,8 @@ struct PlaceShell {
         shell.part[i].hi[d] = s.part[i].hi[dir[d]];
       }
     }
-    for (int i = 0; i < 6; i++) end[i] = total += shell.part[i].empty() ? 0 : (unsigned)(shell.part[i].size() / (shell.part[i].hi[0] - shell.part[i].lo[0])) * inx(i);
+    for (int i = 0; i < 6; i++)
+      end[i] = total += shell.part[i].empty() ? 0 : (unsigned)(shell.part[i].size() / (shell.part[i].hi[0] - shell.part[i].lo[0])) * inx(i);
   }
   __host__ __device__ unsigned inx(int i) const { return (unsigned)(shell.part[i].hi[0] - shell.part[i].lo[0] + most - 1) / most; }
   __host__ __device__ unsigned rows() const { return end[5]; }
@@ -70,7 +73,8 @@ struct PlaceShell {
 };
 
 static constexpr TileMatrix STIFFNESS = (TileMatrix)(MASS + 1); /* beside those */
-enum PlaceWeight { ALPHA, MU_PLACE = 2, RIM_PLACE = 4, RIM_STIFFNESS = 6, LAMBDA = 8, PLACE_WEIGHTS }; /* below and above; RIM_: columns of the ends */
+/* below and above; RIM_: columns of the ends */
+enum PlaceWeight { ALPHA, MU_PLACE = 2, RIM_PLACE = 4, RIM_STIFFNESS = 6, LAMBDA = 8, PLACE_WEIGHTS };
 
 /* x / n for x n < 2^32 */
 struct Divisor {
@@ -103,17 +107,25 @@ struct PlaceClass {
   int      n;
   const T *numbers;
 
-  __device__ __forceinline__ PlaceClass(const PlaceLine<T> &line, int patch) : n(line.patch[patch].n), numbers(line.numbers + (size_t)line.patch[patch].cls * SIZE) { }
+  __device__ __forceinline__ PlaceClass(const PlaceLine<T> &line, int patch) :
+    n(line.patch[patch].n), numbers(line.numbers + (size_t)line.patch[patch].cls * SIZE)
+  {
+  }
   __device__ __forceinline__ const T *matrix(TileMatrix which) const { return numbers + which * MATRIX; }
   /* of node or mode i */
   __device__ __forceinline__ T weight(int which, int i) const { return __ldg(numbers + 5 * MATRIX + which * W::N + i); }
 };
 
-/* tensor instructions: tiles of 16 lines, B x B products of smoother_mma.cuh; entries that do not exist read the last one of the line, and meet zeros */
+/* tensor instructions: tiles of 16 lines, B x B products of smoother_mma.cuh; entries that do not exist read the last one of the line, and
+   meet zeros */
 template <typename T, int B>
 struct PlaceTiles {
   using REAL = T;
-  static constexpr int  N = 8 * B, LINES = 2, WARP = 16, MATRIX = 64 * B * B, THREADS = B == 3 ? 2 * PLACE_THREADS : PLACE_THREADS, BLOCKS = B >= 3 ? 1 : B == 2 && sizeof(T) == 8 ? 3 : 4, ARCH = sizeof(T) == 4 ? 80 : 90;
+  static constexpr int N = 8 * B, LINES = 2, WARP = 16, MATRIX = 64 * B * B, THREADS = B == 3 ? 2 * PLACE_THREADS : PLACE_THREADS,
+                       BLOCKS = B >= 3                   ? 1
+                              : B == 2 && sizeof(T) == 8 ? 3
+                                                         : 4,
+                       ARCH = sizeof(T) == 4 ? 80 : 90;
   static constexpr bool TILES = true;
 
   /* row i and column j of number `at` of a matrix: the entry of the product and of the line */
@@ -326,7 +338,8 @@ static __device__ __forceinline__ void AddWeight(const PlaceClass<W> &m, int whi
 
 /* to the lines, where they are the thread's own and not copies */
 template <class W>
-static __device__ __forceinline__ void PlaceStore(typename W::REAL *const line[], const bool own[], int stride, int n, int i, const typename W::REAL v[])
+static __device__ __forceinline__ void PlaceStore(typename W::REAL *const line[], const bool own[], int stride, int n, int i,
+                                                  const typename W::REAL v[])
 {
 #pragma unroll
   for (int h = 0; h < W::LINES; h++)

@@ -6,8 +6,10 @@ namespace patchfd
 {
 
 /*
-  r = b - A x at the unknowns, A = A_x M_y M_z + M_x A_y M_z + M_x M_y A_z: z-lines of the closure to p = M_z x and q = A_z x, y-lines to s = M_y q + A_y p and
-  t = M_y p, x-lines to M_x s + A_x t, patch by patch.  p, t and q, s are in shared memory, [k][j][e] with places of the closure in y and x; x has two planes more.
+  r = b - A x at the unknowns, A = A_x M_y M_z + M_x A_y M_z + M_x M_y A_z: z-lines of the closure to p = M_z x and q = A_z x, y-lines to s
+  = M_y q + A_y p and
+  t = M_y p, x-lines to M_x s + A_x t, patch by patch.  p, t and q, s are in shared memory, [k][j][e] with places of the closure in y and x;
+  x has two planes more.
 */
 template <class W>
 struct PlaceProduct {
@@ -30,7 +32,8 @@ struct PlaceProduct {
     v.load(inner, stride, m.n);
   }
   /* M v or A v */
-  __device__ __forceinline__ void apply(bool stiff, const T end[2][W::LINES], const typename W::Values &v, T *const to[], const bool own[], int stride) const
+  __device__ __forceinline__ void apply(bool stiff, const T end[2][W::LINES], const typename W::Values &v, T *const to[], const bool own[],
+                                        int stride) const
   {
     (stiff ? stiffness : mass).apply(v, m.n, [&](int i, T w[]) {
 #pragma unroll
@@ -39,7 +42,8 @@ struct PlaceProduct {
     });
   }
   /* M v + A u */
-  __device__ __forceinline__ void both(const T vend[2][W::LINES], const T uend[2][W::LINES], const typename W::Values &v, const typename W::Values &u, T *const to[], const bool own[], int stride) const
+  __device__ __forceinline__ void both(const T vend[2][W::LINES], const T uend[2][W::LINES], const typename W::Values &v,
+                                       const typename W::Values &u, T *const to[], const bool own[], int stride) const
   {
     mass.apply(v, stiffness, u, m.n, [&](int i, T w[]) {
 #pragma unroll
@@ -54,7 +58,8 @@ struct PlaceProduct {
 
 template <class W, bool FLAT>
 __launch_bounds__(PLACE_THREADS, W::N <= 16 ? 2 : 1) static __global__
-void PlaceResidualKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShell shell, const typename W::REAL *x, const typename W::REAL *b, typename W::REAL *r)
+  void PlaceResidualKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShell shell,
+                           const typename W::REAL *x, const typename W::REAL *b, typename W::REAL *r)
 {
   using T = typename W::REAL;
   extern __shared__ int4 place_memory[];
@@ -63,12 +68,14 @@ void PlaceResidualKernel(const __grid_constant__ PlaceData<typename W::REAL> g, 
   PlaceFindRow(g, shell, row);
 
   const PlaceBlock<W> me(g, row, (T *)place_memory);
-  const int           ny = me.y.n, nz = me.z.n, cy = FLAT ? 1 : ny + 2, below = FLAT ? 0 : 1, nodes = me.width + 2, plane = g.rows * g.frow, tile = threadIdx.x / 32;
+  const int           ny = me.y.n, nz = me.z.n, cy = FLAT ? 1 : ny + 2, below = FLAT ? 0 : 1, nodes = me.width + 2, plane = g.rows * g.frow,
+            tile = threadIdx.x / 32;
   const int           o[3] = {me.first[0] - 1, me.first[1] - below, me.first[2] - 1};
   T                  *P = me.sm, *Q = P + g.closure[2] * plane;
   const Divisor       ey(nodes), yy(ny);
 
-  EachNode(nodes, cy, nz + 2, [&](int e, int j, int k) { PlaceFetchNode(me, P + k * plane + j * g.frow + e, x, o[0] + e, o[1] + j, o[2] + k); });
+  EachNode(nodes, cy, nz + 2,
+           [&](int e, int j, int k) { PlaceFetchNode(me, P + k * plane + j * g.frow + e, x, o[0] + e, o[1] + j, o[2] + k); });
   FetchWait();
   __syncthreads();
   {

@@ -1,12 +1,16 @@
 /*
   Rows of two colours as in smoother_row.cuh, of patches with matrices of their own: graded meshes, coefficients that differ, free ends.
 
-  All patches of a row have the same place in y and z, and so the same matrices there, which its block reads from shared memory, each number once for all lines
-  of a lane.  In x each patch has others, which a warp's lanes (modes of y and z) read together, through L1.  There is no parity: faces below and above enter
-  one by one, with alpha and mu of their own, where smoother_row.cuh has sums and differences of them (G, Z; corners R[y][z]).  Of a mode with
+  All patches of a row have the same place in y and z, and so the same matrices there, which its block reads from shared memory, each number
+  once for all lines
+  of a lane.  In x each patch has others, which a warp's lanes (modes of y and z) read together, through L1.  There is no parity: faces
+  below and above enter
+  one by one, with alpha and mu of their own, where smoother_row.cuh has sums and differences of them (G, Z; corners R[y][z]).  Of a mode
+  with
   lambda = lambda_y + lambda_z the patch is solved by its modes in x, u = S (1 / (lambda_x + lambda) (S' (r - M c) - alpha y) - mu y).
 
-  A uniform mesh with free ends has rows of three kinds: inside (equal patches, of which the first and the last may have an unknown more in x), and at its
+  A uniform mesh with free ends has rows of three kinds: inside (equal patches, of which the first and the last may have an unknown more in
+  x), and at its
   sides in y and z (rims), which are by place and have as many numbers in y and z as for an unknown more, zeros where there is none.
 */
 #pragma once
@@ -22,10 +26,12 @@ namespace patchfd
 static constexpr int placerow_double[][2] = {{}, {}, {4, 16}, {4, 12}, {4, 8}};
 static constexpr int placerow_float[][2]  = {{}, {}, {4, 24}, {4, 16}, {4, 12}, {4, 8}};
 
-/* a patch's numbers in one direction, for N unknowns or fewer, in rows of whole 16 bytes: S [node][mode]; [mu, T, mu]' [node of the closure][mode]; alpha; lambda */
+/* a patch's numbers in one direction, for N unknowns or fewer, in rows of whole 16 bytes: S [node][mode]; [mu, T, mu]' [node of the
+   closure][mode]; alpha; lambda */
 template <typename T, int N>
 struct RowNumbers {
-  static constexpr int W = 16 / sizeof(T), LINE = RoundUp(N, W), S = 0, F = S + N * LINE, ALPHA = F + (N + 2) * LINE, LAMBDA = ALPHA + 2 * LINE, SIZE = LAMBDA + LINE;
+  static constexpr int W = 16 / sizeof(T), LINE = RoundUp(N, W), S = 0, F = S + N * LINE, ALPHA = F + (N + 2) * LINE,
+                       LAMBDA = ALPHA + 2 * LINE, SIZE = LAMBDA + LINE;
 
   static void set(const PatchFDEigen *e, PetscReal v[])
   {
@@ -49,7 +55,8 @@ struct RowNumbers {
 template <typename T, int K>
 struct RowNumbersX : RowNumbers<T, 2 * K - 1> {
   using P = RowNumbers<T, 2 * K - 1>;
-  static constexpr int N = 2 * K - 1, C = N + 2, CELL = RoundUp(K + 1, P::W), WHOLE = RoundUp(C, P::W), M = P::SIZE, SIZE = M + (N - 1) * CELL + WHOLE;
+  static constexpr int N = 2 * K - 1, C = N + 2, CELL = RoundUp(K + 1, P::W), WHOLE = RoundUp(C, P::W), M = P::SIZE,
+                       SIZE = M + (N - 1) * CELL + WHOLE;
   /* row i of M */
   __host__ __device__ static constexpr int mass(int i) { return M + i * CELL + (i >= K ? WHOLE - CELL : 0); }
 
@@ -95,7 +102,8 @@ struct PlacedRow {
     using P = RowNumbers<T, 2 * K - 1 + E>;
 
     d[0] = rows.numbers[0] + (me.o[0] - rows.first) / K * RowNumbersX<T, K>::SIZE;
-    for (int i = me.lane + 32 * me.warp; i < 2 * P::SIZE; i += 32 * me.warps) shared[i] = i < P::SIZE ? rows.numbers[1][number[1] * P::SIZE + i] : rows.numbers[2][number[2] * P::SIZE + i - P::SIZE];
+    for (int i = me.lane + 32 * me.warp; i < 2 * P::SIZE; i += 32 * me.warps)
+      shared[i] = i < P::SIZE ? rows.numbers[1][number[1] * P::SIZE + i] : rows.numbers[2][number[2] * P::SIZE + i - P::SIZE];
     __syncthreads();
     d[1] = shared;
     d[2] = shared + P::SIZE;
@@ -342,7 +350,8 @@ __device__ __forceinline__ T PlacedNode(const T *x, int i, const T w[N])
 
 /* the modes of a patch with two cells beside it */
 template <typename T, int K>
-__device__ __forceinline__ void PlacedPatch(const T *x, T lambda, const T r[2 * K - 1], const T c[2 * K + 1], T below, T above, T w[2 * K - 1])
+__device__ __forceinline__ void PlacedPatch(const T *x, T lambda, const T r[2 * K - 1], const T c[2 * K + 1], T below, T above,
+                                            T w[2 * K - 1])
 {
   using P = RowNumbersX<T, K>;
   T v[P::N], q[P::C];
@@ -361,7 +370,8 @@ __device__ __forceinline__ void PlacedPatch(const T *x, T lambda, const T r[2 * 
 }
 
 template <typename T, int K, int E>
-__device__ __forceinline__ void RowSolve(const PlacedRow<T, K, E> &m, const PlacedMode<T, K, E> &mode, int q, const T r[2 * K - 1], const T c[2 * K + 1], T below, T above, T u[2 * K - 1])
+__device__ __forceinline__ void RowSolve(const PlacedRow<T, K, E> &m, const PlacedMode<T, K, E> &mode, int q, const T r[2 * K - 1],
+                                         const T c[2 * K + 1], T below, T above, T u[2 * K - 1])
 {
   constexpr int N = 2 * K - 1;
   const T      *x = m.d[0] + q * RowNumbersX<T, K>::SIZE;
@@ -373,7 +383,8 @@ __device__ __forceinline__ void RowSolve(const PlacedRow<T, K, E> &m, const Plac
 }
 
 template <typename T, int K, int E>
-__device__ __forceinline__ T RowMiddle(const PlacedRow<T, K, E> &m, const PlacedMode<T, K, E> &mode, int q, const T r[2 * K], const T c[2 * K + 1], T below, T above)
+__device__ __forceinline__ T RowMiddle(const PlacedRow<T, K, E> &m, const PlacedMode<T, K, E> &mode, int q, const T r[2 * K],
+                                       const T c[2 * K + 1], T below, T above)
 {
   constexpr int N = 2 * K - 1;
   const T      *x = m.d[0] + q * RowNumbersX<T, K>::SIZE;
@@ -385,7 +396,8 @@ __device__ __forceinline__ T RowMiddle(const PlacedRow<T, K, E> &m, const Placed
 
 /* the patch with an unknown more at an end of the row */
 template <typename T, int K, class M, class Mode>
-__device__ __forceinline__ void RowEndSolve(const M &m, const Mode &mode, int end, const T r[2 * K], const T c[2 * K + 2], T below, T above, T u[2 * K])
+__device__ __forceinline__ void RowEndSolve(const M &m, const Mode &mode, int end, const T r[2 * K], const T c[2 * K + 2], T below, T above,
+                                            T u[2 * K])
 {
   using P         = RowNumbersEnd<T, K>;
   constexpr int N = P::N;
@@ -449,7 +461,8 @@ __device__ __forceinline__ void StoreRow(const PlacedRow<T, K, E> &m, const RowT
     LoadQuads<N>(m.d[2] + P::S + k * P::LINE, row);
 #pragma unroll
     for (int j = 0; j < N; j++)
-      if (!E || (j + 1 < me.upper[1] && k + 1 < me.upper[2])) x[chunk.at - K + (j + 1) * chunk.row + (k + 1) * chunk.plane] = Dot<N>(row, v[j]);
+      if (!E || (j + 1 < me.upper[1] && k + 1 < me.upper[2]))
+        x[chunk.at - K + (j + 1) * chunk.row + (k + 1) * chunk.plane] = Dot<N>(row, v[j]);
   }
 }
 
@@ -457,7 +470,8 @@ __device__ __forceinline__ void StoreRow(const PlacedRow<T, K, E> &m, const RowT
 template <typename T, int K, int E>
 struct PlaceRowShape {
   using F                   = Row<T, K, E>;
-  static constexpr int WARPS = (sizeof(T) == 4 ? placerow_float : placerow_double)[K][0], BLOCKS = (sizeof(T) == 4 ? placerow_float : placerow_double)[K][1] / WARPS - E;
+  static constexpr int WARPS = (sizeof(T) == 4 ? placerow_float : placerow_double)[K][0],
+                       BLOCKS = (sizeof(T) == 4 ? placerow_float : placerow_double)[K][1] / WARPS - E;
   /* where the block's matrices begin in shared memory, and the bytes of all */
   __host__ __device__ static constexpr int matrices(int warps) { return RoundUp(F::SHARED + warps * F::SIZE, 16 / sizeof(T)); }
   static constexpr size_t                  bytes(int warps) { return (matrices(warps) + 2 * RowNumbers<T, F::N>::SIZE) * sizeof(T); }
@@ -466,7 +480,8 @@ struct PlaceRowShape {
 /* rows at these places in y and z, whose number in x is 0 */
 template <typename T, int K, int E>
 __launch_bounds__(32 * PlaceRowShape<T, K, E>::WARPS, PlaceRowShape<T, K, E>::BLOCKS) static __global__
-void PlaceRowKernel(const __grid_constant__ PlaceRows<T> rows, const __grid_constant__ RowGeometry rg, const __grid_constant__ PatchShell shell, T *x, const T *__restrict__ b)
+  void PlaceRowKernel(const __grid_constant__ PlaceRows<T> rows, const __grid_constant__ RowGeometry rg,
+                      const __grid_constant__ PatchShell shell, T *x, const T *__restrict__ b)
 {
   extern __shared__ int4 placerow_memory[];
   T  *sm = (T *)placerow_memory;
@@ -553,7 +568,9 @@ struct PlaceRowLauncher {
     constexpr PetscLogDouble n = 2 * K - 1, c = n + 2, line = 2 * n * n, face = 2 * n * c;
 
     /* two patches are 2 K nodes in x: b and x between nodes and modes, faces; planes; of each mode a middle value and a patch */
-    return (2 * K * (4 * n * line + 4 * face + 8 * n * n + 8 * n + 8 * n * n) + 2 * n * face + n * n * (3 * line + 4 * (K + 1) * n + 20 * n)) / 2;
+    return (2 * K * (4 * n * line + 4 * face + 8 * n * n + 8 * n + 8 * n * n) + 2 * n * face +
+            n * n * (3 * line + 4 * (K + 1) * n + 20 * n)) /
+           2;
   }
 
 private:
@@ -627,7 +644,8 @@ struct RimSmoother : SmootherFast {
     PetscCall(AllowShared(RowEndsKernel<T, K>, Row<T, K>::bytes(Row<T, K>::WARPS)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
+  PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b,
+                       cudaStream_t stream) override
   {
     return inside->apply(g, omega, beta, boundary, x, b, stream);
   }
@@ -643,7 +661,8 @@ struct RimSmoother : SmootherFast {
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode rim(const FastGeometry &a, const FastGeometry &b, const PatchShell &rows, void *x, const void *rhs, cudaStream_t stream) override
+  PetscErrorCode rim(const FastGeometry &a, const FastGeometry &b, const PatchShell &rows, void *x, const void *rhs,
+                     cudaStream_t stream) override
   {
     return place.run(RowGeometry(a, b), rows, x, rhs, stream);
   }
@@ -658,7 +677,8 @@ struct RimSmoother : SmootherFast {
   PetscLogDouble flops(bool boundary, bool pair) const override { return inside->flops(boundary, pair); }
 };
 
-/* the degrees at which these are faster than a pass for each colour, in double and in float; at free ends above there are too few registers */
+/* the degrees at which these are faster than a pass for each colour, in double and in float; at free ends above there are too few registers
+   */
 static constexpr int highest_placerow[] = {4, 5}, highest_rim = 3;
 
 template <typename T>
@@ -678,7 +698,8 @@ PetscErrorCode SmootherPlaceRowCreate(int K, const PatchFDPatches *const pd[3], 
 }
 
 template <typename T>
-PetscErrorCode SmootherRimCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], const PatchFDEigen *const e[3], SmootherFast **fast)
+PetscErrorCode SmootherRimCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], const PatchFDEigen *const e[3],
+                                 SmootherFast **fast)
 {
   PetscFunctionBegin;
   if (K < 2 || K > highest_rim) PetscFunctionReturn(PETSC_SUCCESS);

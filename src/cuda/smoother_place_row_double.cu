@@ -2,4 +2,5 @@
 #include "smoother_place_row.cuh"
 
 template PetscErrorCode patchfd::SmootherPlaceRowCreate<double>(int, const PatchFDPatches *const[3], const int[3][2], SmootherFast **);
-template PetscErrorCode patchfd::SmootherRimCreate<double>(int, const PatchFDPatches *const[3], const int[3][2], const PatchFDEigen *const[3], SmootherFast **);
+template PetscErrorCode patchfd::SmootherRimCreate<double>(int, const PatchFDPatches *const[3], const int[3][2],
+                                                           const PatchFDEigen *const[3], SmootherFast **);

@@ -33,12 +33,15 @@ struct PlaneMatrices {
 };
 
 /* by degree: threads of a block, and of a multiprocessor (a bound for the compiler's registers); measured on an H200 */
-static constexpr int plane_double[][2] = {{}, {}, {128, 1024}, {128, 1280}, {128, 1024}, {128, 896}, {128, 768}, {128, 640}, {128, 512}, {128, 512}, {128, 512}};
-static constexpr int plane_float[][2]  = {{}, {}, {128, 2048}, {128, 1536}, {128, 1536}, {128, 1280}, {128, 1280}, {128, 1024}, {128, 1024}, {128, 896}, {128, 896}};
+static constexpr int plane_double[][2] = {{},         {},         {128, 1024}, {128, 1280}, {128, 1024}, {128, 896},
+                                          {128, 768}, {128, 640}, {128, 512},  {128, 512},  {128, 512}};
+static constexpr int plane_float[][2] = {{},          {},          {128, 2048}, {128, 1536}, {128, 1536}, {128, 1280},
+                                         {128, 1280}, {128, 1024}, {128, 1024}, {128, 896},  {128, 896}};
 
 template <typename T, int K>
 struct Plane {
-  static constexpr int THREADS = sizeof(T) == 4 ? plane_float[K][0] : plane_double[K][0], BLOCKS = (sizeof(T) == 4 ? plane_float[K][1] : plane_double[K][1]) / THREADS;
+  static constexpr int THREADS = sizeof(T) == 4 ? plane_float[K][0] : plane_double[K][0],
+                       BLOCKS = (sizeof(T) == 4 ? plane_float[K][1] : plane_double[K][1]) / THREADS;
   static constexpr int N = 2 * K - 1, C = N + 2, P = (THREADS - 1) / (2 * K), LINES = P * N;
   static constexpr int ROW = (P + 1) * C; /* of faces in y: node 2 K p + r at C p + r, an odd stride */
   /* places in shared memory */
@@ -54,15 +57,16 @@ struct PlaneThread {
   int  p, node;    /* patch, node in x */
 
   __device__ __forceinline__ PlaneThread(int count) :
-    t(threadIdx.x), np(min(S::P, count)), line(t < S::LINES), here(t < np * S::N), p(line ? t / S::N : t - S::LINES), node(p * 2 * K + (line ? 1 + t % S::N : 0))
+    t(threadIdx.x), np(min(S::P, count)), line(t < S::LINES), here(t < np * S::N), p(line ? t / S::N : t - S::LINES),
+    node(p * 2 * K + (line ? 1 + t % S::N : 0))
   {
   }
 };
 
 /* stage 1 with faces: v is the line, F its ends */
 template <typename T, int K>
-__device__ __forceinline__ void PlaneLoad(const PlaneMatrices<T, K> &m, const PlaneThread<T, K> &me, const FastGeometry &g, int o0, int o1, ptrdiff_t corner, const T *x, const T *b, T *F,
-                                          T v[2 * K - 1])
+__device__ __forceinline__ void PlaneLoad(const PlaneMatrices<T, K> &m, const PlaneThread<T, K> &me, const FastGeometry &g, int o0, int o1,
+                                          ptrdiff_t corner, const T *x, const T *b, T *F, T v[2 * K - 1])
 {
   using S         = Plane<T, K>;
   constexpr int N = S::N;
@@ -127,7 +131,8 @@ __device__ __forceinline__ void PlaneSolve(const PlaneMatrices<T, K> &m, int t, 
 
 template <typename T, int K, bool BOUNDARY>
 __launch_bounds__(Plane<T, K>::THREADS, Plane<T, K>::BLOCKS) static __global__
-void PlaneKernel(const __grid_constant__ PlaneMatrices<T, K> m, const __grid_constant__ FastGeometry g, int groups, T omega, T beta, T *x, const T *__restrict__ b)
+  void PlaneKernel(const __grid_constant__ PlaneMatrices<T, K> m, const __grid_constant__ FastGeometry g, int groups, T omega, T beta, T *x,
+                   const T *__restrict__ b)
 {
   using S         = Plane<T, K>;
   constexpr int N = S::N, P = S::P, LINES = S::LINES;
@@ -189,14 +194,19 @@ struct PlaneSmoother : SmootherFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
+  PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b,
+                       cudaStream_t stream) override
   {
     using S          = Plane<T, K>;
     const int groups = (g.count[0] + S::P - 1) / S::P;
 
     PetscFunctionBegin;
-    if (boundary) PlaneKernel<T, K, true><<<groups * g.count[1], S::THREADS, S::SIZE * sizeof(T), stream>>>(m, g, groups, (T)omega, (T)beta, (T *)x, (const T *)b);
-    else PlaneKernel<T, K, false><<<groups * g.count[1], S::THREADS, S::X * sizeof(T), stream>>>(m, g, groups, (T)omega, (T)beta, (T *)x, (const T *)b);
+    if (boundary)
+      PlaneKernel<T, K, true>
+        <<<groups * g.count[1], S::THREADS, S::SIZE * sizeof(T), stream>>>(m, g, groups, (T)omega, (T)beta, (T *)x, (const T *)b);
+    else
+      PlaneKernel<T, K, false>
+        <<<groups * g.count[1], S::THREADS, S::X * sizeof(T), stream>>>(m, g, groups, (T)omega, (T)beta, (T *)x, (const T *)b);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }

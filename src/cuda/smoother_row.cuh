@@ -1,18 +1,22 @@
 /*
   Two colours that follow each other and differ in x only, in one pass: the same iterates at half the traffic.
 
-  Patches of the same parity in y and z touch each other only along x: those of both colours form rows, one for each pair of patches in y and
+  Patches of the same parity in y and z touch each other only along x: those of both colours form rows, one for each pair of patches in y
+  and
   z, and no row reads what another one writes.  In the modes of y and z a row falls apart into N^2 problems along x,
 
     (A_x + lambda M_x) y = r,   lambda = lambda_y + lambda_z,
 
-  where y_i, r_i are numbers of a mode at the node i, y = [T]_y [T]_z x over the closure in y and z, and r = (S' S')_{y,z} b - M_x c with what
+  where y_i, r_i are numbers of a mode at the node i, y = [T]_y [T]_z x over the closure in y and z, and r = (S' S')_{y,z} b - M_x c with
+  what
   the faces in y and z give (notation of smoother_fast.cuh; sums or differences of opposite faces, according to the mode):
 
     c = alpha_y G + alpha_z Z,   G = [T]_z F_y,  Z = [T]_y F_z;
 
-  back in nodes, x = S_z S_y (y - mu_y (G - mu_z R) - mu_z Z) with the corners R of the closure.  None of these depends on the colour.  Of the
-  first colour (A) only the value in the middle of a patch is needed, since the second one (B) replaces all others; patches at the ends of the
+  back in nodes, x = S_z S_y (y - mu_y (G - mu_z R) - mu_z Z) with the corners R of the closure.  None of these depends on the colour.  Of
+  the
+  first colour (A) only the value in the middle of a patch is needed, since the second one (B) replaces all others; patches at the ends of
+  the
   row excepted.
 
   A block works on a row and marches along x, each warp P patches of A (slots) a time.  Patches begin at node K q of the row, A's at even q,
@@ -53,8 +57,10 @@ static constexpr int row_float[][2]  = {{}, {}, {4, 28}, {4, 16}, {4, 12}, {4, 8
 /* E: unknowns more in y and z, at most: 1 at free ends */
 template <typename T, int K, int E = 0>
 struct Row {
-  static constexpr int N = 2 * K - 1 + E, C = N + 2, MODES = N * N, P = 16 / K, NX = 2 * K * P, ROUNDS = (MODES + 31) / 32, GROUPS = ROUNDS > 1 ? 1 : 32 / MODES, PART = (P + GROUPS - 1) / GROUPS;
-  static constexpr int WARPS = (sizeof(T) == 4 ? row_float : row_double)[K][0], BLOCKS = (sizeof(T) == 4 ? row_float : row_double)[K][1] / WARPS;
+  static constexpr int N = 2 * K - 1 + E, C = N + 2, MODES = N * N, P = 16 / K, NX = 2 * K * P, ROUNDS = (MODES + 31) / 32,
+                       GROUPS = ROUNDS > 1 ? 1 : 32 / MODES, PART = (P + GROUPS - 1) / GROUPS;
+  static constexpr int WARPS = (sizeof(T) == 4 ? row_float : row_double)[K][0],
+                       BLOCKS = (sizeof(T) == 4 ? row_float : row_double)[K][1] / WARPS;
   /* places in a warp's shared memory and strides there, odd ones: no bank conflicts */
   static constexpr int LV = NX + 1, LG = NX + 1, LY = P | 1, FACES = 4 * N + 4;
   static constexpr int V = 0, G = V + MODES * LV, Z = G + 2 * N * LG, R = Z + 2 * N * LG, Y = G + FACES * LG, SIZE = Y + MODES * LY;
@@ -75,7 +81,8 @@ struct RowGeometry {
     g.count[0] = a.count[0] + b.count[0];
   }
   int rows() const { return g.count[1] * g.count[2]; }
-  /* of a block, `most` at most, for so many slots of each: small blocks, unless there are too few rows, one of a block, to fill the device, which holds `resident` warps */
+  /* of a block, `most` at most, for so many slots of each: small blocks, unless there are too few rows, one of a block, to fill the device,
+     which holds `resident` warps */
   int warps(int rows, int slots, int resident, int most) const
   {
     if (rows * 2 >= resident) most = 2;
@@ -99,8 +106,9 @@ struct RowThread {
 
   /* ends: there may be unknowns more at free ends in x; a constant, since the kernels without them are to have no code for them */
   __device__ __forceinline__ RowThread(const RowGeometry &rg, int y, int z, int uppery, int upperz, T *shared, bool ends) :
-    lane(threadIdx.x), warp(threadIdx.y), warps(blockDim.y), block(shared), sm(shared + F::SHARED + warp * F::SIZE),
-    first(rg.second), last(first + rg.g.count[0] - 1), end(last / 2 + 1), low(K * first + 1 - (ends ? rg.open[0] : 0)), high(K * (last + 2) - 1 + (ends ? rg.open[1] : 0))
+    lane(threadIdx.x), warp(threadIdx.y), warps(blockDim.y), block(shared), sm(shared + F::SHARED + warp * F::SIZE), first(rg.second),
+    last(first + rg.g.count[0] - 1), end(last / 2 + 1), low(K * first + 1 - (ends ? rg.open[0] : 0)),
+    high(K * (last + 2) - 1 + (ends ? rg.open[1] : 0))
   {
     o[0]     = rg.g.first[0] - K * first;
     o[1]     = y;
@@ -114,13 +122,18 @@ struct RowThread {
     }
   }
   __device__ __forceinline__ RowThread(const RowGeometry &rg, T *shared, bool ends) :
-    RowThread(rg, rg.g.first[1] + (int)blockIdx.x % rg.g.count[1] * 2 * K, rg.g.first[2] + (int)blockIdx.x / rg.g.count[1] * 2 * K, 2 * K, 2 * K, shared, ends)
+    RowThread(rg, rg.g.first[1] + (int)blockIdx.x % rg.g.count[1] * 2 * K, rg.g.first[2] + (int)blockIdx.x / rg.g.count[1] * 2 * K, 2 * K,
+              2 * K, shared, ends)
   {
   }
   __device__ __forceinline__ bool exists(int q) const { return q >= first && q <= last; }
-  /* entry k of a line of the closure in y or z: its node, and may it be read?  Where there are fewer unknowns the last of them meets zeros */
+  /* entry k of a line of the closure in y or z: its node, and may it be read?  Where there are fewer unknowns the last of them meets zeros
+     */
   __device__ __forceinline__ int  node(int d, int k) const { return k < F::C - 1 ? k : E ? upper[d] : 2 * K; }
-  __device__ __forceinline__ bool there(int d, int k) const { return (k > 0 || below[d]) && (k < F::C - 1 - E || (k < F::C - 1 && k < upper[d]) || above[d]); }
+  __device__ __forceinline__ bool there(int d, int k) const
+  {
+    return (k > 0 || below[d]) && (k < F::C - 1 - E || (k < F::C - 1 && k < upper[d]) || above[d]);
+  }
 };
 
 /* where a warp is in the row: its first slot, that slot's first node, and the lane's node of stages 1 and 3 */
@@ -131,8 +144,8 @@ struct RowChunk {
   int       odd;            /* which half of the front */
 
   __device__ __forceinline__ RowChunk(const RowThread<T, K, E> &me, const Layout &l, int slot0, int which) :
-    slot(slot0 + me.warp * Row<T, K, E>::P), node0(slot * 2 * K + 1), node(node0 + me.lane), at(l.at(me.o[0] + node, me.o[1], me.o[2])), row(l.row),
-    plane(l.plane), odd(which)
+    slot(slot0 + me.warp * Row<T, K, E>::P), node0(slot * 2 * K + 1), node(node0 + me.lane), at(l.at(me.o[0] + node, me.o[1], me.o[2])),
+    row(l.row), plane(l.plane), odd(which)
   {
   }
 };
@@ -147,7 +160,10 @@ struct RowPlane {
   bool here;
 
   template <bool BOUNDARY>
-  __device__ __forceinline__ RowPlane(const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk, const Range &read, std::bool_constant<BOUNDARY>) : p(me.lane / F::N), line(me.lane % F::N)
+  __device__ __forceinline__ RowPlane(const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk, const Range &read,
+                                      std::bool_constant<BOUNDARY>) :
+    p(me.lane / F::N),
+    line(me.lane % F::N)
   {
     const int  s      = chunk.slot + p;
     const bool start  = s == -1 && me.first, finish = s == me.end && me.last % 2;
@@ -159,7 +175,8 @@ struct RowPlane {
 };
 
 template <typename T, int K, int E>
-__device__ __forceinline__ void LoadPlane(const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk, const RowPlane<T, K, E> &plane, const Layout &l, const T *x, T q[2 * K + 1 + E])
+__device__ __forceinline__ void LoadPlane(const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk, const RowPlane<T, K, E> &plane,
+                                          const Layout &l, const T *x, T q[2 * K + 1 + E])
 {
   constexpr int   C     = 2 * K + 1 + E;
   const ptrdiff_t zline = l.at(me.o[0] + plane.node, me.o[1] + 1 + plane.line, me.o[2]);
@@ -171,10 +188,12 @@ __device__ __forceinline__ void LoadPlane(const RowThread<T, K, E> &me, const Ro
 
 /* z-lines of the faces in y, with their ends, and y-lines of those in z without them */
 template <typename T, int K, int E>
-__device__ __forceinline__ void LoadFaces(const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk, const Range &read, const T *x, T f[2][2 * K + 1 + E], T h[2][2 * K + 1 + E])
+__device__ __forceinline__ void LoadFaces(const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk, const Range &read, const T *x,
+                                          T f[2][2 * K + 1 + E], T h[2][2 * K + 1 + E])
 {
   constexpr int   C    = 2 * K + 1 + E;
-  const bool      face = me.lane < Row<T, K, E>::NX && chunk.node >= me.low - 1 && chunk.node <= me.high + 1 && Inside(read, 0, me.o[0] + chunk.node);
+  const bool      face = me.lane < Row<T, K, E>::NX && chunk.node >= me.low - 1 && chunk.node <= me.high + 1 &&
+                    Inside(read, 0, me.o[0] + chunk.node);
   const ptrdiff_t at = chunk.at, row = chunk.row, plane = chunk.plane;
 
 #pragma unroll
@@ -272,7 +291,8 @@ __device__ __forceinline__ void PlaneModes(const RowMatrices<T, K> &m, const Row
 
 /* all loads before the first of these numbers is needed */
 template <bool BOUNDARY, class M, typename T, int K, int E>
-__device__ __forceinline__ void LoadRow(const M &m, const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk, const FastGeometry &g, const T *x, const T *__restrict__ b)
+__device__ __forceinline__ void LoadRow(const M &m, const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk, const FastGeometry &g,
+                                        const T *x, const T *__restrict__ b)
 {
   using F         = Row<T, K, E>;
   constexpr int N = F::N, C = F::C;
@@ -285,7 +305,9 @@ __device__ __forceinline__ void LoadRow(const M &m, const RowThread<T, K, E> &me
 #pragma unroll
   for (int k = 0; k < N; k++)
 #pragma unroll
-    for (int j = 0; j < N; j++) v[j][k] = here && (!E || (j + 1 < me.upper[1] && k + 1 < me.upper[2])) ? b[chunk.at + (j + 1) * chunk.row + (k + 1) * chunk.plane] : T(0);
+    for (int j = 0; j < N; j++)
+      v[j][k] = here && (!E || (j + 1 < me.upper[1] && k + 1 < me.upper[2])) ? b[chunk.at + (j + 1) * chunk.row + (k + 1) * chunk.plane]
+                                                                             : T(0);
   if (plane.p < F::P) {
     PlaneLine(m, q, w);
     Store<T, N>(w, me.sm + F::Y + plane.line * F::LY + plane.p, N * F::LY);
@@ -295,7 +317,8 @@ __device__ __forceinline__ void LoadRow(const M &m, const RowThread<T, K, E> &me
   __syncwarp();
   if (plane.p < F::P) PlaneModes<BOUNDARY>(m, plane, chunk.node0, me.sm);
   /* for the next chunk */
-  for (int i = me.lane; BOUNDARY && me.warp == me.warps - 1 && i < F::FACES * K; i += 32) me.block[F::FRONT + chunk.odd * F::FACES * K + i] = me.sm[F::G + i / K * F::LG + F::NX - K + i % K];
+  for (int i = me.lane; BOUNDARY && me.warp == me.warps - 1 && i < F::FACES * K; i += 32)
+    me.block[F::FRONT + chunk.odd * F::FACES * K + i] = me.sm[F::G + i / K * F::LG + F::NX - K + i % K];
 }
 
 /* ---- stage 2 ---- */
@@ -309,7 +332,8 @@ struct RowMode {
   T   t[M::SIZE];
 
   __device__ __forceinline__ RowMode(const T *table, int mode, bool active) :
-    G(F::G + ((mode % F::N < K ? 0 : F::N) + mode / F::N) * F::LG), Z(F::Z + ((mode / F::N < K ? 0 : F::N) + mode % F::N) * F::LG), Y(F::Y + mode * F::LY), V(F::V + mode * F::LV)
+    G(F::G + ((mode % F::N < K ? 0 : F::N) + mode / F::N) * F::LG), Z(F::Z + ((mode / F::N < K ? 0 : F::N) + mode % F::N) * F::LG),
+    Y(F::Y + mode * F::LY), V(F::V + mode * F::LV)
   {
 #pragma unroll
     for (int i = 0; i < M::SIZE; i++) t[i] = active ? table[i * F::MODES + mode] : T(0);
@@ -338,7 +362,8 @@ struct RowEnds {
     else return -1;
   }
   /* r and c of a patch without its unknown more, and r there; both solutions */
-  static __device__ __forceinline__ void solve(const M &m, const Mode &mode, int end, const T r[2 * K - 1], const T c[2 * K + 1], T below, T above, T u[2 * K - 1], T &more)
+  static __device__ __forceinline__ void solve(const M &m, const Mode &mode, int end, const T r[2 * K - 1], const T c[2 * K + 1], T below,
+                                               T above, T u[2 * K - 1], T &more)
   {
     if constexpr (M::ENDS) {
       T rs[2 * K], cs[2 * K + 2], us[2 * K];
@@ -357,7 +382,8 @@ struct RowEnds {
 
 /* slot p of the row, which is slot l of a warp with the numbers sm; without `write` only for what is carried on */
 template <bool BOUNDARY, class M, class Mode, typename T, int K, int E>
-__device__ __forceinline__ void MarchStep(const M &m, const RowThread<T, K, E> &me, const Mode &mode, int p, int l, bool write, T *sm, Carried<T, K> &carried)
+__device__ __forceinline__ void MarchStep(const M &m, const RowThread<T, K, E> &me, const Mode &mode, int p, int l, bool write, T *sm,
+                                          Carried<T, K> &carried)
 {
   using Ends       = RowEnds<M, Mode, T, K, E>;
   const bool there = me.exists(2 * p);
@@ -376,7 +402,8 @@ __device__ __forceinline__ void MarchStep(const M &m, const RowThread<T, K, E> &
     Ends::solve(m, mode, enda, r, c, carried.yface, next, u, more);
     mid = u[K - 1];
   } else if (there) mid = RowMiddle<T, K>(m, mode, 2 * p, r, c, carried.yface, next);
-  else mid = Ends::which(me, 2 * p + 1) == 0 ? r[K - 1] : p == me.end ? next : carried.yface; /* r where the first patch of B has an unknown */
+  /* r where the first patch of B has an unknown */
+  else mid = Ends::which(me, 2 * p + 1) == 0 ? r[K - 1] : p == me.end ? next : carried.yface;
   if (write) {
     if (me.exists(2 * p - 1)) {
       T rb[2 * K - 1], cb[2 * K + 1], ub[2 * K - 1];
@@ -464,7 +491,7 @@ struct RowFaces {
     const bool own   = me.lane >= K, front = !own && me.warp == 0;
 
     stride = front ? K : F::LG;
-    G      = front ? me.block + F::FRONT + !chunk.odd * F::FACES * K + me.lane : (own ? me.sm : me.sm - F::SIZE + F::NX) + F::G + me.lane - K;
+    G = front ? me.block + F::FRONT + !chunk.odd * F::FACES * K + me.lane : (own ? me.sm : me.sm - F::SIZE + F::NX) + F::G + me.lane - K;
     Z      = G + 2 * F::N * stride;
     R      = Z + 2 * F::N * stride;
   }
@@ -484,7 +511,8 @@ __device__ __forceinline__ void StoreRow(const RowMatrices<T, K> &m, const RowTh
     Load<T, N>(me.sm + F::V + k * N * F::LV + me.lane, F::LV, w);
     if (BOUNDARY) {
       const int z   = k < K ? 0 : 1;
-      const T   sum = f.G[k * stride] - m.d[2].mu[k] * f.R[z * stride], difference = f.G[(N + k) * stride] - m.d[2].mu[k] * f.R[(2 + z) * stride];
+      const T   sum = f.G[k * stride] - m.d[2].mu[k] * f.R[z * stride],
+              difference = f.G[(N + k) * stride] - m.d[2].mu[k] * f.R[(2 + z) * stride];
 
       Subtract<T, K>(m.d[1].mu, sum, difference, w);
 #pragma unroll

@@ -14,7 +14,8 @@ namespace patchfd
 */
 template <int K>
 struct RowPlaces {
-  static constexpr int AY = 0, AZ = 1, E = 2, O = E + K * (K + 1) / 2, FE = O + K * (K - 1) / 2, FO = FE + K, MIDDLE = FO + K - 1, SIZE = MIDDLE + K + 1;
+  static constexpr int AY = 0, AZ = 1, E = 2, O = E + K * (K + 1) / 2, FE = O + K * (K - 1) / 2, FO = FE + K, MIDDLE = FO + K - 1,
+                       SIZE = MIDDLE + K + 1;
 };
 
 template <typename T, int K>
@@ -76,7 +77,8 @@ struct Carried {
 
 /* patch number q of the row, with the numbers r of its unknowns, c and y of its closure */
 template <typename T, int K, class Mode>
-__device__ __forceinline__ void RowSolve(const RowMatrices<T, K> &m, const Mode &mode, int, const T r[2 * K - 1], const T c[2 * K + 1], T below, T above, T u[2 * K - 1])
+__device__ __forceinline__ void RowSolve(const RowMatrices<T, K> &m, const Mode &mode, int, const T r[2 * K - 1], const T c[2 * K + 1],
+                                         T below, T above, T u[2 * K - 1])
 {
   using M    = RowPlaces<K>;
   const T *t = mode.t;
@@ -129,7 +131,8 @@ __device__ __forceinline__ void RowSolve(const RowMatrices<T, K> &m, const Mode 
 
 /* y in the middle of patch number q of the row, one of A */
 template <typename T, int K, class Mode>
-__device__ __forceinline__ T RowMiddle(const RowMatrices<T, K> &, const Mode &mode, int, const T r[2 * K], const T c[2 * K + 1], T below, T above)
+__device__ __forceinline__ T RowMiddle(const RowMatrices<T, K> &, const Mode &mode, int, const T r[2 * K], const T c[2 * K + 1], T below,
+                                       T above)
 {
   using M    = RowPlaces<K>;
   const T *t = mode.t;
@@ -144,7 +147,8 @@ __device__ __forceinline__ T RowMiddle(const RowMatrices<T, K> &, const Mode &mo
 
 /* r and c of the patch of B between the carried half slot and the lower half of a slot with rs and cs */
 template <typename T, int K>
-__device__ __forceinline__ void RowBetween(const Carried<T, K> &carried, const T rs[2 * K], const T cs[2 * K + 1], T r[2 * K - 1], T c[2 * K + 1])
+__device__ __forceinline__ void RowBetween(const Carried<T, K> &carried, const T rs[2 * K], const T cs[2 * K + 1], T r[2 * K - 1],
+                                           T c[2 * K + 1])
 {
 #pragma unroll
   for (int i = 0; i < K - 1; i++) {

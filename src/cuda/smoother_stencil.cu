@@ -16,7 +16,8 @@
   beforehand.  Then the rows of a cut's two sides depend on it alone, and nobody writes it.  Rows that are too long for a block are cut
   in the same way, at nodes of the first colour; for two colours only, as four would depend on more than a node.
 
-  By place (graded meshes), with M and A of each node in each direction, a thread keeps two sums of the values below and above in place of q, with M_z and
+  By place (graded meshes), with M and A of each node in each direction, a thread keeps two sums of the values below and above in place of
+  q, with M_z and
   A_z, and hands two numbers to its neighbours in x: m = M_y M_z x and a = (A_y M_z + M_y A_z) x, of which they take A_x m + M_x a.
 */
 #include "plan.cuh"
@@ -103,19 +104,23 @@ static __device__ __forceinline__ bool Updated(const StencilPass<T> &p, int y)
 
 /* row y, which is `at` numbers from y0; zero if it is not wanted */
 template <typename T, bool PLACE>
-static __device__ __forceinline__ StencilLoad<T> LoadNode(const StencilPass<T> &p, const StencilThread<T, PLACE> &me, int y, int at, bool wanted)
+static __device__ __forceinline__ StencilLoad<T> LoadNode(const StencilPass<T> &p, const StencilThread<T, PLACE> &me, int y, int at,
+                                                          bool wanted)
 {
   const bool on = wanted && y >= p.read.lo[1] && y < p.read.hi[1]; /* Inside() costs registers here */
 
-  return {on && me.is(THERE) ? me.x[at] : T(0), on && me.is(BELOW) ? me.below[at] : T(0), on && me.is(ABOVE) ? me.above[at] : T(0), on && me.is(MINE) && Updated(p, y) ? me.b[at] : T(0)};
+  return {on && me.is(THERE) ? me.x[at] : T(0), on && me.is(BELOW) ? me.below[at] : T(0), on && me.is(ABOVE) ? me.above[at] : T(0),
+          on && me.is(MINE) && Updated(p, y) ? me.b[at] : T(0)};
 }
 
-/* What the nodes of the same x but the one in the middle give to its neighbours in x, and b without what they give to it: row n between the rows v and w */
+/* What the nodes of the same x but the one in the middle give to its neighbours in x, and b without what they give to it: row n between the
+   rows v and w */
 template <typename T, bool PLACE>
 struct StencilSums {
   T side, rest;
 
-  __device__ __forceinline__ StencilSums(const StencilPass<T> &p, const StencilThread<T, PLACE> &, int, const StencilNode<T, PLACE> &n, const StencilNode<T, PLACE> &v, const StencilNode<T, PLACE> &w)
+  __device__ __forceinline__ StencilSums(const StencilPass<T> &p, const StencilThread<T, PLACE> &, int, const StencilNode<T, PLACE> &n,
+                                         const StencilNode<T, PLACE> &v, const StencilNode<T, PLACE> &w)
   {
     const T P = v.c + w.c, D = v.q + w.q;
 
@@ -123,17 +128,24 @@ struct StencilSums {
     rest = n.b - p.w[0][1][0] * P - p.w[0][0][1] * n.q - p.w[0][1][1] * D;
   }
   /* to the neighbours, with c in the middle */
-  __device__ __forceinline__ void give(const StencilPass<T> &p, const StencilThread<T, PLACE> &me, T c) const { *me.u = side + p.w[1][0][0] * c; }
-  __device__ __forceinline__ T    relax(const StencilPass<T> &p, const StencilThread<T, PLACE> &me, T c) const { return p.keep * c + p.factor * (rest - me.u[-1] - me.u[1]); }
+  __device__ __forceinline__ void give(const StencilPass<T> &p, const StencilThread<T, PLACE> &me, T c) const
+  {
+    *me.u = side + p.w[1][0][0] * c;
+  }
+  __device__ __forceinline__ T relax(const StencilPass<T> &p, const StencilThread<T, PLACE> &me, T c) const
+  {
+    return p.keep * c + p.factor * (rest - me.u[-1] - me.u[1]);
+  }
 };
 template <typename T>
 struct StencilSums<T, true> {
   T m, a, mm, aa, rest; /* mm, aa: of the middle itself */
 
-  __device__ __forceinline__ StencilSums(const StencilPass<T> &p, const StencilThread<T, true> &me, int y, const StencilNode<T, true> &n, const StencilNode<T, true> &v, const StencilNode<T, true> &w)
+  __device__ __forceinline__ StencilSums(const StencilPass<T> &p, const StencilThread<T, true> &me, int y, const StencilNode<T, true> &n,
+                                         const StencilNode<T, true> &v, const StencilNode<T, true> &w)
   {
     const StencilPlace<T> *py = p.place[1] + (y - p.first[1]), &z = me.pz;
-    const T                M[3] = {__ldg(&py->M[0]), __ldg(&py->M[1]), __ldg(&py->M[2])}, A[3] = {__ldg(&py->A[0]), __ldg(&py->A[1]), __ldg(&py->A[2])};
+    const T M[3] = {__ldg(&py->M[0]), __ldg(&py->M[1]), __ldg(&py->M[2])}, A[3] = {__ldg(&py->A[0]), __ldg(&py->A[1]), __ldg(&py->A[2])};
     const T                mv = v.m + z.M[1] * v.c, mw = w.m + z.M[1] * w.c, av = v.a + z.A[1] * v.c, aw = w.a + z.A[1] * w.c;
 
     m    = M[0] * mv + M[1] * n.m + M[2] * mw;
@@ -166,8 +178,8 @@ struct StencilSums<T, true> {
   written between 1 and 2 and read between 2 and barrier 1 of the next row.
 */
 template <typename T, bool PLACE>
-static __device__ __forceinline__ void UpdateRow(const StencilPass<T> &p, const StencilThread<T, PLACE> &me, int y, int at, StencilNode<T, PLACE> &n, const StencilNode<T, PLACE> &v,
-                                                 const StencilNode<T, PLACE> &w)
+static __device__ __forceinline__ void UpdateRow(const StencilPass<T> &p, const StencilThread<T, PLACE> &me, int y, int at,
+                                                 StencilNode<T, PLACE> &n, const StencilNode<T, PLACE> &v, const StencilNode<T, PLACE> &w)
 {
   const StencilSums<T, PLACE> sums(p, me, y, n, v, w);
 
@@ -184,7 +196,8 @@ static __device__ __forceinline__ void UpdateRow(const StencilPass<T> &p, const 
 
 /* BOTH: the rows of both parities */
 template <typename T, bool BOTH, bool PLACE>
-__maxnreg__(sizeof(T) == 4 ? (PLACE ? 64 : 40) : (PLACE ? 96 : 64)) static __global__ void StencilKernel(const __grid_constant__ StencilPass<T> p, T *x, const T *__restrict__ b)
+__maxnreg__(sizeof(T) == 4 ? (PLACE ? 64 : 40) : (PLACE ? 96 : 64)) static __global__
+  void StencilKernel(const __grid_constant__ StencilPass<T> p, T *x, const T *__restrict__ b)
 {
   extern __shared__ double shared_memory[];
   const int  t     = threadIdx.x, i = p.base[0] + (int)blockIdx.z * p.stride[0] + t - 1, k = p.plane + 2 * (int)blockIdx.x;
@@ -204,11 +217,14 @@ __maxnreg__(sizeof(T) == 4 ? (PLACE ? 64 : 40) : (PLACE ? 96 : 64)) static __glo
   if (PLACE) me.pz = p.place[2][k - p.first[2]];
 
   /* rows y - 2 .. y + 1 */
-  StencilNode<T, PLACE> v = {}, before = me.node(LoadNode(p, me, y0 - 1, -row, !doney)), n = me.node(LoadNode(p, me, y0, 0, true)), after = me.node(LoadNode(p, me, y0 + 1, row, true));
+  StencilNode<T, PLACE> v = {}, before = me.node(LoadNode(p, me, y0 - 1, -row, !doney)), n = me.node(LoadNode(p, me, y0, 0, true)),
+                        after = me.node(LoadNode(p, me, y0 + 1, row, true));
 
   for (int s = 0, y = y0, at = 0;; s++, y += 2, at += 2 * row) {
     const bool           more  = BOTH ? s < pairs && y + 2 <= p.hi[1] : s + 1 < pairs && y + 2 < p.hi[1];
-    const StencilLoad<T> next0 = LoadNode(p, me, y + 2, at + 2 * row, more), next1 = LoadNode(p, me, y + 3, at + 3 * row, more && s + 1 < pairs); /* on their way meanwhile */
+    /* on their way meanwhile */
+    const StencilLoad<T> next0 = LoadNode(p, me, y + 2, at + 2 * row, more),
+                         next1 = LoadNode(p, me, y + 3, at + 3 * row, more && s + 1 < pairs);
 
     if ((s || !doney) && s < pairs && Updated(p, y)) UpdateRow(p, me, y, at, n, before, after);
     if (BOTH && s && Updated(p, y - 1)) UpdateRow(p, me, y - 1, at - row, before, v, n);
@@ -246,7 +262,8 @@ static int RowThreads(int length)
 template <typename T>
 PetscErrorCode Stencil<T>::occupancy()
 {
-  const auto   one = byplace ? StencilKernel<T, false, true> : StencilKernel<T, false, false>, both = byplace ? StencilKernel<T, true, true> : StencilKernel<T, true, false>;
+  const auto one = byplace ? StencilKernel<T, false, true> : StencilKernel<T, false, false>,
+             both = byplace ? StencilKernel<T, true, true> : StencilKernel<T, true, false>;
   const size_t bytes   = (byplace ? 2 : 1) * sizeof(T); /* of shared memory, a thread */
   const int    most    = RowThreads(PetscMin(run[0][1] - run[0][0] + 2, byplace ? longest_row_place : longest_row));
 
@@ -329,7 +346,8 @@ void Stencil<T>::nodes(int d, const PatchFDRange patches, const PetscInt color[3
   *base = *lo - PetscAbs(*lo - first[d] - (int)color[d]) % 2;
 }
 
-/* four colours at once pay if each multiprocessor has so many blocks with so many pairs of rows: each costs a cut.  For two long pieces do not pay */
+/* four colours at once pay if each multiprocessor has so many blocks with so many pairs of rows: each costs a cut.  For two long pieces do
+   not pay */
 static constexpr int many_blocks = 8, fewest_pairs = 8, most_pairs = 16;
 /*
   Into how many pieces shall the pairs of rows be cut, so that all pieces, `blocks` beside each other, make full waves on the device?
@@ -364,11 +382,15 @@ PetscInt Stencil<T>::colors(PetscInt n, const PatchFDColor colors[], const Patch
     if (i < n && at(i)[0] == (at(0)[0] + i) % 2 && at(i)[1] == (at(0)[1] + i / 2) % 2 && at(i)[2] == at(0)[2]) continue;
     return i == 1 ? 1 : 2;
   }
-  return hi[0] - base[0] <= (byplace ? longest_row_place : longest_row) && (double)(hi[1] - base[1]) * (hi[2] - base[2]) >= 4. * fewest_pairs * many_blocks * multiprocessors ? 4 : 2;
+  return hi[0] - base[0] <= (byplace ? longest_row_place : longest_row) &&
+             (double)(hi[1] - base[1]) * (hi[2] - base[2]) >= 4. * fewest_pairs * many_blocks * multiprocessors
+         ? 4
+         : 2;
 }
 
 template <typename T>
-PetscErrorCode Stencil<T>::apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b, cudaStream_t stream) const
+PetscErrorCode Stencil<T>::apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b,
+                                 cudaStream_t stream) const
 {
   StencilPass<T> p;
   int            lo[3], hi[3], base[3];
@@ -377,18 +399,21 @@ PetscErrorCode Stencil<T>::apply(PetscInt n, const PetscInt color[3], const Patc
   for (int d = 0; d < 3; d++) nodes(d, patches, color, &lo[d], &hi[d], &base[d]);
   if (base[2] < lo[2]) base[2] += 2;
 
-  const int planes = (hi[2] - base[2] + 1) / 2, pairs = (hi[1] - base[1] + 1) / 2, row = hi[0] - base[0], longest = byplace ? longest_row_place : longest_row;
+  const int planes = (hi[2] - base[2] + 1) / 2, pairs = (hi[1] - base[1] + 1) / 2, row = hi[0] - base[0],
+            longest = byplace ? longest_row_place : longest_row;
 
   if (planes <= 0 || pairs <= 0 || row <= 0) PetscFunctionReturn(PETSC_SUCCESS);
 
   const int segments = row <= longest ? 1 : (row + longest / 2 - 1) / (longest / 2), length = RoundUp((row + segments - 1) / segments, 2);
   const size_t bytes = (byplace ? 2 : 1) * sizeof(T); /* of shared memory, a thread */
-  const auto   one = byplace ? StencilKernel<T, false, true> : StencilKernel<T, false, false>, both = byplace ? StencilKernel<T, true, true> : StencilKernel<T, true, false>;
+  const auto   one = byplace ? StencilKernel<T, false, true> : StencilKernel<T, false, false>,
+             both = byplace ? StencilKernel<T, true, true> : StencilKernel<T, true, false>;
   auto         launch  = [&](auto kernel, const StencilPass<T> &q, int ny, int nx) {
     kernel<<<dim3(planes, ny, nx), RowThreads(q.length[0]), RowThreads(q.length[0]) * bytes, stream>>>(q, (T *)x, (const T *)b);
   };
 
-  const int pieces = Pieces(resident[n == 4][RowThreads(length) / 32] * multiprocessors, planes * segments, pairs, n == 4 ? fewest_pairs : 1, n == 4 ? pairs : most_pairs);
+  const int pieces = Pieces(resident[n == 4][RowThreads(length) / 32] * multiprocessors, planes * segments, pairs,
+                            n == 4 ? fewest_pairs : 1, n == 4 ? pairs : most_pairs);
 
   for (int i = 0; i < 8; i++) p.w[i / 4][i / 2 % 2][i % 2] = w[i / 4][i / 2 % 2][i % 2];
   p.factor = (T)(omega * scale);

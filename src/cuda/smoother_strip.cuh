@@ -1,14 +1,20 @@
 /*
-  Patches with matrices of their own in 2D: graded meshes, patches that reach free ends, degrees that smoother_plane.cuh does not take.  Formula, notation
+  Patches with matrices of their own in 2D: graded meshes, patches that reach free ends, degrees that smoother_plane.cuh does not take.
+  Formula, notation
   and stages are those of smoother_plane.cuh; without parity, so that the faces below and above (s = 0, 1) enter one by one.
 
-  A block has P patches of one colour beside each other in x, a strip, whose matrices it keeps in shared memory while it goes up through some rows of patches
-  in y; that direction's matrix is the same for the whole row.  Matrices are read by rows, one for each mode: [q, c, d, lambda] with q = S' at the 2 K - 1
-  nodes between the patch's ends.  An end is a face, and then c = -alpha, d = -mu; or it is free, the patch has one node and one mode more, c is the
-  entry of S' there, and d is zero.  So a mode has the value (q v + c e) / D + d e either way, with e the numbers of the ends, and brings q and c times
+  A block has P patches of one colour beside each other in x, a strip, whose matrices it keeps in shared memory while it goes up through
+  some rows of patches
+  in y; that direction's matrix is the same for the whole row.  Matrices are read by rows, one for each mode: [q, c, d, lambda] with q = S'
+  at the 2 K - 1
+  nodes between the patch's ends.  An end is a face, and then c = -alpha, d = -mu; or it is free, the patch has one node and one mode more,
+  c is the
+  entry of S' there, and d is zero.  So a mode has the value (q v + c e) / D + d e either way, with e the numbers of the ends, and brings q
+  and c times
   that value back to the nodes.  Masses of cells are multiples of one matrix, which comes from the constant bank.
 
-  What limits this is the way from shared memory to registers, so in double precision a thread has EACH lines at a time, for which it loads a mode once.
+  What limits this is the way from shared memory to registers, so in double precision a thread has EACH lines at a time, for which it loads
+  a mode once.
 */
 #pragma once
 #include "dispatch.cuh"
@@ -30,7 +36,9 @@ struct alignas(16) StripMode {
 
 template <typename T, int K>
 struct Strip {
-  static constexpr int N = 2 * K - 1, MODES = 2 * K, EACH = sizeof(T) == 8 && K <= 7 ? 2 : 1 /* as measured on an H200 */, THREADS = 128 / EACH, P = (EACH * THREADS - 1) / (2 * K), LINES = P * N, STRIDE = LINES | 1 /* odd: no bank conflicts */;
+  static constexpr int N = 2 * K - 1, MODES = 2 * K, EACH = sizeof(T) == 8 && K <= 7 ? 2 : 1 /* as measured on an H200 */,
+                       THREADS = 128 / EACH, P = (EACH * THREADS - 1) / (2 * K), LINES = P * N,
+                       STRIDE = LINES | 1 /* odd: no bank conflicts */;
   static constexpr int FACE = (P + 1) * (2 * K + 1); /* of faces in y: node 2 K p + r at (2 K + 1) p + r */
 
   struct Shared {
@@ -39,12 +47,15 @@ struct Strip {
       StripMode<T, K> mode[MODES];
       int4            gap; /* patches beside each other: in other banks */
     } x[P];
-    T V[MODES * STRIDE], X[MODES * (P + 1)], F[2][FACE], H[2][LINES], E[2][2][P]; /* H: faces in y times M_x, at the nodes between ends; E: at free ends below and above */
+    /* H: faces in y times M_x, at the nodes between ends; E: at free ends below and above */
+    T V[MODES * STRIDE], X[MODES * (P + 1)], F[2][FACE], H[2][LINES], E[2][2][P];
   };
 
   static constexpr int REGISTERS = EACH == 2 ? 8 * N + 64 : 5 * N * (int)sizeof(T) / 8 + 36, BYTES = (int)sizeof(Shared) + 1024;
-  static constexpr int FIT       = (int)shared_limit / BYTES < 65536 / (THREADS * REGISTERS) ? (int)shared_limit / BYTES : 65536 / (THREADS * REGISTERS);
-  static constexpr int BLOCKS    = EACH == 2 && FIT > 5 ? FIT / 2 * 2 : FIT; /* as many warps in each quarter of a multiprocessor, which has a quarter of its registers */
+  static constexpr int FIT = (int)shared_limit / BYTES < 65536 / (THREADS * REGISTERS) ? (int)shared_limit / BYTES
+                                                                                       : 65536 / (THREADS * REGISTERS);
+  /* as many warps in each quarter of a multiprocessor, which has a quarter of its registers */
+  static constexpr int BLOCKS    = EACH == 2 && FIT > 5 ? FIT / 2 * 2 : FIT;
 };
 
 template <typename T, int K>
@@ -80,7 +91,10 @@ struct StripShell {
 
     for (int i = 0; i < 6; i++) end[i] = total += shell.part[i].empty() ? 0 : groups(i, 0, most) * groups(i, 1, rows);
   }
-  __host__ __device__ unsigned groups(int i, int d, int size) const { return (unsigned)(shell.part[i].hi[d] - shell.part[i].lo[d] + size - 1) / size; }
+  __host__ __device__ unsigned groups(int i, int d, int size) const
+  {
+    return (unsigned)(shell.part[i].hi[d] - shell.part[i].lo[d] + size - 1) / size;
+  }
   /* of a block: its patches in x and y, and the first one */
   __device__ __forceinline__ void find(unsigned block, int count[2], int number[2]) const
   {
@@ -200,7 +214,10 @@ struct StripOf {
   }
   __device__ __forceinline__ bool exists() const { return p <= S::P; } /* is it one of the block's? */
   /* its number of the mode m in y */
-  __device__ __forceinline__ T &mode(typename S::Shared &sm, int m) const { return between ? sm.V[m * S::STRIDE + t] : sm.X[m * (S::P + 1) + p]; }
+  __device__ __forceinline__ T &mode(typename S::Shared &sm, int m) const
+  {
+    return between ? sm.V[m * S::STRIDE + t] : sm.X[m * (S::P + 1) + p];
+  }
 };
 
 /* those of a thread */
@@ -241,7 +258,8 @@ __device__ __forceinline__ void StripFetch(const StripLine<T, K> &line, int numb
 
 /* a line of b or, in a face, of x, with its ends */
 template <typename T, int K>
-__device__ __forceinline__ void StripLoad(const StripData<T, K> &g, const StripOf<T, K> &me, const StripRow<T, K> &row, int x0, bool boundary, const T *x, const T *b, T a[2 * K + 1])
+__device__ __forceinline__ void StripLoad(const StripData<T, K> &g, const StripOf<T, K> &me, const StripRow<T, K> &row, int x0,
+                                          bool boundary, const T *x, const T *b, T a[2 * K + 1])
 {
   const ptrdiff_t corner = g.l.at(x0 + me.node, row.node, g.z);
   const bool      here   = me.here && Inside(g.read, 0, x0 + me.node);
@@ -258,7 +276,8 @@ __device__ __forceinline__ void StripLoad(const StripData<T, K> &g, const StripO
 
 /* stage 1: from global memory to modes in y; faces in y */
 template <typename T, int K>
-__device__ __forceinline__ void StripModes(const StripData<T, K> &g, const StripLines<T, K> &me, const StripRow<T, K> &row, int x0, bool boundary, const T *x, const T *b, typename Strip<T, K>::Shared &sm)
+__device__ __forceinline__ void StripModes(const StripData<T, K> &g, const StripLines<T, K> &me, const StripRow<T, K> &row, int x0,
+                                           bool boundary, const T *x, const T *b, typename Strip<T, K>::Shared &sm)
 {
   using S = Strip<T, K>;
   T a[S::EACH][2 * K + 1];
@@ -310,7 +329,8 @@ __device__ __forceinline__ void StripFaces(const StripData<T, K> &g, int t, int 
 
 /* stage 3: the lines in x of the modes j, j + MODES / EACH ... in y of patch p */
 template <typename T, int K>
-__device__ __forceinline__ void StripSolve(const StripData<T, K> &g, const StripRow<T, K> &row, int p, int j, int number, typename Strip<T, K>::Shared &sm)
+__device__ __forceinline__ void StripSolve(const StripData<T, K> &g, const StripRow<T, K> &row, int p, int j, int number,
+                                           typename Strip<T, K>::Shared &sm)
 {
   using S = Strip<T, K>;
   constexpr int N = S::N, EACH = S::EACH;
@@ -319,7 +339,8 @@ __device__ __forceinline__ void StripSolve(const StripData<T, K> &g, const Strip
 
 #pragma unroll
   for (int l = 0; l < EACH; l++) {
-    const int              mode = j + l * S::MODES / EACH; /* there are as many in memory, what comes of those that are too many is not stored */
+    /* there are as many in memory, what comes of those that are too many is not stored */
+    const int              mode = j + l * S::MODES / EACH;
     const StripMode<T, K> &y    = row.mode[mode];
     const T                c[2] = {y.c[0], y.c[1]};
 
@@ -366,7 +387,8 @@ __device__ __forceinline__ void StripSolve(const StripData<T, K> &g, const Strip
 
 /* a line of unknowns to x */
 template <typename T, int K>
-__device__ __forceinline__ void StripStore(const StripData<T, K> &g, const StripOf<T, K> &me, const StripRow<T, K> &row, int x0, T omega, T beta, const T a[2 * K + 1], T *x)
+__device__ __forceinline__ void StripStore(const StripData<T, K> &g, const StripOf<T, K> &me, const StripRow<T, K> &row, int x0, T omega,
+                                           T beta, const T a[2 * K + 1], T *x)
 {
   const ptrdiff_t corner = g.l.at(x0 + me.node, row.node, g.z);
 
@@ -375,13 +397,15 @@ __device__ __forceinline__ void StripStore(const StripData<T, K> &g, const Strip
   for (int j = 0; j <= 2 * K; j++) {
     T *xj = x + corner + j * g.l.row;
 
-    if (((j > 0 && j < 2 * K) || row.free[j > 0]) && Inside(g.read, 1, row.node + j)) *xj = beta == 0 ? omega * a[j] : beta * *xj + omega * a[j];
+    if (((j > 0 && j < 2 * K) || row.free[j > 0]) && Inside(g.read, 1, row.node + j))
+      *xj = beta == 0 ? omega * a[j] : beta * *xj + omega * a[j];
   }
 }
 
 /* stage 4: from modes in y to x */
 template <typename T, int K>
-__device__ __forceinline__ void StripNodes(const StripData<T, K> &g, const StripLines<T, K> &me, const StripRow<T, K> &row, int x0, T omega, T beta, typename Strip<T, K>::Shared &sm, T *x)
+__device__ __forceinline__ void StripNodes(const StripData<T, K> &g, const StripLines<T, K> &me, const StripRow<T, K> &row, int x0, T omega,
+                                           T beta, typename Strip<T, K>::Shared &sm, T *x)
 {
   using S = Strip<T, K>;
   T face[S::EACH][2], a[S::EACH][2 * K + 1];
@@ -413,7 +437,8 @@ __device__ __forceinline__ void StripNodes(const StripData<T, K> &g, const Strip
 
 template <typename T, int K>
 __launch_bounds__(Strip<T, K>::THREADS, Strip<T, K>::BLOCKS) static __global__
-void StripKernel(const __grid_constant__ StripData<T, K> g, const __grid_constant__ StripShell shell, bool boundary, T omega, T beta, T *x, const T *__restrict__ b)
+  void StripKernel(const __grid_constant__ StripData<T, K> g, const __grid_constant__ StripShell shell, bool boundary, T omega, T beta,
+                   T *x, const T *__restrict__ b)
 {
   using S = Strip<T, K>;
   extern __shared__ int4 strip_memory[];
@@ -478,27 +503,35 @@ struct StripSmoother : PlaceSmoother {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
+  PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b,
+                       cudaStream_t stream) override
   {
     const unsigned   blocks = StripShell(s, Strip<T, K>::P, 1).end[5];
     const StripShell shell(s, Strip<T, K>::P, PetscMin(8, PetscMax(1, (int)blocks / (2 * resident))));
 
     PetscFunctionBegin;
-    StripKernel<T, K><<<shell.end[5], Strip<T, K>::THREADS, sizeof(typename Strip<T, K>::Shared), stream>>>(g, shell, boundary, (T)omega, (T)beta, (T *)x, (const T *)b);
+    StripKernel<T, K><<<shell.end[5], Strip<T, K>::THREADS, sizeof(typename Strip<T, K>::Shared), stream>>>(g, shell, boundary, (T)omega,
+                                                                                                            (T)beta, (T *)x, (const T *)b);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
   bool           few(size_t patches) const override { return patches <= (size_t)resident * Strip<T, K>::P; }
   bool           residuals() const override { return false; }
-  PetscErrorCode residual(const PatchShell &, const void *, const void *, void *, cudaStream_t) override { SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for residuals"); }
+  PetscErrorCode residual(const PatchShell &, const void *, const void *, void *, cudaStream_t) override
+  {
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for residuals");
+  }
   PetscErrorCode destroy() override { return memory.free(); }
 
 private:
   static constexpr int MODE = sizeof(StripMode<T, K>) / sizeof(T); /* numbers */
 
   /* is a == b, of numbers as large as `scale`? */
-  static bool Same(PetscReal a, PetscReal b, PetscReal scale) { return PetscAbsReal(a - b) <= 1e4 * PETSC_MACHINE_EPSILON * PetscAbsReal(scale); }
+  static bool Same(PetscReal a, PetscReal b, PetscReal scale)
+  {
+    return PetscAbsReal(a - b) <= 1e4 * PETSC_MACHINE_EPSILON * PetscAbsReal(scale);
+  }
 
   /* entry of M_II and its columns of the ends, between nodes i and j of the two cells; low: the lower end is free */
   static PetscReal Entry(const PatchFDEigen *e, int low, int i, int j) { return e->MI[(i - 1 + low) * (e->n + 2) + j + low]; }

@@ -1,5 +1,6 @@
 /*
-  The kernel for large degrees, on tensor instructions (smoother_mma.cuh).  Formula, notation and the order of directions are those of smoother_fast.cuh.
+  The kernel for large degrees, on tensor instructions (smoother_mma.cuh).  Formula, notation and the order of directions are those of
+  smoother_fast.cuh.
 
   All directions share the matrices S, T, M, mu of direction 0: those of direction d are S / sqrt(m), T sqrt(m), M m, mu sqrt(m) with
   m = m_d, the ratio of the cells' lengths, but for signs of modes.  What differs goes into alpha and lambda.
@@ -138,7 +139,11 @@ static __device__ __forceinline__ void FetchFaces(const FastGeometry &g, const i
   for (int q = threadIdx.x / 32; q < 3 * C; q += F::WARPS) { /* a line of both faces f, from end to end */
     const int       f = q / C, a = q - f * C, along = f == 2 ? 1 : 2, by = f == 0 ? 1 : 0;
     const bool      line = (a > 0 || exists >> along & 1) && (a < 2 * K || exists >> (3 + along) & 1);
-    const ptrdiff_t from = first + a * (f == 2 ? g.l.row : g.l.plane), across = f == 0 ? 1 : f == 1 ? g.l.row : g.l.plane, next = f == 0 ? g.l.row : 1;
+    const ptrdiff_t from = first + a * (f == 2 ? g.l.row : g.l.plane),
+                    across = f == 0 ? 1
+                           : f == 1 ? g.l.row
+                                    : g.l.plane,
+                    next = f == 0 ? g.l.row : 1;
     T              *to   = sm + F::R + f * F::FACE + a * F::ROW;
 
     for (int i = threadIdx.x % 32; i < 2 * C; i += 32) {
@@ -185,7 +190,8 @@ static __device__ __forceinline__ void SubtractFaces(const Weights<T> &weights, 
 
 /* y-lines -= alpha_z H_z: sums of opposite faces in even modes of z, differences in odd ones */
 template <typename T, int K>
-static __device__ __forceinline__ void SubtractZFaces(const TileMatrices<T, K> *m, const Lane<K> &lane, const Lines<1, T, K> &line, const T *sm, Slots<T> &v)
+static __device__ __forceinline__ void SubtractZFaces(const TileMatrices<T, K> *m, const Lane<K> &lane, const Lines<1, T, K> &line,
+                                                      const T *sm, Slots<T> &v)
 {
   using F = Tiling<T, K>;
   const T *from[2];
@@ -248,7 +254,8 @@ static __device__ __forceinline__ void SolveLines(const TileMatrices<T, K> *m, c
 
 /* z-lines to x = beta x + omega v; first: the patch's first unknown */
 template <typename T, int K>
-static __device__ __forceinline__ void WriteLines(const Lane<K> &lane, const Lines<2, T, K> &line, const Layout &l, ptrdiff_t first, T omega, T beta, const Slots<T> &v, T *x)
+static __device__ __forceinline__ void WriteLines(const Lane<K> &lane, const Lines<2, T, K> &line, const Layout &l, ptrdiff_t first,
+                                                  T omega, T beta, const Slots<T> &v, T *x)
 {
   constexpr int N = 2 * K - 1;
 
@@ -275,11 +282,12 @@ void TileKernel(const TileMatrices<T, K> *matrices, const __grid_constant__ Fast
   extern __shared__ int4 tile_memory[];
   const TileMatrices<T, K> *m     = (const TileMatrices<T, K> *)tile_memory;
   T                        *sm    = (T *)(m + 1);
-  const int                 warp  = threadIdx.x / 32, o[3] = {g.first[0] + 2 * K * (int)blockIdx.x, g.first[1] + 2 * K * (int)blockIdx.y, g.first[2] + 2 * K * (int)blockIdx.z};
+  const int                 warp = threadIdx.x / 32,
+            o[3] = {g.first[0] + 2 * K * (int)blockIdx.x, g.first[1] + 2 * K * (int)blockIdx.y, g.first[2] + 2 * K * (int)blockIdx.z};
   const ptrdiff_t           first = g.l.at(o[0] + 1, o[1] + 1, o[2] + 1);
   const Lane<K>             lane;
   const auto                nothing = [](const auto &, Slots<T> &) {};
-  const auto                store   = [&](const auto &line, const Slots<T> &v) { lane.template store<line.STRIDE>(v, line.at(sm, 0), line.at(sm, 1)); };
+  const auto store = [&](const auto &line, const Slots<T> &v) { lane.template store<line.STRIDE>(v, line.at(sm, 0), line.at(sm, 1)); };
 
   for (int i = threadIdx.x; i < (int)(sizeof(*m) / sizeof(int4)); i += F::THREADS) tile_memory[i] = ((const int4 *)matrices)[i];
   FetchVolume<T, K>(g.l, b + first, sm);
@@ -316,7 +324,8 @@ void TileKernel(const TileMatrices<T, K> *matrices, const __grid_constant__ Fast
   TransformTiles<1, TO_NODES>(
     toNodes, lane, sm,
     [&](const auto &line, Slots<T> &v) {
-      const T *const face[2] = {sm + F::R + F::FACE + line.b[0] * F::ROW + 1 + line.a[0], sm + F::R + F::FACE + line.b[1] * F::ROW + 1 + line.a[1]};
+      const T *const face[2] = {sm + F::R + F::FACE + line.b[0] * F::ROW + 1 + line.a[0],
+                                sm + F::R + F::FACE + line.b[1] * F::ROW + 1 + line.a[1]};
 
       if (BOUNDARY) SubtractFaces<F::C * F::ROW>(mu, face, v);
     },
@@ -338,7 +347,9 @@ template <typename T, int K>
 struct TileSmoother : SmootherFast {
   using F = Tiling<T, K>;
   static constexpr int    n = 2 * K - 1, c = n + 2;
-  static constexpr size_t BYTES = sizeof(TileMatrices<T, K>) + F::SIZE * sizeof(T), BYTES_SOLVE = sizeof(TileMatrices<T, K>) + F::R * sizeof(T); /* without faces */
+  /* without faces */
+  static constexpr size_t BYTES = sizeof(TileMatrices<T, K>) + F::SIZE * sizeof(T),
+                          BYTES_SOLVE = sizeof(TileMatrices<T, K>) + F::R * sizeof(T);
 
   TileMatrices<T, K> *m = NULL; /* in device memory */
 
@@ -366,7 +377,8 @@ struct TileSmoother : SmootherFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
+  PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b,
+                       cudaStream_t stream) override
   {
     const dim3 grid(g.count[0], g.count[1], g.count[2]);
 

@@ -1,10 +1,12 @@
 /*
-  y = y0 + alpha A x for Stokes in 2D at degree 1, where lines of cells are so short that to find them costs more than to multiply: a thread has a cell in
+  y = y0 + alpha A x for Stokes in 2D at degree 1, where lines of cells are so short that to find them costs more than to multiply: a thread
+  has a cell in
   registers, one field after another.  The mathematics is that of stokes_operator_fast.cuh:
 
     W = B_e u,   then with W of the cells beside in direction c   y_c = M_e (A_c u + M_c W + g G' p),   and the divergence is summed up
 
-  A block of threads has ROWS rows of 32 cells; those at the four sides only help the others.  Lanes follow x, warps y.  What a cell needs of those beside it comes
+  A block of threads has ROWS rows of 32 cells; those at the four sides only help the others.  Lanes follow x, warps y.  What a cell needs
+  of those beside it comes
   from the lanes beside in x.  In y it comes from global memory through L1, and through shared memory where it has been computed.
 */
 #pragma once
@@ -39,8 +41,10 @@ struct StokesCell {
   static __device__ __forceinline__ constexpr int along(int D) { return D ? n : 1; }
   static __device__ __forceinline__ constexpr int across(int D) { return D ? 1 : n; }
 
-  __device__ __forceinline__ StokesCell(const StokesMatrices<T, K> &m, const StokesData<T> &d, const StokesPlace<S> &tile, T alpha, const T *x, const T *y0, T *y, T *shared) :
-    m(m), d(d), place(tile), x(x), y0(y0), y(y), shared(shared), alpha(alpha), q{}
+  __device__ __forceinline__ StokesCell(const StokesMatrices<T, K> &m, const StokesData<T> &d, const StokesPlace<S> &tile, T alpha,
+                                        const T *x, const T *y0, T *y, T *shared) :
+    m(m),
+    d(d), place(tile), x(x), y0(y0), y(y), shared(shared), alpha(alpha), q{}
   {
     const int at[2] = {(int)threadIdx.x % 32 - 1, (int)threadIdx.x / 32 - 1};
 
@@ -83,7 +87,10 @@ struct StokesCell {
     for (int i = 0; i < NODES; i++)
       if (has(s.store, i)) y[at(i)] = old[i] + (has(s.write, i) ? scale * w[i] : T(0));
   }
-  static __device__ __forceinline__ T lane(int side, T v) { return side ? __shfl_down_sync(0xffffffffu, v, 1) : __shfl_up_sync(0xffffffffu, v, 1); }
+  static __device__ __forceinline__ T lane(int side, T v)
+  {
+    return side ? __shfl_down_sync(0xffffffffu, v, 1) : __shfl_up_sync(0xffffffffu, v, 1);
+  }
   __device__ __forceinline__ void     give(const T v[NODES])
   {
 #pragma unroll
@@ -105,7 +112,9 @@ struct StokesCell {
 
 #pragma unroll
       for (int l = 0; l < n; l++) line[l] = u[at(l)];
-      DGCellLine<T, K>(m.d, StokesNumbers<INNER>(d, 1 - D, D, place.cell[D]), line, [&](int l) { return beside(0, at(l)); }, [&](int l) { return beside(1, at(l)); }, sum);
+      DGCellLine<T, K>(
+        m.d, StokesNumbers<INNER>(d, 1 - D, D, place.cell[D]), line, [&](int l) { return beside(0, at(l)); },
+        [&](int l) { return beside(1, at(l)); }, sum);
 #pragma unroll
       for (int l = 0; l < n; l++) w[at(l)] = sum[l];
     }
@@ -149,7 +158,9 @@ struct StokesCell {
       auto penalties = [&](int l) { return line[l + n].w; };
       auto pressure  = [&](int l) { return line[l + n].p; };
 
-      StokesOwnLine<INNER, T, K>(m, d, C, cell, StokesLine<decltype(velocity), decltype(penalties), decltype(pressure)>{velocity, penalties, pressure}, sum);
+      StokesOwnLine<INNER, T, K>(m, d, C, cell,
+                                 StokesLine<decltype(velocity), decltype(penalties), decltype(pressure)>{velocity, penalties, pressure},
+                                 sum);
       StokesDivergence<T, K>(m, d.divergence[C] * length, velocity, div);
 #pragma unroll
       for (int l = 0; l < n; l++) {
@@ -195,7 +206,8 @@ struct StokesCell {
 
 template <typename T, int K>
 __launch_bounds__(StokesCells<T, K>::THREADS, StokesCells<T, K>::BLOCKS) static __global__
-void StokesCellKernel(const __grid_constant__ StokesMatrices<T, K> m, const __grid_constant__ StokesData<T> d, T alpha, const T *__restrict__ x, const T *y0, T *y)
+  void StokesCellKernel(const __grid_constant__ StokesMatrices<T, K> m, const __grid_constant__ StokesData<T> d, T alpha,
+                        const T *__restrict__ x, const T *y0, T *y)
 {
   extern __shared__ double2 stokes_shared[];
   const StokesPlace<StokesCells<T, K>> place(d);

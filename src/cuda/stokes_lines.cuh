@@ -1,4 +1,5 @@
-/* what stokes_operator_fast.cuh computes with: tiles, the numbers of cells, lines and nodes of parts of a tile, and the arithmetic of a line */
+/* what stokes_operator_fast.cuh computes with: tiles, the numbers of cells, lines and nodes of parts of a tile, and the arithmetic of a
+   line */
 #pragma once
 #include "plan.cuh"
 #include "terms_operator.cuh"
@@ -83,7 +84,8 @@ struct StokesData {
   StokesField field[4];
   const T    *h[3], *numbers[3][3]; /* [direction], [component][direction]: of the cells from the one before the first tile on */
   T           gradient[3], divergence[3];
-  int         inner[3][2]; /* first cells of inner tiles: all nodes that they need and have exist, and all their cells have these numbers: */
+  /* first cells of inner tiles: all nodes that they need and have exist, and all their cells have these numbers: */
+  int         inner[3][2];
   T           length[3], number[3][3][DG_CELL];
 };
 
@@ -125,7 +127,8 @@ __device__ __forceinline__ const T *StokesNumbers(const StokesData<T> &d, int c,
 /* the number of lines of cells in direction D, and f(i, j, k) for the first node of number t */
 template <typename S, int D, typename Part>
 struct StokesLines {
-  static constexpr int A = D == 0 ? Part::hi1 - Part::lo1 : Part::hi0 - Part::lo0, C = D == 0 ? (Part::hi0 - Part::lo0) / S::n : (Part::hi1 - Part::lo1) / (D == 1 ? S::n : 1);
+  static constexpr int A = D == 0 ? Part::hi1 - Part::lo1 : Part::hi0 - Part::lo0,
+                       C = D == 0 ? (Part::hi0 - Part::lo0) / S::n : (Part::hi1 - Part::lo1) / (D == 1 ? S::n : 1);
   static constexpr int B = D == 2 ? 1 : S::NZ, COUNT = A * B * C;
 
   template <typename F>
@@ -160,7 +163,8 @@ __device__ __forceinline__ void StokesFetch(const StokesField &f, const StokesPl
 
 #pragma unroll
     for (int k = 0; k < S::NZ; k++) {
-      if (INNER || f.read.contains(place.node[0] + i, place.node[1] + j, place.node[2] + k)) __pipeline_memcpy_async(node + k * To::template stride<2>, from + k * plane, sizeof(T));
+      if (INNER || f.read.contains(place.node[0] + i, place.node[1] + j, place.node[2] + k))
+        __pipeline_memcpy_async(node + k * To::template stride<2>, from + k * plane, sizeof(T));
       else node[k * To::template stride<2>] = 0;
     }
   }
@@ -186,7 +190,8 @@ struct StokesLine {
 
 /* rows first .. last - 1 of w += A u + M t + g G' p in one cell, whose nodes begin at `at`; c and h: its numbers */
 template <typename T, int K, typename Line>
-__device__ __forceinline__ void StokesOwnCell(const StokesMatrices<T, K> &m, const T *__restrict__ c, T h, T g, const Line &line, int at, int first, int last, T *w)
+__device__ __forceinline__ void StokesOwnCell(const StokesMatrices<T, K> &m, const T *__restrict__ c, T h, T g, const Line &line, int at,
+                                              int first, int last, T *w)
 {
   constexpr int n = K + 1;
   const T       a = c[STOKES_K], b = c[STOKES_M], gradient = h ? g : T(0); /* cells without a length do not exist */
@@ -217,7 +222,8 @@ __device__ __forceinline__ void StokesOwnCell(const StokesMatrices<T, K> &m, con
 
 /* w = A u + M t + g G' p at the cell's own nodes, to the first of which the cell below adds */
 template <bool INNER, typename T, int K, typename Line>
-__device__ __forceinline__ void StokesOwnLine(const StokesMatrices<T, K> &m, const StokesData<T> &d, int c, int cell, const Line &line, T w[K + 1])
+__device__ __forceinline__ void StokesOwnLine(const StokesMatrices<T, K> &m, const StokesData<T> &d, int c, int cell, const Line &line,
+                                              T w[K + 1])
 {
   constexpr int n = K + 1;
 
@@ -229,7 +235,8 @@ __device__ __forceinline__ void StokesOwnLine(const StokesMatrices<T, K> &m, con
 
 /* v = M u, the same */
 template <bool INNER, typename T, int K, typename U>
-__device__ __forceinline__ void StokesMassLine(const StokesMatrices<T, K> &m, const StokesData<T> &d, int c, int cell, const U &u, T v[K + 1])
+__device__ __forceinline__ void StokesMassLine(const StokesMatrices<T, K> &m, const StokesData<T> &d, int c, int cell, const U &u,
+                                               T v[K + 1])
 {
   constexpr int n = K + 1;
   const T       h[2] = {StokesLength<INNER>(d, c, cell - 1), StokesLength<INNER>(d, c, cell)};

@@ -85,7 +85,8 @@ static PetscErrorCode StokesReference(StokesForm *f)
 }
 
 /*
-  The bands of all directions but e are masses, of nodes that cells share in direction c, of their own nodes in the others.  A point's mass goes into
+  The bands of all directions but e are masses, of nodes that cells share in direction c, of their own nodes in the others.  A point's mass
+  goes into
   the coefficient.
 */
 static bool StokesMasses(StokesForm *f, const PatchFDTerm *t, int c, int e, PetscReal *coef)
@@ -141,7 +142,8 @@ static bool StokesVelocity(StokesForm *f, const PatchFDTerm *t)
   if (!numbers.empty() || !StokesMasses(f, t, (int)c, e, &coef)) return false;
   if (e == c) {
     if (!StokesStiffness(f, A, numbers)) return false;
-  } else if (A->reach != 1 || A->nloc != n || A->ncol != n || A->stride != n || !DGLineNumbers(f->cell, f->mass[e], A, numbers)) return false;
+  } else if (A->reach != 1 || A->nloc != n || A->ncol != n || A->stride != n || !DGLineNumbers(f->cell, f->mass[e], A, numbers))
+    return false;
   for (size_t i = 0; i < numbers.size(); i++)
     if (e == c || i % DG_CELL != DG_H) numbers[i] *= coef;
   return true;
@@ -155,15 +157,17 @@ PetscErrorCode StokesForm::create(const PatchFDOperatorDesc *desc, bool *is)
   degree = desc->nterm ? (int)desc->term[0].dir[1]->nloc - 1 : 0; /* of a component that shares nodes in direction 0 */
   field  = desc->field;
   cells  = desc->cells;
-  if ((dim != 2 && dim != 3) || desc->nterm != dim * (dim + 2) || desc->term[0].row != 0 || degree < 1 || degree > stokes_fast_degrees) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((dim != 2 && dim != 3) || desc->nterm != dim * (dim + 2) || desc->term[0].row != 0 || degree < 1 || degree > stokes_fast_degrees)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(StokesReference(this));
   for (int velocity = 0; velocity < 2; velocity++) { /* couplings first: they say what the masses are */
     for (PetscInt i = 0; i < desc->nterm; i++) {
       const PatchFDTerm *t = &desc->term[i];
 
       if ((t->row == t->col) != velocity) continue;
-      if (velocity ? t->row == dim || !StokesVelocity(this, t) :
-                     !(t->row == dim ? StokesCoupling(this, t, (int)t->col, false, &divergence[t->col]) : t->col == dim && StokesCoupling(this, t, (int)t->row, true, &gradient[t->row])))
+      if (velocity ? t->row == dim || !StokesVelocity(this, t)
+                   : !(t->row == dim ? StokesCoupling(this, t, (int)t->col, false, &divergence[t->col])
+                                     : t->col == dim && StokesCoupling(this, t, (int)t->row, true, &gradient[t->row])))
         PetscFunctionReturn(PETSC_SUCCESS);
     }
   }

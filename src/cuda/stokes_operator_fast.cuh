@@ -5,13 +5,18 @@
 
     y_c = M_e M_f ( A_c u + M_c (B_e + B_f) u + g_c G' p ),   B_e = M_e^{-1} A_e (dg_line.cuh),
 
-  where A_c and M_c, stiffness and mass in its own direction, and G' couple a vertex's node to the cells above and below.  G' = D' M with D the derivative at
-  the pressure's nodes, and y_p = M M M sum_c q_c D_c u_c.  Cells of all meshes differ by a few numbers, which are zero for cells that do not exist: ends of
-  the box and graded meshes need nothing else.  Inner tiles, all of whose cells are alike and away from the ends, have these numbers as operands from the
+  where A_c and M_c, stiffness and mass in its own direction, and G' couple a vertex's node to the cells above and below.  G' = D' M with D
+  the derivative at
+  the pressure's nodes, and y_p = M M M sum_c q_c D_c u_c.  Cells of all meshes differ by a few numbers, which are zero for cells that do
+  not exist: ends of
+  the box and graded meshes need nothing else.  Inner tiles, all of whose cells are alike and away from the ends, have these numbers as
+  operands from the
   constant bank, and do not ask which nodes exist.
 
-  Mapping: a block of threads takes a tile of PX x PY cells of one layer, and writes the nodes that these cells own, of a shared node's cells the upper one;
-  what it needs of the cells beside it is computed twice.  A thread takes a line of a cell, n = k + 1 nodes; between the stages numbers are in shared
+  Mapping: a block of threads takes a tile of PX x PY cells of one layer, and writes the nodes that these cells own, of a shared node's
+  cells the upper one;
+  what it needs of the cells beside it is computed twice.  A thread takes a line of a cell, n = k + 1 nodes; between the stages numbers are
+  in shared
   memory: U the component with the cells beside the tile, W what becomes y, P the pressure with the cells below, Q the divergence.
 
     c = 0, 1   z  U = u, W = B_z u                     from global memory, and on the lines that 'own' reads beside the tile
@@ -24,9 +29,11 @@
                x  W = M_x (W + B_x U) and Q = M_y Q
                y  y = M_y W           and y_p = M_z Q
 
-  In 2D the layers of cells are one node thick, without the stages in z.  Lanes follow x, in x-lines y: rows have an odd pitch, there are no bank conflicts.
+  In 2D the layers of cells are one node thick, without the stages in z.  Lanes follow x, in x-lines y: rows have an odd pitch, there are no
+  bank conflicts.
 
-  Floors an unknown in 3D, double, H200: memory 24 B with y0, 5.7 ps; L2 about 4 words, 4 ps; 27 n + 45 products in four unknowns, 2 ps at k = 2, 3 at
+  Floors an unknown in 3D, double, H200: memory 24 B with y0, 5.7 ps; L2 about 4 words, 4 ps; 27 n + 45 products in four unknowns, 2 ps at k
+  = 2, 3 at
   k = 5; shared memory about 17 words, 4 ps.
 */
 #pragma once
@@ -58,10 +65,12 @@ struct StokesColumn {
 
 /* y = y0 + scale w on N nodes in direction D from a node of the tile on */
 template <int D, int N, bool INNER, typename S, typename T>
-__device__ __forceinline__ void StokesStore(const StokesField &f, const StokesPlace<S> &place, int i, int j, int k, T scale, const T w[N], const T *y0, T *y)
+__device__ __forceinline__ void StokesStore(const StokesField &f, const StokesPlace<S> &place, int i, int j, int k, T scale, const T w[N],
+                                            const T *y0, T *y)
 {
   constexpr int   a = D == 0, b = D == 2 ? 1 : 2;
-  const int       node[3] = {place.node[0] + i, place.node[1] + j, place.node[2] + k}, stride = D == 0 ? 1 : (int)(D == 1 ? f.yl.row : f.yl.plane);
+  const int       node[3] = {place.node[0] + i, place.node[1] + j, place.node[2] + k},
+            stride = D == 0 ? 1 : (int)(D == 1 ? f.yl.row : f.yl.plane);
   const bool      rows    = Inside(f.write, a, node[a]) && Inside(f.write, b, node[b]);
   const ptrdiff_t at      = f.yl.at(place.node[0], place.node[1], place.node[2]) + (i + j * (int)f.yl.row + k * (int)f.yl.plane);
   auto            has     = [&](int l) { return INNER || Inside(f.store, D, node[D] + l); };
@@ -94,21 +103,27 @@ struct StokesBlock {
   const T                    *x, *y0;
   T                          *y, *U, *W, *P, *Q, alpha;
 
-  __device__ StokesBlock(const StokesMatrices<T, K> &m, const StokesData<T> &d, const StokesPlace<S> &place, T alpha, const T *x, const T *y0, T *y, T *shared) :
-    m(m), d(d), place(place), x(x), y0(y0), y(y), U(shared), W(U + PartU::SIZE), P(W + PartW::SIZE), Q(P + PartP::SIZE), alpha(alpha)
+  __device__ StokesBlock(const StokesMatrices<T, K> &m, const StokesData<T> &d, const StokesPlace<S> &place, T alpha, const T *x,
+                         const T *y0, T *y, T *shared) :
+    m(m),
+    d(d), place(place), x(x), y0(y0), y(y), U(shared), W(U + PartU::SIZE), P(W + PartW::SIZE), Q(P + PartP::SIZE), alpha(alpha)
   {
   }
 
   __device__ __forceinline__ T length(int e, int i) const { return e < DIM ? StokesLength<INNER>(d, e, place.at(e, i)) : T(1); }
   /* the product of the lengths of a node's cell, but for direction c */
-  __device__ __forceinline__ T lengths(int c, int i, int j) const { return (c == 0 ? T(1) : length(0, i)) * (c == 1 ? T(1) : length(1, j)) * (c == 2 ? T(1) : length(2, 0)); }
+  __device__ __forceinline__ T lengths(int c, int i, int j) const
+  {
+    return (c == 0 ? T(1) : length(0, i)) * (c == 1 ? T(1) : length(1, j)) * (c == 2 ? T(1) : length(2, 0));
+  }
 
   /* no row of the tile but zero rows */
   __device__ void zero()
   {
     const T w[n] = {};
 
-    for (int f = 0; f <= DIM; f++) StokesLines<S, 2, TileQ>::each([&](int i, int j, int k) { StokesStore<2, NZ, INNER>(d.field[f], place, i, j, k, T(0), w, y0, y); });
+    for (int f = 0; f <= DIM; f++)
+      StokesLines<S, 2, TileQ>::each([&](int i, int j, int k) { StokesStore<2, NZ, INNER>(d.field[f], place, i, j, k, T(0), w, y0, y); });
   }
   __device__ __forceinline__ void all()
   {
@@ -156,7 +171,8 @@ struct StokesBlock {
 
 #pragma unroll
       for (int l = 0; l < n; l++) u[l] = node(l);
-      DGCellLine<T, K>(m.d, StokesNumbers<INNER>(d, C, 2, place.cell[2]), u, [&](int l) { return node(l - n); }, [&](int l) { return node(l + n); }, w);
+      DGCellLine<T, K>(
+        m.d, StokesNumbers<INNER>(d, C, 2, place.cell[2]), u, [&](int l) { return node(l - n); }, [&](int l) { return node(l + n); }, w);
 #pragma unroll
       for (int l = 0; l < n; l++) {
         U[PartU::at(i, j, l)] = u[l];
@@ -180,7 +196,9 @@ struct StokesBlock {
         u[l] = from[l * su];
         w[l] = NEW ? T(0) : to[l * sw];
       }
-      DGCellLine<T, K>(m.d, StokesNumbers<INNER>(d, C, E, place.at(E, E ? j : i)), u, [=](int l) { return from[(l - n) * su]; }, [=](int l) { return from[(l + n) * su]; }, w);
+      DGCellLine<T, K>(
+        m.d, StokesNumbers<INNER>(d, C, E, place.at(E, E ? j : i)), u, [=](int l) { return from[(l - n) * su]; },
+        [=](int l) { return from[(l + n) * su]; }, w);
       if (MASS) DGMassLine<T, n>(m.d.M, w, v);
 #pragma unroll
       for (int l = 0; l < n; l++) to[l * sw] = MASS ? v[l] : w[l];
@@ -192,7 +210,8 @@ struct StokesBlock {
   __device__ __forceinline__ void own()
   {
     using Lines      = StokesLines<S, C, TileQ>;
-    constexpr int su = PartU::template stride<C>, sw = PartW::template stride<C>, sp = PartP::template stride<C>, sq = TileQ::template stride<C>;
+    constexpr int su = PartU::template stride<C>, sw = PartW::template stride<C>, sp = PartP::template stride<C>,
+                  sq = TileQ::template stride<C>;
     const bool    mine = threadIdx.x < Lines::COUNT;
     T             w[n], *to = NULL;
 
@@ -208,7 +227,8 @@ struct StokesBlock {
         auto     sum = [=](int l) { return t[l * sw]; };
         auto     pressure = [=](int l) { return p[l * sp]; };
 
-        StokesOwnLine<INNER, T, K>(m, d, C, place.at(C, C ? j : i), StokesLine<decltype(line), decltype(sum), decltype(pressure)>{line, sum, pressure}, w);
+        StokesOwnLine<INNER, T, K>(m, d, C, place.at(C, C ? j : i),
+                                   StokesLine<decltype(line), decltype(sum), decltype(pressure)>{line, sum, pressure}, w);
         StokesDivergence<T, K>(m, d.divergence[C] * lengths(C, i, j), line, div);
 #pragma unroll
         for (int l = 0; l < n; l++) q[l * sq] = (C ? q[l * sq] : T(0)) + div[l];
@@ -242,7 +262,8 @@ struct StokesBlock {
     });
   }
 
-  /* y = M_E V for the rows of field F, scaled by the lengths of the cells but in direction C (-1: those that the divergence has are in it) */
+  /* y = M_E V for the rows of field F, scaled by the lengths of the cells but in direction C (-1: those that the divergence has are in it)
+     */
   template <int E, int F, typename Part>
   __device__ __forceinline__ void store(const T *V)
   {
@@ -290,7 +311,8 @@ struct StokesBlock {
 #pragma unroll
       for (int l = 0; l <= 2 * n; l++) u[l] = node(l - n);
       auto line = [&](int l) { return u[l + n]; };
-      StokesOwnLine<INNER, T, K>(m, d, 2, place.cell[2], StokesLine<decltype(line), decltype(nothing), StokesColumn<T, INNER>>{line, nothing, p}, w);
+      StokesOwnLine<INNER, T, K>(m, d, 2, place.cell[2],
+                                 StokesLine<decltype(line), decltype(nothing), StokesColumn<T, INNER>>{line, nothing, p}, w);
       StokesMassLine<INNER, T, K>(m, d, 2, place.cell[2], line, v);
       StokesDivergence<T, K>(m, d.divergence[2] * lengths(2, i, j), line, div);
 #pragma unroll
@@ -336,7 +358,8 @@ struct StokesBlock {
 
 template <typename T, int K, int DIM>
 __launch_bounds__(StokesTile<T, K, DIM>::THREADS, StokesTile<T, K, DIM>::BLOCKS) static __global__
-void StokesKernel(const __grid_constant__ StokesMatrices<T, K> m, const __grid_constant__ StokesData<T> d, T alpha, const T *__restrict__ x, const T *y0, T *y)
+  void StokesKernel(const __grid_constant__ StokesMatrices<T, K> m, const __grid_constant__ StokesData<T> d, T alpha,
+                    const T *__restrict__ x, const T *y0, T *y)
 {
   extern __shared__ double2 stokes_shared[];
   const StokesPlace<StokesTile<T, K, DIM>> place(d);
@@ -360,7 +383,7 @@ void StokesKernel(const __grid_constant__ StokesMatrices<T, K> m, const __grid_c
 template <typename T, int K, int DIM>
 struct StokesDegree : StokesFast {
   static constexpr bool CELLS = DIM == 2 && K == 1; /* a thread a cell */
-  using S                     = typename std::conditional_t<CELLS, std::type_identity<StokesCells<T, K>>, std::type_identity<StokesTile<T, K, DIM>>>::type;
+  using S = typename std::conditional_t<CELLS, std::type_identity<StokesCells<T, K>>, std::type_identity<StokesTile<T, K, DIM>>>::type;
   StokesMatrices<T, K> m;
   StokesData<T>        d;
   dim3                 grid;
@@ -400,7 +423,8 @@ struct StokesDegree : StokesFast {
       d.gradient[e]   = (T)form->gradient[e];
       d.divergence[e] = (T)form->divergence[e];
       PetscCall(upload(form, e, form->h[e], 1, tiles[e] * size[e] + 1, &d.h[e]));
-      for (int c = 0; c < DIM; c++) PetscCall(upload(form, e, form->numbers[c][e], c == e ? (int)STOKES_CELL : (int)DG_CELL, tiles[e] * size[e] + 1, &d.numbers[c][e]));
+      for (int c = 0; c < DIM; c++)
+        PetscCall(upload(form, e, form->numbers[c][e], c == e ? (int)STOKES_CELL : (int)DG_CELL, tiles[e] * size[e] + 1, &d.numbers[c][e]));
     }
     for (int e = 0; e < DIM; e++) inner(form, e, size[e]);
     grid = dim3(tiles[0], tiles[1], tiles[2]);
@@ -408,7 +432,8 @@ struct StokesDegree : StokesFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  /* inner tiles of `size` cells in direction e: the cells around the middle one that are like it, as far as all nodes exist in all fields */
+  /* inner tiles of `size` cells in direction e: the cells around the middle one that are like it, as far as all nodes exist in all fields
+     */
   void inner(const StokesForm *form, int e, int size)
   {
     const int first = (int)form->cells[e][0], end = (int)form->cells[e][1], middle = (first + end) / 2;
@@ -470,7 +495,8 @@ struct StokesDegree : StokesFast {
     }
   }
 
-  /* `size` numbers of each of the cells from the one before the first tile to the one after the last, zero for those that are not to be visited */
+  /* `size` numbers of each of the cells from the one before the first tile to the one after the last, zero for those that are not to be
+     visited */
   PetscErrorCode upload(const StokesForm *form, int e, const std::vector<PetscReal> &numbers, int size, int count, const T **to)
   {
     std::vector<PetscReal> v((size_t)(count + 1) * size);
@@ -480,7 +506,8 @@ struct StokesDegree : StokesFast {
     for (int i = 0; i <= count; i++) {
       const int c = d.origin[e] - 1 + i;
 
-      if (c >= form->cells[e][0] && c < form->cells[e][1]) std::copy_n(numbers.begin() + (size_t)c * size, size, v.begin() + (size_t)i * size);
+      if (c >= form->cells[e][0] && c < form->cells[e][1])
+        std::copy_n(numbers.begin() + (size_t)c * size, size, v.begin() + (size_t)i * size);
     }
     PetscCall(memory.upload(v.size(), v.data(), &device));
     *to = device;

@@ -99,7 +99,8 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
   }
 
 const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble, NULL, NULL, NULL);
-const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::TypeFloat, &PatchFDKernelsCUDADouble, patchfd::Widen, patchfd::Narrow);
+const struct _PatchFDKernels PatchFDKernelsCUDAFloat = TABLE(float, patchfd::TypeFloat, &PatchFDKernelsCUDADouble, patchfd::Widen,
+                                                             patchfd::Narrow);
 
 #define FIT_TABLE(T) \
   { \

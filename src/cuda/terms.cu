@@ -7,7 +7,8 @@ namespace patchfd
 
 static constexpr int max_terms = 16;
 
-/* rows of one direction, times the coefficient of their term: of class c X + c * nX, and E[e] + c * nE of the nodes beyond the rim at end e */
+/* rows of one direction, times the coefficient of their term: of class c X + c * nX, and E[e] + c * nE of the nodes beyond the rim at end e
+   */
 template <typename T>
 struct TermsMatrix {
   const T   *X, *E[2];
@@ -45,7 +46,8 @@ struct TermsData {
   int                    inner, slab; /* numbers of the largest patch with its rim, of the largest slab beyond */
 };
 
-/* ---- the generic kernel: one team a patch; all teams of a block meet at each barrier, those that have no patch (not active) take part in nothing else ---- */
+/* ---- the generic kernel: one team a patch; all teams of a block meet at each barrier, those that have no patch (not active) take part in
+   nothing else ---- */
 
 template <typename T>
 struct TermsPatch {
@@ -60,8 +62,14 @@ struct TermsPatch {
       size *= n[d];
     }
   }
-  __device__ __forceinline__ const T *S(const TermsData<T> &s, int d) const { return s.d[d].S + (size_t)s.d[d].cls[number[d]] * s.d[d].ld * s.d[d].ld; }
-  __device__ __forceinline__ const T *lambda(const TermsData<T> &s, int d) const { return s.d[d].lambda + s.d[d].cls[number[d]] * s.d[d].ld; }
+  __device__ __forceinline__ const T *S(const TermsData<T> &s, int d) const
+  {
+    return s.d[d].S + (size_t)s.d[d].cls[number[d]] * s.d[d].ld * s.d[d].ld;
+  }
+  __device__ __forceinline__ const T *lambda(const TermsData<T> &s, int d) const
+  {
+    return s.d[d].lambda + s.d[d].cls[number[d]] * s.d[d].ld;
+  }
   /* the matrix for the patch and its rim; for the slab beyond the rim at end e */
   __device__ __forceinline__ Matrix<T> rows(const TermsData<T> &s, int d, int matrix) const
   {
@@ -77,13 +85,17 @@ struct TermsPatch {
   }
 };
 
-/* where a team keeps what: the patch with its rim, two slabs, P of each matrix in x, Q of each in z.  The solve works in the first and behind it */
+/* where a team keeps what: the patch with its rim, two slabs, P of each matrix in x, Q of each in z.  The solve works in the first and
+   behind it */
 template <typename T>
 struct TermsMemory {
   T  *x, *rest;
   int inner, slab_, nP;
 
-  __device__ __forceinline__ TermsMemory(const TermsData<T> &s) : x(TeamMemory<T>(s.team.global, s.team.size)), rest(x + s.inner), inner(s.inner), slab_(s.slab), nP(s.d[0].nmatrix) { }
+  __device__ __forceinline__ TermsMemory(const TermsData<T> &s) :
+    x(TeamMemory<T>(s.team.global, s.team.size)), rest(x + s.inner), inner(s.inner), slab_(s.slab), nP(s.d[0].nmatrix)
+  {
+  }
   __device__ __forceinline__ T *slab(int i) const { return rest + i * slab_; }
   __device__ __forceinline__ T *P(int a) const { return rest + 2 * slab_ + a * inner; }
   __device__ __forceinline__ T *Q(int c) const { return P(nP + c); }
@@ -91,7 +103,8 @@ struct TermsMemory {
 
 /* x on the slab of `width` nodes beyond the rim at end e of direction d to slab 0; size[] is its size */
 template <typename T>
-static __device__ inline void TermsGatherBeyond(const TermsData<T> &s, const TermsPatch<T> &p, int d, int e, int width, const T *x, T *slab, int size[3])
+static __device__ inline void TermsGatherBeyond(const TermsData<T> &s, const TermsPatch<T> &p, int d, int e, int width, const T *x, T *slab,
+                                                int size[3])
 {
   int first[3];
 
@@ -107,7 +120,8 @@ static __device__ inline void TermsGatherBeyond(const TermsData<T> &s, const Ter
 
 /* out += X_2 X_1 X_0 of the slab beyond end e of direction d, where out has the directions 0 .. d done */
 template <typename T>
-static __device__ inline void TermsAddBeyond(const TermsData<T> &s, const TermsPatch<T> &p, const TermsMemory<T> &m, int d, const int matrix[3], const T *x, T *out)
+static __device__ inline void TermsAddBeyond(const TermsData<T> &s, const TermsPatch<T> &p, const TermsMemory<T> &m, int d,
+                                             const int matrix[3], const T *x, T *out)
 {
   const int width = s.matrix[d][matrix[d]].beyond;
 
@@ -164,7 +178,9 @@ template <typename T>
 static __device__ inline void TermsTransform(const TermsData<T> &s, const TermsPatch<T> &p, bool modes, T *u, T *w)
 {
   for (int d = 0; d < 3; d++) {
-    if (p.active) Contract(d, p.n, p.n[d], modes ? Matrix<T>{p.S(s, d), 1, p.n[d]} : Matrix<T>{p.S(s, d), p.n[d], 1}, d == 1 ? w : u, d == 1 ? u : w, false);
+    if (p.active)
+      Contract(d, p.n, p.n[d], modes ? Matrix<T>{p.S(s, d), 1, p.n[d]} : Matrix<T>{p.S(s, d), p.n[d], 1}, d == 1 ? w : u, d == 1 ? u : w,
+               false);
     __syncthreads();
   }
 }
@@ -183,7 +199,8 @@ static __device__ inline void TermsDiagonalize(const TermsData<T> &s, const Term
   TermsTransform(s, p, false, w, u);
 }
 
-/* out = the lines of direction d in sums and differences of mirrored entries (fold), or back: the adjoint; a copy where there is no parity */
+/* out = the lines of direction d in sums and differences of mirrored entries (fold), or back: the adjoint; a copy where there is no parity
+   */
 template <typename T>
 static __device__ inline void TermsFold(const int n[3], int d, bool parity, bool fold, const T *in, T *out)
 {
@@ -194,7 +211,8 @@ static __device__ inline void TermsFold(const int n[3], int d, bool parity, bool
     const T  *line = in + q - i * stride;
 
     if (!parity || (2 * i + 1 == m)) out[q] = in[q];
-    else if (fold) out[q] = i < even ? line[i * stride] + line[(m - 1 - i) * stride] : line[(i - even) * stride] - line[(m - 1 - i + even) * stride];
+    else if (fold)
+      out[q] = i < even ? line[i * stride] + line[(m - 1 - i) * stride] : line[(i - even) * stride] - line[(m - 1 - i + even) * stride];
     else out[q] = i < even ? line[i * stride] + line[(even + i) * stride] : line[(m - 1 - i) * stride] - line[(even + m - 1 - i) * stride];
   }
 }
@@ -292,7 +310,8 @@ static __device__ inline void TermsRightSide(const TermsData<T> &s, const TermsP
 
 /* to = beta to + omega u, at node q of the patch */
 template <typename T>
-static __device__ __forceinline__ void TermsPut(const TermsData<T> &s, const ColorPatches &g, const TermsPatch<T> &p, int q, T omega, T beta, T u, T *to)
+static __device__ __forceinline__ void TermsPut(const TermsData<T> &s, const ColorPatches &g, const TermsPatch<T> &p, int q, T omega,
+                                                T beta, T u, T *to)
 {
   const int i = p.first[0] + q % p.n[0], j = p.first[1] + q / p.n[0] % p.n[1], k = p.first[2] + q / p.n[0] / p.n[1];
 
@@ -300,14 +319,16 @@ static __device__ __forceinline__ void TermsPut(const TermsData<T> &s, const Col
 }
 
 template <typename T>
-static __device__ inline void TermsScatter(const TermsData<T> &s, const ColorPatches &g, const TermsPatch<T> &p, T omega, T beta, const T *u, T *to)
+static __device__ inline void TermsScatter(const TermsData<T> &s, const ColorPatches &g, const TermsPatch<T> &p, T omega, T beta,
+                                           const T *u, T *to)
 {
   for (int q = threadIdx.x; q < p.size && p.active; q += blockDim.x) TermsPut(s, g, p, q, omega, beta, u[q], to);
   __syncthreads();
 }
 
 template <typename T>
-static __global__ void TermsKernel(const __grid_constant__ TermsData<T> s, const __grid_constant__ ColorPatches g, PatchFDPatchOp op, T omega, bool zero, T *x, const T *b, T *r)
+static __global__ void TermsKernel(const __grid_constant__ TermsData<T> s, const __grid_constant__ ColorPatches g, PatchFDPatchOp op,
+                                   T omega, bool zero, T *x, const T *b, T *r)
 {
   const TermsMemory<T> m(s);
   const bool           product = op != PATCHFD_OP_SOLVE && !zero;
@@ -330,7 +351,8 @@ static constexpr int rows_warps = 8, rows_each = 2; /* of a block of the kernel 
 
 /* to = beta to + omega A^{-1} from, with inverses of one block, for so few patches that each has many blocks of threads: a warp a row */
 template <typename T>
-static __global__ void __launch_bounds__(32 * rows_warps) TermsRowsKernel(const __grid_constant__ TermsData<T> s, const __grid_constant__ ColorPatches g, T omega, T beta, const T *from, T *to)
+static __global__ void __launch_bounds__(32 * rows_warps)
+  TermsRowsKernel(const __grid_constant__ TermsData<T> s, const __grid_constant__ ColorPatches g, T omega, T beta, const T *from, T *to)
 {
   T *const            u = TeamMemory<T>(NULL, 0);
   const TermsPatch<T> p(s, g, blockIdx.y);
@@ -359,7 +381,8 @@ struct TermsPlan {
   int            phases;
   PetscInt       n[3]; /* largest patch */
   TermsFlops     flops; /* of the generic kernel, for the largest patch */
-  bool           whole = true, byrows = false; /* do all inverses consist of one block; has a block of threads room for a patch, to multiply rows of them? */
+  /* do all inverses consist of one block; has a block of threads room for a patch, to multiply rows of them? */
+  bool           whole = true, byrows = false;
   PlanMemory     memory;
 
   PetscErrorCode create(const PatchFDLocalDesc *);
@@ -371,7 +394,8 @@ struct TermsPlan {
 
 private:
   PetscErrorCode direction(const PatchFDLocalDesc *, int d);
-  PetscErrorCode find(const PatchFDPatches *, const PatchFDRows *, PetscReal coef, int d, int *found, std::vector<const PatchFDRows *> &, std::vector<PetscReal> &);
+  PetscErrorCode find(const PatchFDPatches *, const PatchFDRows *, PetscReal coef, int d, int *found, std::vector<const PatchFDRows *> &,
+                      std::vector<PetscReal> &);
   PetscErrorCode rows(const PatchFDPatches *, const PatchFDRows *, PetscReal coef, int d, TermsMatrix<T> *);
   PetscErrorCode terms(const PatchFDLocalDesc *);
   PetscErrorCode inverses(const PatchFDLocalDesc *);
@@ -430,7 +454,8 @@ PetscErrorCode TermsPlan<T>::rows(const PatchFDPatches *pd, const PatchFDRows *r
     for (PetscInt i = 0; i < np; i++) {
       for (PetscInt j = 0; j < inner; j++) X[(size_t)(c * m->nX + i * inner + j)] = coef * from[i * ld + beyond + j];
       for (int e = 0; e < 2; e++)
-        for (PetscInt j = 0; j < beyond; j++) E[e][(size_t)(c * m->nE + i * beyond + j)] = coef * from[i * ld + (e ? beyond + inner : 0) + j];
+        for (PetscInt j = 0; j < beyond; j++)
+          E[e][(size_t)(c * m->nE + i * beyond + j)] = coef * from[i * ld + (e ? beyond + inner : 0) + j];
     }
   }
   PetscCall(memory.upload((size_t)rows->npatch, rows->cls, (int **)&m->cls));
@@ -441,7 +466,8 @@ PetscErrorCode TermsPlan<T>::rows(const PatchFDPatches *pd, const PatchFDRows *r
 
 /* the matrix of direction d with these rows and this coefficient, made if it is a new one */
 template <typename T>
-PetscErrorCode TermsPlan<T>::find(const PatchFDPatches *pd, const PatchFDRows *r, PetscReal coef, int d, int *found, std::vector<const PatchFDRows *> &known, std::vector<PetscReal> &coefs)
+PetscErrorCode TermsPlan<T>::find(const PatchFDPatches *pd, const PatchFDRows *r, PetscReal coef, int d, int *found,
+                                  std::vector<const PatchFDRows *> &known, std::vector<PetscReal> &coefs)
 {
   PetscFunctionBegin;
   for (*found = 0; *found < (int)known.size(); (*found)++)
@@ -460,7 +486,8 @@ PetscErrorCode TermsPlan<T>::terms(const PatchFDLocalDesc *desc)
   std::vector<PetscReal>           coefs[3];
 
   PetscFunctionBegin;
-  PetscCheck(desc->nterm <= max_terms, PETSC_COMM_SELF, PETSC_ERR_SUP, "An operator of %" PetscInt_FMT " terms; patches' residuals can be computed for at most %d", desc->nterm, max_terms);
+  PetscCheck(desc->nterm <= max_terms, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "An operator of %" PetscInt_FMT " terms; patches' residuals can be computed for at most %d", desc->nterm, max_terms);
   data.nterm = (int)desc->nterm;
   for (int d = 0; d < 3; d++) {
     data.d[d].rim = (int)desc->term[0].dir[d]->ext;
@@ -473,7 +500,8 @@ PetscErrorCode TermsPlan<T>::terms(const PatchFDLocalDesc *desc)
       PetscCall(find(desc->field->dir[d], desc->term[t].dir[d], d == 1 ? desc->term[t].coef : 1, d, &data.term[t][d], known[d], coefs[d]));
       if (data.matrix[d][data.term[t][d]].beyond) reach++;
     }
-    PetscCheck(reach <= 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "Patches' residuals cannot be computed for terms that reach beyond a patch in more than one direction");
+    PetscCheck(reach <= 1, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "Patches' residuals cannot be computed for terms that reach beyond a patch in more than one direction");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -580,15 +608,20 @@ PetscErrorCode TermsSmoother<T>::destroy(void **plan)
 /* ---- applies ---- */
 
 template <typename T>
-PetscErrorCode TermsPlan<T>::applyGeneric(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, bool zero, T *x, const T *b, T *r, cudaStream_t stream) const
+PetscErrorCode TermsPlan<T>::applyGeneric(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, bool zero, T *x, const T *b, T *r,
+                                          cudaStream_t stream) const
 {
   const T     *from = op == PATCHFD_OP_SOLVE ? r : b;
   const int    each = rows_warps * rows_each;
-  const size_t size = (size_t)(n[0] * n[1] * n[2]), items = g.items(), few = 1024; /* patches: more of them fill a GPU with a block each; where the one gets quicker than the other has not been measured */
+  /* patches: more of them fill a GPU with a block each; where the one gets quicker than the other has not been measured */
+  const size_t size = (size_t)(n[0] * n[1] * n[2]), items = g.items(), few = 1024;
 
   PetscFunctionBegin;
   if (byrows && (zero || op == PATCHFD_OP_SOLVE) && op != PATCHFD_OP_RESIDUAL && from != x && items <= few) {
-    TermsRowsKernel<T><<<dim3((unsigned)((size + each - 1) / each), (unsigned)items), 32 * rows_warps, size * sizeof(T), stream>>>(data, g, (T)omega, zero ? T(0) : T(1), from, x);
+    TermsRowsKernel<T>
+      <<<dim3((unsigned)((size + each - 1) / each), (unsigned)items), 32 * rows_warps, size * sizeof(T), stream>>>(data, g, (T)omega,
+                                                                                                                   zero ? T(0) : T(1), from,
+                                                                                                                   x);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -599,7 +632,8 @@ PetscErrorCode TermsPlan<T>::applyGeneric(const ColorPatches &g, PatchFDPatchOp 
 
 /* from zero the residual is b */
 template <typename T>
-PetscErrorCode TermsPlan<T>::applyFast(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, bool zero, T *x, const T *b, T *r, cudaStream_t stream) const
+PetscErrorCode TermsPlan<T>::applyFast(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, bool zero, T *x, const T *b, T *r,
+                                       cudaStream_t stream) const
 {
   const T *from = op == PATCHFD_OP_SOLVE ? r : (zero ? b : between);
 
@@ -623,12 +657,14 @@ bool TermsPlan<T>::isFast(const PatchFDRange patches) const
 template <typename T>
 PetscLogDouble TermsPlan<T>::count(const ColorPatches &g, PatchFDPatchOp op, bool zero, const TermsFlops &flops) const
 {
-  return g.empty() ? 0 : g.patches() * ((op == PATCHFD_OP_SOLVE || zero ? 0 : flops.residual) + (op == PATCHFD_OP_RESIDUAL ? 0 : flops.solve));
+  return g.empty() ? 0
+                   : g.patches() * ((op == PATCHFD_OP_SOLVE || zero ? 0 : flops.residual) + (op == PATCHFD_OP_RESIDUAL ? 0 : flops.solve));
 }
 
 /* The patches that the fast kernels can do, if there are any, and those around them: slabs at either end of each direction */
 template <typename T>
-PetscErrorCode TermsSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+PetscErrorCode TermsSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[],
+                                       const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
   const TermsPlan<T> *p = (const TermsPlan<T> *)plan;
   PatchFDRange        inner, slab[6];

@@ -1,10 +1,12 @@
 /*
-  Local solvers of continuous fields whose residual is that of an operator's terms, and whose solve is a fast diagonalization of a part of the
+  Local solvers of continuous fields whose residual is that of an operator's terms, and whose solve is a fast diagonalization of a part of
+  the
   operator or a product with inverses: PatchFDLocalDesc with nterm > 0.  With X_d the rows of a patch in direction d,
 
     A x = sum coef X_2 X_1 X_0 x:   P_a = X_0a x,   Q_c = sum coef X_1b P_a,   sum X_2c Q_c
 
-  as on the host (src/host/rows.h).  x is needed on the patch and its rim, the nodes that all matrices of a direction see; some see slabs of nodes
+  as on the host (src/host/rows.h).  x is needed on the patch and its rim, the nodes that all matrices of a direction see; some see slabs of
+  nodes
   beyond the rim as well.
 
     terms.cu          what is chosen when; the generic kernel (1D, graded meshes, supported sides, high degrees)
@@ -21,8 +23,10 @@ namespace patchfd
 {
 
 /*
-  A = B M M + M B M + M M B + c (L L M + L M L + M L L) on patches of N = 2 K - 1 nodes, all with the same mirrored matrices: see terms_fast.cuh.  Of
-  the range of patches that are so, those at a boundary of the mesh (`edge`) have functionals of their own nodes in place of those of the cell beside.
+  A = B M M + M B M + M M B + c (L L M + L M L + M L L) on patches of N = 2 K - 1 nodes, all with the same mirrored matrices: see
+  terms_fast.cuh.  Of
+  the range of patches that are so, those at a boundary of the mesh (`edge`) have functionals of their own nodes in place of those of the
+  cell beside.
 */
 struct TermsForm {
   static constexpr int low = 2, high = 6; /* degrees */
@@ -54,9 +58,11 @@ struct TermsFast {
   TermsFlops flops;
 
   virtual ~TermsFast() { }
-  virtual PetscErrorCode residual(const ColorPatches &, const void *x, const void *b, void *r, cudaStream_t) const                       = 0; /* r = b - A x */
-  virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const void *r, void *x, cudaStream_t) const        = 0; /* x = beta x + omega A_j^{-1} r */
-  virtual PetscErrorCode destroy()                                                                                                        = 0;
+  /* r = b - A x */
+  virtual PetscErrorCode residual(const ColorPatches &, const void *x, const void *b, void *r, cudaStream_t) const = 0;
+  /* x = beta x + omega A_j^{-1} r */
+  virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const void *r, void *x, cudaStream_t) const = 0;
+  virtual PetscErrorCode destroy() = 0;
 };
 
 /* NULL if this GPU cannot do it */
@@ -66,7 +72,8 @@ PetscErrorCode TermsFastCreate(const TermsForm &, const PatchFDLocalDesc *, Term
 template <typename T>
 struct TermsSmoother {
   static PetscErrorCode create(const PatchFDLocalDesc *, void **);
-  static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
+  static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *,
+                              const void *, void *);
   static PetscErrorCode destroy(void **);
 };
 

@@ -1,15 +1,21 @@
 /*
-  x = beta x + omega A_j^{-1} r with the inverse in parity blocks (PatchFDDense), for patches of N = 2 K - 1 nodes that have parity in all directions: by
+  x = beta x + omega A_j^{-1} r with the inverse in parity blocks (PatchFDDense), for patches of N = 2 K - 1 nodes that have parity in all
+  directions: by
   tensor instructions.
 
-  A block of threads has COLUMNS patches.  Their numbers lie in shared memory as [entry][patch], the entries of each parity block together, x fastest:
-  the inverse is a block diagonal matrix times COLUMNS columns.  An octet of mirrored nodes becomes eight entries, one of each block, in the registers
+  A block of threads has COLUMNS patches.  Their numbers lie in shared memory as [entry][patch], the entries of each parity block together,
+  x fastest:
+  the inverse is a block diagonal matrix times COLUMNS columns.  An octet of mirrored nodes becomes eight entries, one of each block, in the
+  registers
   of the thread that brings it from r, and the same on the way back to x.
 
-  A warp has several tiles of 16 rows; an instruction multiplies 8 columns of a piece of a tile, 16 x DEPTH.  A piece (zero beyond the block) lies
-  in global memory as the lanes load it: words of 16 bytes of lanes 0 .. 31.  All sums stay in registers until no warp reads the entries any more.
+  A warp has several tiles of 16 rows; an instruction multiplies 8 columns of a piece of a tile, 16 x DEPTH.  A piece (zero beyond the
+  block) lies
+  in global memory as the lanes load it: words of 16 bytes of lanes 0 .. 31.  All sums stay in registers until no warp reads the entries any
+  more.
 
-  The products may have less precision than r and x: TermsProduct says which, and whether they are with the inverse or, twice, with a factor of it.
+  The products may have less precision than r and x: TermsProduct says which, and whether they are with the inverse or, twice, with a factor
+  of it.
 
   The inverse is read once by each block of threads, out of L2: (K^2 + (K - 1)^2)^3 numbers for COLUMNS K^3 unknowns.
 */
@@ -24,8 +30,10 @@ namespace patchfd
 {
 
 /*
-  How a tile's piece and columns are multiplied.  Number: of the entries and sums; Store: of the matrices.  WORDS of 16 bytes of a lane make up a piece.
-  Number i of lane (q, r) = (lane / 4, lane % 4) is at row q + 8 row(i), column column(r, i) of the piece, and the columns' entries that it meets are
+  How a tile's piece and columns are multiplied.  Number: of the entries and sums; Store: of the matrices.  WORDS of 16 bytes of a lane make
+  up a piece.
+  Number i of lane (q, r) = (lane / 4, lane % 4) is at row q + 8 row(i), column column(r, i) of the piece, and the columns' entries that it
+  meets are
   column(r, .) as well.  FACTORS: 2 for inverse = W W', with W the lower Cholesky factor of the inverse: rounding W leaves it definite.
 */
 template <PatchFDPrecision P>
@@ -35,7 +43,8 @@ template <>
 struct TermsProduct<PATCHFD_PRECISION_DOUBLE> {
   using Number                 = double;
   using Store                  = double;
-  static constexpr int DEPTH   = 8, WORDS = 2, FACTORS = 1, PAD = 4, GPU = 90; /* PAD: of a row of entries: a piece's columns lie in different banks */
+  /* PAD: of a row of entries: a piece's columns lie in different banks */
+  static constexpr int DEPTH   = 8, WORDS = 2, FACTORS = 1, PAD = 4, GPU = 90;
 
   __host__ __device__ static constexpr int row(int i) { return i % 2; }
   __host__ __device__ static constexpr int column(int r, int i) { return r + 4 * (i / 2); }
@@ -95,7 +104,8 @@ struct TermsProduct<PATCHFD_PRECISION_TF32> : TermsProduct<PATCHFD_PRECISION_SIN
   static __device__ __forceinline__ Number operand(Number a) { return __uint_as_float((__float_as_uint(a) + 0x1000u) & 0xffffe000u); }
   static __device__ __forceinline__ void   multiply(Number c[4], const Store a[4], const Number b[2])
   {
-    const unsigned au[2][2] = {{__float_as_uint(a[0]), __float_as_uint(a[2])}, {__float_as_uint(a[1]), __float_as_uint(a[3])}}, bu[2] = {__float_as_uint(b[0]), __float_as_uint(b[1])};
+    const unsigned au[2][2] = {{__float_as_uint(a[0]), __float_as_uint(a[2])}, {__float_as_uint(a[1]), __float_as_uint(a[3])}},
+                   bu[2] = {__float_as_uint(b[0]), __float_as_uint(b[1])};
 
     MmaHalf<float>::add((float(*)[2])c, au, bu);
   }
@@ -130,7 +140,8 @@ struct TermsDenseShape {
   using Number = typename P::Number;
   static constexpr int N = 2 * K - 1, BLOCKS = 1 << DIM, ENTRIES = DIM == 3 ? N * N * N : N * N, OCTETS = DIM == 3 ? K * K * K : K * K;
 
-  __host__ __device__ static constexpr int half(int b, int d) { return d >= DIM ? 1 : (b >> d & 1 ? K - 1 : K); } /* nodes of direction d in block b */
+  /* nodes of direction d in block b */
+  __host__ __device__ static constexpr int half(int b, int d) { return d >= DIM ? 1 : (b >> d & 1 ? K - 1 : K); }
   __host__ __device__ static constexpr int size(int b) { return half(b, 0) * half(b, 1) * half(b, 2); }
   __host__ __device__ static constexpr int tiles(int b) { return (size(b) + 15) / 16; }
   __host__ __device__ static constexpr int pieces(int b) { return (size(b) + P::DEPTH - 1) / P::DEPTH; } /* of a tile */
@@ -140,8 +151,11 @@ struct TermsDenseShape {
   __host__ __device__ static constexpr int piece(int b) { return b == 0 ? 0 : piece(b - 1) + tiles(b - 1) * pieces(b - 1); }
 
   static constexpr int warps[2][7] = {{0, 0, 4, 4, 4, 5, 5}, {0, 0, 8, 6, 8, 16, 16}};
-  static constexpr int GROUPS = 2, COLUMNS = 8 * GROUPS, WARPS = warps[DIM - 2][K], THREADS = 32 * WARPS, TILES = (tile(BLOCKS) + WARPS - 1) / WARPS; /* TILES: of a warp */
-  static constexpr int ROW = COLUMNS + P::PAD, BEYOND = P::DEPTH - 1; /* BEYOND: rows after the entries, which meet zeros of the last pieces */
+  /* TILES: of a warp */
+  static constexpr int GROUPS = 2, COLUMNS = 8 * GROUPS, WARPS = warps[DIM - 2][K], THREADS = 32 * WARPS,
+                       TILES = (tile(BLOCKS) + WARPS - 1) / WARPS;
+  /* BEYOND: rows after the entries, which meet zeros of the last pieces */
+  static constexpr int ROW = COLUMNS + P::PAD, BEYOND = P::DEPTH - 1;
   static constexpr int SIZE = (ENTRIES + BEYOND) * ROW;
 };
 
@@ -228,11 +242,13 @@ __device__ __forceinline__ void TermsForOctets(Function f)
 {
   using F = TermsDenseShape<P, K, DIM>;
 
-  for (int q = threadIdx.x; q < F::OCTETS * F::COLUMNS; q += F::THREADS) f(TermsOctet<P, K, DIM>(q % K, q / (K * F::COLUMNS)), q / K % F::COLUMNS);
+  for (int q = threadIdx.x; q < F::OCTETS * F::COLUMNS; q += F::THREADS)
+    f(TermsOctet<P, K, DIM>(q % K, q / (K * F::COLUMNS)), q / K % F::COLUMNS);
 }
 
 /*
-  The entries times the matrices of one factor.  A factor's tiles are lower triangular (the second one: W) or upper triangular (the first: W'), and there
+  The entries times the matrices of one factor.  A factor's tiles are lower triangular (the second one: W) or upper triangular (the first:
+  W'), and there
   is nothing to do beyond
 */
 template <typename P, int K, int DIM>
@@ -250,7 +266,8 @@ __device__ __forceinline__ void TermsMultiply(const TermsWord<P> *__restrict__ p
     const TermsTile<F> tile(warp + t * F::WARPS);
     const Word        *piece = pieces + ((size_t)factor * F::piece(F::BLOCKS) + tile.piece) * 32 * P::WORDS + lane;
     const Number      *column = sm + tile.entry * F::ROW + lane / 4;
-    const int          begin = P::FACTORS == 2 && factor == 0 ? tile.row / P::DEPTH : 0, end = P::FACTORS == 2 && factor == 1 ? min(tile.pieces, tile.row / P::DEPTH + 1) : tile.pieces;
+    const int          begin = P::FACTORS == 2 && factor == 0 ? tile.row / P::DEPTH : 0,
+              end = P::FACTORS == 2 && factor == 1 ? min(tile.pieces, tile.row / P::DEPTH + 1) : tile.pieces;
 
 #pragma unroll
     for (int n = 0; n < F::GROUPS; n++) sum[t][n][0] = sum[t][n][1] = sum[t][n][2] = sum[t][n][3] = 0;
@@ -270,7 +287,8 @@ __device__ __forceinline__ void TermsMultiply(const TermsWord<P> *__restrict__ p
         Number b[ROWS];
 
 #pragma unroll
-        for (int i = 0; i < ROWS; i++) b[i] = column[(P::DEPTH * l + P::column(lane % 4, P::DEPTH == 8 ? 2 * i : i % 2 + i / 2 * 4)) * F::ROW + 8 * n];
+        for (int i = 0; i < ROWS; i++)
+          b[i] = column[(P::DEPTH * l + P::column(lane % 4, P::DEPTH == 8 ? 2 * i : i % 2 + i / 2 * 4)) * F::ROW + 8 * n];
         P::multiply(sum[t][n], a, b);
       }
     }
@@ -307,7 +325,9 @@ void TermsDenseKernel(const TermsWord<P> *__restrict__ pieces, const __grid_cons
   __syncthreads();
   TermsForOctets<P, K, DIM>([&](TermsOctet<P, K, DIM> o, int p) {
 #pragma unroll
-    for (int b = 0; b < F::BLOCKS; b++) o.v[b] = origin[p] >= 0 && o.exists(b) ? (Number)r[origin[p] + o.node(b, 0) + o.node(b, 1) * g.l.row + o.node(b, 2) * g.l.plane] : Number(0);
+    for (int b = 0; b < F::BLOCKS; b++)
+      o.v[b] = origin[p] >= 0 && o.exists(b) ? (Number)r[origin[p] + o.node(b, 0) + o.node(b, 1) * g.l.row + o.node(b, 2) * g.l.plane]
+                                             : Number(0);
     o.butterfly();
 #pragma unroll
     for (int b = 0; b < F::BLOCKS; b++)
@@ -322,7 +342,8 @@ void TermsDenseKernel(const TermsWord<P> *__restrict__ pieces, const __grid_cons
     o.butterfly();
 #pragma unroll
     for (int b = 0; b < F::BLOCKS; b++)
-      if (o.exists(b)) TermsUpdate(g, omega, beta, (T)o.v[b], x + origin[p] + o.node(b, 0) + o.node(b, 1) * g.l.row + o.node(b, 2) * g.l.plane);
+      if (o.exists(b))
+        TermsUpdate(g, omega, beta, (T)o.v[b], x + origin[p] + o.node(b, 0) + o.node(b, 1) * g.l.row + o.node(b, 2) * g.l.plane);
   });
 }
 
@@ -362,7 +383,8 @@ struct TermsDenseBlocks : TermsDense<T> {
       const int              n = F::size(b);
       std::vector<PetscReal> W(inverse->block[b], inverse->block[b] + (size_t)n * n);
 
-      PetscCheck(inverse->size[b] == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Block %d of an inverse has size %" PetscInt_FMT ", not %d", b, inverse->size[b], n);
+      PetscCheck(inverse->size[b] == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Block %d of an inverse has size %" PetscInt_FMT ", not %d", b,
+                 inverse->size[b], n);
       if (P::FACTORS == 2) PetscCall(factor(n, W.data()));
       for (int f = 0; f < P::FACTORS; f++) {
         for (int t = 0; t < F::tiles(b); t++) {
@@ -371,7 +393,9 @@ struct TermsDenseBlocks : TermsDense<T> {
               const int lane = (int)(q / Word::LENGTH % 32), i = (int)(q / (32 * Word::LENGTH) * Word::LENGTH + q % Word::LENGTH);
               const int row = 16 * t + lane / 4 + 8 * P::row(i), column = P::DEPTH * l + P::column(lane % 4, i);
 
-              if (row < n && column < n) all[((size_t)f * F::piece(F::BLOCKS) + F::piece(b) + t * F::pieces(b) + l) * PIECE + q] = P::round(P::FACTORS == 2 && f == 0 ? W[column * n + row] : W[row * n + column]);
+              if (row < n && column < n)
+                all[((size_t)f * F::piece(F::BLOCKS) + F::piece(b) + t * F::pieces(b) + l) * PIECE + q] = P::round(
+                  P::FACTORS == 2 && f == 0 ? W[column * n + row] : W[row * n + column]);
             }
           }
         }
@@ -386,7 +410,8 @@ struct TermsDenseBlocks : TermsDense<T> {
     const unsigned blocks = (unsigned)((g.items() + F::COLUMNS - 1) / F::COLUMNS);
 
     PetscFunctionBegin;
-    TermsDenseKernel<T, P, K, DIM><<<blocks, F::THREADS, F::SIZE * sizeof(typename P::Number), stream>>>((const Word *)pieces, g, (T)omega, (T)beta, r, x);
+    TermsDenseKernel<T, P, K, DIM>
+      <<<blocks, F::THREADS, F::SIZE * sizeof(typename P::Number), stream>>>((const Word *)pieces, g, (T)omega, (T)beta, r, x);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -400,7 +425,8 @@ private:
 
     PetscFunctionBegin;
     info = LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', n, W, n);
-    PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Factor of a patch's inverse of size %d: LAPACK failed with info = %d", n, (int)info);
+    PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Factor of a patch's inverse of size %d: LAPACK failed with info = %d", n,
+               (int)info);
     for (int i = 0; i < n; i++)
       for (int j = i + 1; j < n; j++) W[i * n + j] = 0;
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,16 +3,22 @@
 
     A = B M M + M B M + M M B + c (L L M + L M L + M L L)        in 2D without the third direction
 
-  M and L stay in their cells, B reaches one cell beyond the patch.  A step is two kernels: r = b - A x at the patches' nodes, and x += omega A_j^{-1} r
+  M and L stay in their cells, B reaches one cell beyond the patch.  A step is two kernels: r = b - A x at the patches' nodes, and x +=
+  omega A_j^{-1} r
   by fast diagonalization or by dense inverses; r goes through an array like x.
 
-  N = 2 K - 1 nodes of a patch, C = N + 2 with the rim.  All patches have the same matrices, which are mirrored: a product with one costs half if the
+  N = 2 K - 1 nodes of a patch, C = N + 2 with the rim.  All patches have the same matrices, which are mirrored: a product with one costs
+  half if the
   line is split into sums and differences of mirrored entries, and halves are operands from the constant bank.
 
-  B and the cells beside a patch.  The K nodes beyond the rim enter by two functionals: of B's columns at one end, E = a d with d of two rows (the jump
-  of the first derivative, the mean of the second one).  So a line has C + 4 entries for B.  At the boundary of the mesh there is no cell beside the
-  patch; there the functionals are others, f, of the nodes of the patch's own outer cell, so that the matrix of the boundary's patch is that of all
-  others plus a f: a mirror image of the cell in place of the neighbour.  That holds for all conditions that involve first and second derivatives.
+  B and the cells beside a patch.  The K nodes beyond the rim enter by two functionals: of B's columns at one end, E = a d with d of two
+  rows (the jump
+  of the first derivative, the mean of the second one).  So a line has C + 4 entries for B.  At the boundary of the mesh there is no cell
+  beside the
+  patch; there the functionals are others, f, of the nodes of the patch's own outer cell, so that the matrix of the boundary's patch is that
+  of all
+  others plus a f: a mirror image of the cell in place of the neighbour.  That holds for all conditions that involve first and second
+  derivatives.
 
   Residual: a block works on P patches.  What lies where in shared memory, for each of them:
 
@@ -23,7 +29,8 @@
 
     1. rows (asynchronously), functionals in y and z    2. x-lines    3. y-lines    4. z-lines, b, r        with a barrier between each two
 
-  A thread owns a line, reads mirrored entries in pairs and has three sums in registers.  Lines of neighbouring threads are an odd number of entries
+  A thread owns a line, reads mirrored entries in pairs and has three sums in registers.  Lines of neighbouring threads are an odd number of
+  entries
   apart: no bank conflicts.
 */
 #pragma once
@@ -53,7 +60,8 @@ template <typename T, int K>
 struct TermsMatrices {
   TermsHalves<T, K> M[3], B[3], L[3];
   TermsEnds<T, K>   ends[3];
-  T                 beyond[3][2][K], own[3][2][2][K + 1]; /* functionals, by distance from the rim: of the cell beside; of the own one, at both ends */
+  /* functionals, by distance from the rim: of the cell beside; of the own one, at both ends */
+  T                 beyond[3][2][K], own[3][2][2][K + 1];
   int               edge[3][2];
 };
 
@@ -140,16 +148,20 @@ struct TermsShape {
   static constexpr int N = 2 * K - 1, C = N + 2, NZ = DIM == 3 ? N : 1, CZ = DIM == 3 ? C : 1, WIDTH = 4 * K + 1;
   static constexpr int ROWS = C * CZ, BESIDE_Y = 4 * CZ, BESIDE_Z = DIM == 3 ? 4 * C : 0, BESIDE = BESIDE_Y + BESIDE_Z; /* lines in x */
   static constexpr int COLUMNS = N * CZ, COLUMNS_Z = DIM == 3 ? 4 * N : 0;                                             /* lines in y */
-  static constexpr int LINES = N * NZ;                                                                                 /* nodes of a plane: lines in z */
+  /* nodes of a plane: lines in z */
+  static constexpr int LINES = N * NZ;
   /* numbers of a patch in shared memory */
-  static constexpr int FUNCTIONALS = ROWS * WIDTH, FIRST = FUNCTIONALS + BESIDE * C, SECOND = DIM == 3 ? 3 * N * COLUMNS + N * COLUMNS_Z : 0;
+  static constexpr int FUNCTIONALS = ROWS * WIDTH, FIRST = FUNCTIONALS + BESIDE * C,
+                       SECOND = DIM == 3 ? 3 * N * COLUMNS + N * COLUMNS_Z : 0;
   static constexpr int P = FIRST > SECOND ? FIRST : SECOND, PY = P + 3 * N * ROWS, PZ = PY + N * BESIDE_Y, SIZE = PZ + N * BESIDE_Z;
   static constexpr int QZ = 3 * N * COLUMNS;
 
-  static constexpr int packing[2][7] = {{0, 0, 16, 12, 8, 8, 8}, {0, 0, 4, 2, 1, 1, 1}}, threads[2][7] = {{0, 0, 128, 128, 128, 128, 128}, {0, 0, 128, 128, 160, 224, 288}};
+  static constexpr int packing[2][7] = {{0, 0, 16, 12, 8, 8, 8}, {0, 0, 4, 2, 1, 1, 1}},
+                       threads[2][7] = {{0, 0, 128, 128, 128, 128, 128}, {0, 0, 128, 128, 160, 224, 288}};
   static constexpr int registers[] = {0, 0, 96, 96, 128, 128, 112}; /* that do with few spills */
   static constexpr int PATCHES = packing[DIM - 2][K], THREADS = threads[DIM - 2][K];
-  static constexpr int ROOM = (int)(shared_limit / (PATCHES * SIZE * sizeof(T) + 1024)), FIT = 65536 / (THREADS * (sizeof(T) == 8 ? registers[K] : 80));
+  static constexpr int ROOM = (int)(shared_limit / (PATCHES * SIZE * sizeof(T) + 1024)),
+                       FIT = 65536 / (THREADS * (sizeof(T) == 8 ? registers[K] : 80));
   static constexpr int BLOCKS = ROOM < 1 ? 1 : (ROOM < FIT ? ROOM : (FIT < 1 ? 1 : FIT));
 };
 
@@ -175,7 +187,8 @@ struct TermsBlock {
   __device__ __forceinline__ void fetch(const T *x) const
   {
     forAll<F::ROWS * F::WIDTH>([&](const TermsPlace &p, T *s, int q) {
-      const int  row = q / F::WIDTH, i = p.first[0] - 1 - K + q % F::WIDTH, j = p.first[1] - 1 + row % C, k = DIM == 3 ? p.first[2] - 1 + row / C : p.first[2] - 1;
+      const int row = q / F::WIDTH, i = p.first[0] - 1 - K + q % F::WIDTH, j = p.first[1] - 1 + row % C,
+                k = DIM == 3 ? p.first[2] - 1 + row / C : p.first[2] - 1;
       const bool there = p.ends >= 0 && Inside(g.read, 0, i) && Inside(g.read, 1, j) && Inside(g.read, 2, k);
 
       if (there) __pipeline_memcpy_async(s + q, x + g.l.at(i, j, k), sizeof(T));
@@ -183,7 +196,8 @@ struct TermsBlock {
     });
     __pipeline_commit();
   }
-  /* both functionals of a line that leaves the patch at end e of direction d; `rim` is its node on the rim, `inside(i)` says whether node i of the direction may be read */
+  /* both functionals of a line that leaves the patch at end e of direction d; `rim` is its node on the rim, `inside(i)` says whether node i
+     of the direction may be read */
   __device__ __forceinline__ void functionals(const TermsPlace &p, int d, int e, const T *rim, ptrdiff_t step, T value[2]) const
   {
     const int  node = e ? p.first[d] + N : p.first[d] - 1, out = e ? 1 : -1;
@@ -296,7 +310,8 @@ struct TermsBlock {
   /* 3. the sum M P_B + B P_M + L P_L of y-line `column`, which belongs to M in z */
   __device__ __forceinline__ TermsLine<T, K> mainY(const T *s, int column) const
   {
-    const T        *PM = s + F::P + column * C, *PB = PM + N * F::ROWS, *PL = PB + N * F::ROWS, *end = s + F::PY + column / F::CZ * F::BESIDE_Y + column % F::CZ;
+    const T *PM = s + F::P + column * C, *PB = PM + N * F::ROWS, *PL = PB + N * F::ROWS,
+            *end = s + F::PY + column / F::CZ * F::BESIDE_Y + column % F::CZ;
     TermsLine<T, K> sum;
 
 #pragma unroll
@@ -338,7 +353,8 @@ struct TermsBlock {
       mainY(s, column).store(s + column, F::COLUMNS);
       otherY(s, column);
     });
-    forAll<F::COLUMNS_Z>([&](const TermsPlace &, T *s, int column) { single(m.M[1], s + F::PZ + column * C, s + F::QZ + column, F::COLUMNS_Z); });
+    forAll<F::COLUMNS_Z>(
+      [&](const TermsPlace &, T *s, int column) { single(m.M[1], s + F::PZ + column * C, s + F::QZ + column, F::COLUMNS_Z); });
   }
 
   /* 4. M Q_M + B Q_B + L Q_L of z-line l = j N + i */
@@ -377,7 +393,8 @@ struct TermsBlock {
 
 template <typename T, int K, int DIM>
 __launch_bounds__(TermsShape<T, K, DIM>::THREADS, TermsShape<T, K, DIM>::BLOCKS) static __global__
-void TermsResidualKernel(const __grid_constant__ TermsMatrices<T, K> m, const __grid_constant__ ColorPatches g, const T *x, const T *b, T *r)
+  void TermsResidualKernel(const __grid_constant__ TermsMatrices<T, K> m, const __grid_constant__ ColorPatches g, const T *x, const T *b,
+                           T *r)
 {
   using F = TermsShape<T, K, DIM>;
   extern __shared__ double2 terms_shared[];
@@ -410,7 +427,8 @@ struct TermsModes {
 };
 
 /*
-  U[k][j][i] of the patches in shared memory.  A thread owns a line: lines of the last direction come from r and go to x; lines of x are divided by the
+  U[k][j][i] of the patches in shared memory.  A thread owns a line: lines of the last direction come from r and go to x; lines of x are
+  divided by the
   eigenvalues between their transforms.
 */
 template <typename T, int K, int DIM>
@@ -467,10 +485,11 @@ void TermsModesKernel(const __grid_constant__ TermsModes<T, K> m, const __grid_c
   using F = TermsModesShape<T, K, DIM>;
   extern __shared__ double2 terms_shared[];
   constexpr int    N = F::N, LAST = DIM - 1, PLANE = DIM == 3 ? N * N : N; /* entries of a line of the last direction are this far apart */
-  const int        none[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}}, p = threadIdx.x / F::LINES, l = threadIdx.x % F::LINES, i = l % N, j = l / N;
+  const int none[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}}, p = threadIdx.x / F::LINES, l = threadIdx.x % F::LINES, i = l % N, j = l / N;
   const TermsPlace place = FindPlace<T, K>(g, none, blockIdx.x * (size_t)F::PATCHES + p);
   const bool       mine = p < F::PATCHES && place.ends >= 0;
-  const ptrdiff_t  node = mine ? g.l.at(place.first[0] + i, place.first[1] + (DIM == 3 ? j : 0), place.first[2] - (DIM == 3 ? 0 : 1)) : 0, step = DIM == 3 ? g.l.plane : g.l.row;
+  const ptrdiff_t  node = mine ? g.l.at(place.first[0] + i, place.first[1] + (DIM == 3 ? j : 0), place.first[2] - (DIM == 3 ? 0 : 1)) : 0,
+                  step = DIM == 3 ? g.l.plane : g.l.row;
   T               *U = (T *)terms_shared + p * F::SIZE, *last = U + l, *line = U + l * N, w[N];
 
   if (mine) {
@@ -546,7 +565,8 @@ struct TermsDegree : TermsFast {
     const unsigned blocks = (unsigned)((g.items() + F::PATCHES - 1) / F::PATCHES);
 
     PetscFunctionBegin;
-    TermsResidualKernel<T, K, DIM><<<blocks, F::THREADS, F::PATCHES * F::SIZE * sizeof(T), stream>>>(m, g, (const T *)x, (const T *)b, (T *)r);
+    TermsResidualKernel<T, K, DIM>
+      <<<blocks, F::THREADS, F::PATCHES * F::SIZE * sizeof(T), stream>>>(m, g, (const T *)x, (const T *)b, (T *)r);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -556,7 +576,8 @@ struct TermsDegree : TermsFast {
 
     PetscFunctionBegin;
     if (!dense) {
-      TermsModesKernel<T, K, DIM><<<blocks, G::THREADS, G::PATCHES * G::SIZE * sizeof(T), stream>>>(modes, g, (T)omega, (T)beta, (const T *)r, (T *)x);
+      TermsModesKernel<T, K, DIM>
+        <<<blocks, G::THREADS, G::PATCHES * G::SIZE * sizeof(T), stream>>>(modes, g, (T)omega, (T)beta, (const T *)r, (T *)x);
       PetscCallCUDA(cudaGetLastError());
     } else PetscCall(dense->solve(g, omega, beta, (const T *)r, (T *)x, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -582,7 +603,10 @@ struct TermsDegree : TermsFast {
     PetscCall(AllowShared(TermsResidualKernel<T, K, DIM>, F::PATCHES * F::SIZE * sizeof(T)));
     for (int d = 0; d < DIM && diagonalize; d++) modesOf(&desc->field->dir[d]->eigen[form.cls[d]], d);
     PetscCall(AllowShared(TermsModesKernel<T, K, DIM>, G::PATCHES * G::SIZE * sizeof(T)));
-    if (!diagonalize) PetscCall((TermsDenseCreate<T, K, DIM>(desc->precision, &desc->dense[form.cls[0] + desc->nclass[0] * (form.cls[1] + desc->nclass[1] * form.cls[2])], &dense)));
+    if (!diagonalize)
+      PetscCall(
+        (TermsDenseCreate<T, K, DIM>(desc->precision,
+                                     &desc->dense[form.cls[0] + desc->nclass[0] * (form.cls[1] + desc->nclass[1] * form.cls[2])], &dense)));
     *supported = diagonalize || dense;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -591,7 +615,8 @@ private:
   /* products of lines in halves, those of the residual with their functionals; of the blocks of inverses */
   void countFlops(bool diagonalize)
   {
-    const PetscLogDouble products = DIM == 3 ? 3 * F::ROWS + F::BESIDE + 6 * F::COLUMNS + F::COLUMNS_Z + 3 * F::LINES : 3 * F::ROWS + F::BESIDE + 3 * F::COLUMNS;
+    const PetscLogDouble products = DIM == 3 ? 3 * F::ROWS + F::BESIDE + 6 * F::COLUMNS + F::COLUMNS_Z + 3 * F::LINES
+                                             : 3 * F::ROWS + F::BESIDE + 3 * F::COLUMNS;
     const PetscLogDouble ends = F::ROWS + F::COLUMNS + (DIM == 3 ? F::LINES : 0);
 
     flops.residual = 4 * K * K * products + 4 * (2 * K - 1) * ends;

@@ -134,13 +134,15 @@ struct TermsLineForm {
 };
 
 /*
-  The matrix of a patch without a neighbour at end e is that of all others, main's, plus a f, f functionals of its outer cell: least squares with the two
+  The matrix of a patch without a neighbour at end e is that of all others, main's, plus a f, f functionals of its outer cell: least squares
+  with the two
   columns a, and whether that is all
 */
 bool TermsLineForm::own(PetscInt main, PetscInt patch, int e, const std::vector<PetscReal> &ends, std::vector<PetscReal> &f) const
 {
   std::vector<PetscReal> X = columns(patch, K, C), Y = columns(main, K, C), a((size_t)N * 2);
-  const std::vector<PetscReal> gone = columns(patch, e ? K + C : 0, K), there = columns(patch, e ? 0 : K + C, K), same = columns(main, e ? 0 : K + C, K);
+  const std::vector<PetscReal> gone = columns(patch, e ? K + C : 0, K), there = columns(patch, e ? 0 : K + C, K),
+                               same = columns(main, e ? 0 : K + C, K);
   const PetscReal        scale = Largest(Y.size(), Y.data());
   PetscReal              G[3] = {0, 0, 0}, det;
 
@@ -168,7 +170,8 @@ bool TermsLineForm::own(PetscInt main, PetscInt patch, int e, const std::vector<
     else
       for (int w = 0; w < 2; w++) f[w * (K + 1) + distance] = v[w];
     for (int i = 0; i < N; i++)
-      if (distance && PetscAbsReal(X[i * C + j] - Y[i * C + j] - a[2 * i] * v[0] - a[2 * i + 1] * v[1]) > rounding * scale) return false; /* the rim itself is fixed */
+      /* the rim itself is fixed */
+      if (distance && PetscAbsReal(X[i * C + j] - Y[i * C + j] - a[2 * i] * v[0] - a[2 * i + 1] * v[1]) > rounding * scale) return false;
   }
   return true;
 }
@@ -187,7 +190,8 @@ static bool SolverMirrored(const PatchFDLocalDesc *desc, int d, PetscInt c)
   return true;
 }
 
-/* the patches from 1 on that are like patch 1, and the first and the last one of the line, if their matrices are those of the others but for functionals */
+/* the patches from 1 on that are like patch 1, and the first and the last one of the line, if their matrices are those of the others but
+   for functionals */
 void TermsForm::create(const PatchFDLocalDesc *desc)
 {
   TermsRows rows;
@@ -207,7 +211,8 @@ void TermsForm::create(const PatchFDLocalDesc *desc)
     edge[d][0] = edge[d][1] = -1;
     cls[d]                  = 0;
     if (d >= dim) {
-      if (pd->npatch != 1 || pd->n[0] != 1 || (desc->kind == PATCHFD_LOCAL_FD && (pd->eigen[0].lambda[0] != 0 || pd->eigen[0].S[0] != 1))) return;
+      if (pd->npatch != 1 || pd->n[0] != 1 || (desc->kind == PATCHFD_LOCAL_FD && (pd->eigen[0].lambda[0] != 0 || pd->eigen[0].S[0] != 1)))
+        return;
       continue;
     }
     const TermsLineForm     line(rows.B[d], k);

@@ -47,7 +47,8 @@ PetscErrorCode TermsOperator<T>::create(const PatchFDOperatorDesc *desc, void **
       cells *= (PetscLogDouble)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
       nodes *= n;
     }
-    /* lines of a component: stiffness and mass in its direction, penalties and masses in the others; gradient, divergence, masses of the pressure */
+    /* lines of a component: stiffness and mass in its direction, penalties and masses in the others; gradient, divergence, masses of the
+       pressure */
     p->flops = 2 * cells * nodes * (form.dim * (2 * (n + 2) + (form.dim - 1) * (2 * n + 10) + 2 * (n + 1)) + form.dim * n);
     PetscFunctionReturn(PETSC_SUCCESS);
   }

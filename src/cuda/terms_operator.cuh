@@ -3,7 +3,8 @@
 
     terms_operator.cu         what is chosen when
     stokes_operator.cu        is it the Stokes operator?  From bands to the numbers of cells
-    stokes_operator_fast.cuh  the kernel for that, degree 1 to 6, 2D and 3D, any meshes; stokes_operator_double_2d.cu and the like instantiate it
+    stokes_operator_fast.cuh  the kernel for that, degree 1 to 6, 2D and 3D, any meshes; stokes_operator_double_2d.cu and the like
+    instantiate it
     stokes_cell.cuh           another one for degree 1 in 2D
     products.cu               the generic kernel
 */
@@ -26,7 +27,8 @@ struct TermsOperator {
 static constexpr int stokes_fast_degrees = 6; /* from 1 on */
 
 /*
-  What the bands of a component of the velocity are made of: in a direction without shared nodes the numbers DG_A and so on of a cell, in its own one
+  What the bands of a component of the velocity are made of: in a direction without shared nodes the numbers DG_A and so on of a cell, in
+  its own one
   those of K and M of a cell of degree K + 1.
 */
 enum {
@@ -44,7 +46,8 @@ struct StokesForm {
   std::vector<PetscReal> h[3]; /* lengths of cells, by direction */
   const PatchFDBand     *mass[3] = {NULL, NULL, NULL}; /* without shared nodes */
   std::vector<PetscReal> numbers[3][3]; /* [component][direction] */
-  PetscReal              gradient[3] = {0, 0, 0}, divergence[3] = {0, 0, 0}; /* the multiples of G' in direction c and masses, of G and masses */
+  /* the multiples of G' in direction c and masses, of G and masses */
+  PetscReal              gradient[3] = {0, 0, 0}, divergence[3] = {0, 0, 0};
   const PatchFDField    *field;
   const PetscInt       (*cells)[2];
 

@@ -87,7 +87,8 @@ static __global__ void TransferKernel(const __grid_constant__ TransferKernelData
 }
 
 /*
-  The restriction in 1D, a thread a coarse node: the first one of its cell, and then the last one of that before, or inside.  Cells have all their fine nodes but the last one, which is
+  The restriction in 1D, a thread a coarse node: the first one of its cell, and then the last one of that before, or inside.  Cells have all
+  their fine nodes but the last one, which is
   the first of the next
 */
 template <typename T>
@@ -102,7 +103,8 @@ static __global__ void RestrictLineKernel(const __grid_constant__ TransferKernel
     const T  *column = p.P[0] + (size_t)p.cls[0][c] * p.nf[0] * p.nc[0] + (node - c * k);
     const int first = c * (p.nf[0] - 1), rows = p.nf[0] - (c < p.ncells[0] - 1);
 
-    for (int r = PetscMax(0, p.fine.lo[0] - first); r < PetscMin(rows, p.fine.hi[0] - first); r++) sum += column[r * p.nc[0]] * from[p.fl.at(first + r, p.fine.lo[1], p.fine.lo[2])];
+    for (int r = PetscMax(0, p.fine.lo[0] - first); r < PetscMin(rows, p.fine.hi[0] - first); r++)
+      sum += column[r * p.nc[0]] * from[p.fl.at(first + r, p.fine.lo[1], p.fine.lo[2])];
   }
   to[p.cl.at(node, p.coarse.lo[1], p.coarse.lo[2])] += sum;
 }
@@ -159,7 +161,8 @@ PetscErrorCode Transfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
     cell.cells *= (size_t)cell.count[d];
     size *= PetscMax(nf[d], nc[d]);
   }
-  p->flops = 2.0 * (nf[0] * nc[0] * nc[1] * nc[2] + nf[0] * nf[1] * nc[1] * nc[2] + nf[0] * nf[1] * nf[2] * nc[2]) * (PetscLogDouble)cell.cells;
+  p->flops = 2.0 * (nf[0] * nc[0] * nc[1] * nc[2] + nf[0] * nf[1] * nc[1] * nc[2] + nf[0] * nf[1] * nf[2] * nc[2]) *
+             (PetscLogDouble)cell.cells;
   if (!cell.cells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TransferFastChoose<T>(desc, &p->memory, &p->fast, &p->name));
   if (p->fast) PetscFunctionReturn(PETSC_SUCCESS);
@@ -208,7 +211,8 @@ static PetscErrorCode TransferApply(void *plan, const void *from, void *to)
     RestrictLineKernel<T><<<(nodes + threads - 1) / threads, threads, 0, stream>>>(p->cell, (const T *)from, (T *)to);
     PetscCallCUDA(cudaGetLastError());
   } else {
-    TransferKernel<T, RESTRICT><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, (const T *)from, (T *)to);
+    TransferKernel<T, RESTRICT>
+      <<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, (const T *)from, (T *)to);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscCall(PetscLogGpuTimeEnd());

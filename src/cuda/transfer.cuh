@@ -2,7 +2,8 @@
   fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0; owners are coarse cells.
 
     transfer.cu        what is chosen when; the generic kernel (any degrees, split cells, 1D)
-    transfer_fast.cuh  the kernels for halved cells of the same degree in 2D and 3D, all alike (every uniform mesh) or by place: with matrices of their own
+    transfer_fast.cuh  the kernels for halved cells of the same degree in 2D and 3D, all alike (every uniform mesh) or by place: with
+    matrices of their own
 
   As for the operator, the last template of transfer_fast.cuh is the door, and transfer_double_2d.cu and the like instantiate it.
 */

@@ -1,11 +1,13 @@
 /*
-  Transfers between a mesh and the mesh of its halved cells, both of degree K, with the same matrix P for all cells and directions, or by place: with one
+  Transfers between a mesh and the mesh of its halved cells, both of degree K, with the same matrix P for all cells and directions, or by
+  place: with one
   for each cell of a direction.
 
   A block of threads owns a tile of Q x MY coarse cells in x and y, W = 2 K Q by H = 2 K MY fine nodes, one thread a fine node, and
   marches through z, KZ = K MZ coarse planes and twice as many fine ones a step.  A thread's z-line of the step, fine values and coarse
   ones of which the last is the first of the next step, is in registers, and the matrix between them a kernel parameter: operands from
-  the constant bank, or by place in global memory, where all threads want the same number.  Consecutive lanes are consecutive in x wherever global memory is accessed.
+  the constant bank, or by place in global memory, where all threads want the same number.  Consecutive lanes are consecutive in x wherever
+  global memory is accessed.
 
     prolongation:  coarse planes to shared memory (asynchronously, a step ahead), contraction in x, from there in y to the z-lines'
                    coarse values, z, added to the fine values, which were loaded a step ahead, too.
@@ -59,7 +61,8 @@ struct TransferTile {
 };
 template <int K>
 struct TransferTile<K, 3> {
-  static constexpr int Q = K == 1 ? 32 : (K == 2 ? 16 : (K == 3 ? 11 : (K == 4 ? 8 : (K == 5 ? 4 : (K <= 8 ? 2 : 1))))), MY = K == 1 ? 2 : 1, MZ = K == 1 ? 4 : (K == 2 ? 2 : 1);
+  static constexpr int Q = K == 1 ? 32 : (K == 2 ? 16 : (K == 3 ? 11 : (K == 4 ? 8 : (K == 5 ? 4 : (K <= 8 ? 2 : 1))))),
+                       MY = K == 1 ? 2 : 1, MZ = K == 1 ? 4 : (K == 2 ? 2 : 1);
 };
 
 template <typename T, int K, int DIM, bool PLACE>
@@ -73,7 +76,8 @@ struct TransferSizes : TransferTile<K, DIM> {
   static constexpr int RESIDENT = DIM == 2 && sizeof(T) * KZ >= 64 ? 512 : 1024, BLOCKS = RESIDENT / THREADS;
   /* rows of matrices in shared memory: of all cells of the tile in x and y, or of one */
   static constexpr int RX = PLACE ? W : 2 * K, RY = PLACE ? H : 2 * K, RC = PLACE ? Tile::Q * (K + 1) : K + 1;
-  static constexpr int WEIGHTS = RoundUp(RC * (2 * K + 1), 4); /* the restriction's rows in x; the arrays behind them begin where 16 bytes can be read */
+  /* the restriction's rows in x; the arrays behind them begin where 16 bytes can be read */
+  static constexpr int WEIGHTS = RoundUp(RC * (2 * K + 1), 4);
   /* the restriction's contraction in x: GROUPS rows side by side, LANES threads each */
   static constexpr int LANES = Tile::Q * (K + 1), GROUPS = THREADS / LANES;
 };
@@ -107,14 +111,16 @@ struct TransferPlace {
 
 /* the coarse planes of a step, all but the first, which is the last of the step before; the step before the first has no others */
 template <typename T, int K, int DIM, bool PLACE>
-__device__ inline void FetchCoarse(const TransferGeometry &g, const TransferPlace<TransferSizes<T, K, DIM, PLACE>, K> &place, int step, const T *from, T *coarse)
+__device__ inline void FetchCoarse(const TransferGeometry &g, const TransferPlace<TransferSizes<T, K, DIM, PLACE>, K> &place, int step,
+                                   const T *from, T *coarse)
 {
   using S              = TransferSizes<T, K, DIM, PLACE>;
   constexpr int COARSE = S::HC * S::WC;
 
 #pragma unroll 1
   for (int e = (int)threadIdx.x + (step < 0 ? (S::KZ - 1) * COARSE : 0); e < S::KZ * COARSE; e += S::THREADS) {
-    const int ci = place.cell[0] * K + e % S::WC, cj = place.cell[1] * K + e / S::WC % S::HC, ck = (place.cell[2] + step * S::MZ) * K + 1 + e / COARSE;
+    const int ci = place.cell[0] * K + e % S::WC, cj = place.cell[1] * K + e / S::WC % S::HC,
+              ck = (place.cell[2] + step * S::MZ) * K + 1 + e / COARSE;
 
     if (g.coarse.contains(ci, cj, ck)) __pipeline_memcpy_async(&coarse[e], &from[g.cl.at(ci, cj, ck)], sizeof(T));
     else coarse[e] = 0;
@@ -122,7 +128,8 @@ __device__ inline void FetchCoarse(const TransferGeometry &g, const TransferPlac
   __pipeline_commit();
 }
 
-/* w, the coarse values of the thread's z-line, all but the first: row r of the `rows` rows of P times numbers that are `stride` apart, and `plane` from one w to the next */
+/* w, the coarse values of the thread's z-line, all but the first: row r of the `rows` rows of P times numbers that are `stride` apart, and
+   `plane` from one w to the next */
 template <typename T, int K, int KZ>
 __device__ inline void ContractToLine(const T *weights, int rows, int r, const T *in, int stride, int plane, T w[KZ + 1])
 {
@@ -171,12 +178,14 @@ __device__ inline void ProlongZ(const TransferMatrix<T, K, PLACE> &m, int first,
 }
 
 template <typename T, int K, int DIM, bool PLACE>
-__launch_bounds__(TransferSizes<T, K, DIM, PLACE>::THREADS, TransferSizes<T, K, DIM, PLACE>::BLOCKS)
-static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K, PLACE> m, const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
+__launch_bounds__(TransferSizes<T, K, DIM, PLACE>::THREADS, TransferSizes<T, K, DIM, PLACE>::BLOCKS) static __global__
+  void ProlongKernel(const __grid_constant__ TransferMatrix<T, K, PLACE> m, const __grid_constant__ TransferGeometry g,
+                     const T *__restrict__ from, T *__restrict__ to)
 {
   using S          = TransferSizes<T, K, DIM, PLACE>;
   constexpr int KZ = S::KZ, COARSE = S::HC * S::WC; /* coarse nodes of a plane */
-  __shared__ T  weightsx[(K + 1) * S::RX], weightsy[PLACE ? (K + 1) * S::RY : 1], coarse[KZ * COARSE], lines[DIM == 3 ? KZ * S::HC * S::W : 1];
+  __shared__ T  weightsx[(K + 1) * S::RX], weightsy[PLACE ? (K + 1) * S::RY : 1], coarse[KZ * COARSE],
+    lines[DIM == 3 ? KZ * S::HC * S::W : 1];
   const int     t = threadIdx.x, i = t % S::W, j = min(t / S::W, S::H - 1);
   T             w[KZ + 1] = {0}, f[2 * KZ];
   const TransferPlace<S, K> place(g, i, j);
@@ -184,7 +193,8 @@ static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K
   T                        *wy       = PLACE ? weightsy : weightsx; /* equal cells have the same rows in all directions */
 
   for (int e = t; e < (K + 1) * S::RX; e += S::THREADS) weightsx[e % (K + 1) * S::RX + e / (K + 1)] = m.entry(0, first[0], e);
-  for (int e = t; PLACE && DIM == 3 && e < (K + 1) * S::RY; e += S::THREADS) wy[e % (K + 1) * S::RY + e / (K + 1)] = m.entry(1, first[1], e);
+  for (int e = t; PLACE && DIM == 3 && e < (K + 1) * S::RY; e += S::THREADS)
+    wy[e % (K + 1) * S::RY + e / (K + 1)] = m.entry(1, first[1], e);
   FetchCoarse<T, K, DIM, PLACE>(g, place, -1, from, coarse);
   to += place.line;
   for (int step = -1; step < place.steps; step++) { /* step -1 is for the first coarse plane, and to load the first fine values */
@@ -227,7 +237,8 @@ __device__ inline void RestrictZ(const TransferMatrix<T, K, PLACE> &m, int first
   }
 }
 
-/* the tile's rows of P in y: those of all cells, or by place in shared memory, from where the compiler does not keep them in registers, which are too few */
+/* the tile's rows of P in y: those of all cells, or by place in shared memory, from where the compiler does not keep them in registers,
+   which are too few */
 template <typename T, int K, bool PLACE>
 struct TransferTileRows {
   const TransferMatrix<T, K, PLACE> &m;
@@ -277,14 +288,16 @@ __device__ inline void RestrictY(const TransferTileRows<T, K, PLACE> &m, int pla
   summed by a shuffle
 */
 template <typename T, int K, int DIM, bool PLACE>
-__device__ inline void RestrictX(const TransferGeometry &g, const TransferPlace<TransferSizes<T, K, DIM, PLACE>, K> &place, int step, int planes, const T *weights, const T *in, T *to)
+__device__ inline void RestrictX(const TransferGeometry &g, const TransferPlace<TransferSizes<T, K, DIM, PLACE>, K> &place, int step,
+                                 int planes, const T *weights, const T *in, T *to)
 {
   using S     = TransferSizes<T, K, DIM, PLACE>;
   const int t = threadIdx.x, cell = t % S::LANES / (K + 1), a1 = t % (K + 1), row1 = t / S::LANES;
 
 #pragma unroll 1
   for (int first = 0; first < planes * S::HC; first += S::GROUPS) {
-    const int  row  = first + row1, ci = (place.cell[0] + cell) * K + a1, cj = place.cell[1] * K + row % S::HC, ck = (place.cell[2] + step * S::MZ) * K + row / S::HC;
+    const int row = first + row1, ci = (place.cell[0] + cell) * K + a1, cj = place.cell[1] * K + row % S::HC,
+              ck = (place.cell[2] + step * S::MZ) * K + row / S::HC;
     const bool work = t < S::LANES * S::GROUPS && row < planes * S::HC;
     const bool take = t % 32 > 0 && a1 == 0 && cell > 0, give = t % 32 < 31 && a1 == K && cell < S::Q - 1;
     T          v    = 0;
@@ -302,14 +315,15 @@ __device__ inline void RestrictX(const TransferGeometry &g, const TransferPlace<
 
 /* my = m: constants that are used at two places of a loop would be kept in registers */
 template <typename T, int K, int DIM, bool PLACE>
-__launch_bounds__(TransferSizes<T, K, DIM, PLACE>::THREADS, TransferSizes<T, K, DIM, PLACE>::BLOCKS)
-static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, K, PLACE> m, const __grid_constant__ TransferMatrix<T, K, PLACE> my, const __grid_constant__ TransferGeometry g,
-                                      const T *__restrict__ from, T *__restrict__ to)
+__launch_bounds__(TransferSizes<T, K, DIM, PLACE>::THREADS, TransferSizes<T, K, DIM, PLACE>::BLOCKS) static __global__
+  void RestrictKernel(const __grid_constant__ TransferMatrix<T, K, PLACE> m, const __grid_constant__ TransferMatrix<T, K, PLACE> my,
+                      const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
 {
   using S          = TransferSizes<T, K, DIM, PLACE>;
   constexpr int KZ = S::KZ, FINE = S::H * S::W; /* fine nodes of a plane */
   extern __shared__ double shared_memory[];
-  T                        *weights = (T *)shared_memory, *lines = weights + S::WEIGHTS, *rows = lines + KZ * FINE; /* in 2D both are rows, of even and odd steps */
+  /* in 2D both are rows, of even and odd steps */
+  T                        *weights = (T *)shared_memory, *lines = weights + S::WEIGHTS, *rows = lines + KZ * FINE;
   const int                 t = threadIdx.x;
   T                         f[2 * KZ], w[KZ + 1] = {0};
   const TransferPlace<S, K> place(g, t % S::W, t / S::W);
@@ -355,7 +369,10 @@ static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, 
 template <typename T, int K, int DIM, bool PLACE>
 struct TransferFastDegree : TransferFast {
   using S                        = TransferSizes<T, K, DIM, PLACE>;
-  static constexpr size_t shared = (S::WEIGHTS + S::KZ * S::W * (S::H + (DIM == 2 ? 1 : S::HC)) + (PLACE && DIM == 3 ? (K + 1) * S::RY : 0)) * sizeof(T); /* of the restriction */
+  /* of the restriction */
+  static constexpr size_t shared = (S::WEIGHTS + S::KZ * S::W * (S::H + (DIM == 2 ? 1 : S::HC)) +
+                                    (PLACE && DIM == 3 ? (K + 1) * S::RY : 0)) *
+                                   sizeof(T);
   TransferMatrix<T, K, PLACE> m;
   TransferGeometry     g, prolonged, restricted;
   int                  n[3]; /* tiles */
@@ -403,7 +420,9 @@ struct TransferFastDegree : TransferFast {
         for (size_t c = 0; c < count; c++) {
           const PetscInt cell = g.cell[d] + (PetscInt)c;
 
-          if (cell < e->ncells) std::copy(e->P + e->cls[cell] * (PetscInt)(e->nf * e->nc), e->P + e->cls[cell] * (PetscInt)(e->nf * e->nc) + entries, &rows[c * entries]);
+          if (cell < e->ncells)
+            std::copy(e->P + e->cls[cell] * (PetscInt)(e->nf * e->nc), e->P + e->cls[cell] * (PetscInt)(e->nf * e->nc) + entries,
+                      &rows[c * entries]);
           else rows[c * entries] = 1;
         }
         PetscCall(memory->upload(rows.size(), rows.data(), &to));
@@ -413,7 +432,8 @@ struct TransferFastDegree : TransferFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  /* enough blocks to fill the device, few enough to share work between the steps of a march; each kernel fills its last wave best with a number of its own */
+  /* enough blocks to fill the device, few enough to share work between the steps of a march; each kernel fills its last wave best with a
+     number of its own */
   TransferGeometry cut(size_t blocks) const
   {
     TransferGeometry part = g;

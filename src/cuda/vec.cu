@@ -3,7 +3,8 @@
 
   Two kernels do everything.  MapKernel computes out[i] = f(in[i]...), where the output may be one of the inputs: a thread reads its group
   of numbers before it writes them.  ReduceKernel folds f(in[i]...) into a state, whose kind says how two of them are joined: sums in
-  double precision, maxima, maxima with their index (reduce.cuh).  The last block writes the result to host memory.  Only there does the host wait.
+  double precision, maxima, maxima with their index (reduce.cuh).  The last block writes the result to host memory.  Only there does the
+  host wait.
 
   Windows (VecGetSubVector()) may begin anywhere: arrays that are not aligned are read number by number.
 */
@@ -431,7 +432,8 @@ static PetscErrorCode Reduce(PetscInt n, F f, S *s, const I *...in)
   PetscCall(Launch([&](cudaStream_t stream) {
     S *const partial = (S *)buffers.partial, *const result = (S *)buffers.host;
 
-    if ((Aligned(in) && ...)) ReduceKernel<4><<<Blocks(n, 4, MAX_BLOCKS), THREADS, 0, stream>>>((size_t)n, f, partial, buffers.ticket, result, in...);
+    if ((Aligned(in) && ...))
+      ReduceKernel<4><<<Blocks(n, 4, MAX_BLOCKS), THREADS, 0, stream>>>((size_t)n, f, partial, buffers.ticket, result, in...);
     else ReduceKernel<1><<<Blocks(n, 1, MAX_BLOCKS), THREADS, 0, stream>>>((size_t)n, f, partial, buffers.ticket, result, in...);
   }));
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -502,8 +504,8 @@ static PetscErrorCode Find(PetscInt n, const float *x, PetscInt *index, double *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Errors(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol,
-                             const float *rtols, double ignore, VecSingleErrorNorms *norms)
+static PetscErrorCode Errors(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol,
+                             const float *atols, double rtol, const float *rtols, double ignore, VecSingleErrorNorms *norms)
 {
   const AddErrors f = {(bool)infinity, !!e, !!atols, !!rtols, atol, rtol, ignore};
   ErrorNorms      r;
@@ -528,7 +530,8 @@ static PetscErrorCode ForChunks(PetscInt n, F pass)
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(NeedBuffers());
-  for (PetscCount i = 0; i < n; i += CHUNK) PetscCall(pass((PetscInt)i, (PetscInt)PetscMin(CHUNK, n - i), stream)); /* i may pass the largest PetscInt */
+  /* i may pass the largest PetscInt */
+  for (PetscCount i = 0; i < n; i += CHUNK) PetscCall(pass((PetscInt)i, (PetscInt)PetscMin(CHUNK, n - i), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,7 +8,8 @@
      DMView_Box()
      DMDestroy_Box()
   DMSetUp_Box() and the halo exchange are in layout.c, local vectors in local.c, coordinates in coordinates.c, refinement, coarsening
-  and cloning in hierarchy.c, functions in function.c, errors in error.c, fields in fields.c, files in natural.c and, for ParaView, in vtk.c.  The operator that the DM carries
+  and cloning in hierarchy.c, functions in function.c, errors in error.c, fields in fields.c, files in natural.c and, for ParaView, in
+  vtk.c.  The operator that the DM carries
   (operator.c) makes its matrices and interpolations and arranges for solvers.
 */
 #include <patchfd/private/boximpl.h>
@@ -27,9 +28,11 @@ PetscErrorCode DMBoxGetContext(DM dm, DM_Box **box)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(dm, DM_CLASSID, 1);
   PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "The DM has type %s; only a DM of type %s (DMBOX) can be used here",
+  PetscCheck(same, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG,
+             "The DM has type %s; only a DM of type %s (DMBOX) can be used here",
              ((PetscObject)dm)->type_name ? ((PetscObject)dm)->type_name : "(not set)", DMBOX);
-  PetscCheck(dm->dim >= 1 && dm->dim <= 3, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
+  PetscCheck(dm->dim >= 1 && dm->dim <= 3, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
   *box = (DM_Box *)dm->data;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -49,13 +52,15 @@ PetscErrorCode DMBoxGetContextSetUp(DM dm, DM_Box **box)
 static PetscErrorCode DMBoxCheckCount(DM dm, const char option[], PetscInt given, PetscInt n, PetscBool *spread)
 {
   PetscFunctionBegin;
-  PetscCheck(given == 1 || given == n, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "%s has %s%" PetscInt_FMT " values; in %" PetscInt_FMT " dimensions it takes 1 or %" PetscInt_FMT,
-             option, given > n ? "at least " : "", given, dm->dim, n);
+  PetscCheck(given == 1 || given == n, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "%s has %s%" PetscInt_FMT " values; in %" PetscInt_FMT " dimensions it takes 1 or %" PetscInt_FMT, option,
+             given > n ? "at least " : "", given, dm->dim, n);
   *spread = (PetscBool)(given == 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOptionsInt(DM dm, const char option[], const char text[], const char man[], PetscErrorCode (*set)(DM, const PetscInt[]), const PetscInt current[],
+static PetscErrorCode DMBoxOptionsInt(DM dm, const char option[], const char text[], const char man[],
+                                      PetscErrorCode (*set)(DM, const PetscInt[]), const PetscInt current[],
                                       PetscOptionItems PetscOptionsObject)
 {
   PetscInt  v[4] = {current[0], current[1], current[2], 0}, n = dm->dim + 1;
@@ -70,7 +75,8 @@ static PetscErrorCode DMBoxOptionsInt(DM dm, const char option[], const char tex
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxOptionsReal(DM dm, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg, PetscOptionItems PetscOptionsObject)
+PetscErrorCode DMBoxOptionsReal(DM dm, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg,
+                                PetscOptionItems PetscOptionsObject)
 {
   PetscInt  n = dm->dim + 1;
   PetscBool spread;
@@ -90,7 +96,9 @@ static PetscErrorCode DMBoxParseBoundary(DM dm, const char word[], DMBoxBoundary
   PetscFunctionBegin;
   PetscCall(PetscEnumFind(DMBoxBoundaryTypes, word, (PetscEnum *)type, &found));
   PetscCheck(found, PetscObjectComm((PetscObject)dm), PETSC_ERR_USER_INPUT,
-             "-dm_box_boundary has the word \"%s\"; it takes dirichlet, neumann and supported, once for all sides or once for each: lower x, upper x, lower y, ...", word);
+             "-dm_box_boundary has the word \"%s\"; it takes dirichlet, neumann and supported, once for all sides or once for each: lower "
+             "x, upper x, lower y, ...",
+             word);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,7 +110,8 @@ static PetscErrorCode DMBoxOptionsBoundary(DM dm, PetscOptionItems PetscOptionsO
   PetscBool         flg, spread;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsStringArray("-dm_box_boundary", "dirichlet, neumann or supported: lower x, upper x, lower y, ..., or one for all", "DMBoxSetBoundary", word, &n, &flg));
+  PetscCall(PetscOptionsStringArray("-dm_box_boundary", "dirichlet, neumann or supported: lower x, upper x, lower y, ..., or one for all",
+                                    "DMBoxSetBoundary", word, &n, &flg));
   if (!flg) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxCheckCount(dm, "-dm_box_boundary", n, 2 * dm->dim, &spread));
   for (PetscInt i = 0; i < 2 * dm->dim; i++) PetscCall(DMBoxParseBoundary(dm, word[spread ? 0 : i], &type[i]));
@@ -132,7 +141,8 @@ static PetscErrorCode DMBoxOptionsOperator(DM dm, PetscOptionItems PetscOptionsO
   PetscBool flg;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsFList("-dm_box_operator", "The operator", "DMBoxSetOperator", DMBoxOperatorList, box->op->name, name, sizeof(name), &flg));
+  PetscCall(
+    PetscOptionsFList("-dm_box_operator", "The operator", "DMBoxSetOperator", DMBoxOperatorList, box->op->name, name, sizeof(name), &flg));
   if (flg) PetscCall(DMBoxSetOperator(dm, name));
   if (box->op->ops.setfromoptions) PetscCall((*box->op->ops.setfromoptions)(dm, box->op, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -146,7 +156,9 @@ static PetscErrorCode DMBoxOptionsExtraPoints(DM dm, PetscOptionItems PetscOptio
   PetscBool flg;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsIntArray("-dm_box_extra_points", "Gauss points in a direction of a cell, more than the degree, in double and in single precision", "DMBoxSetExtraPoints", extra, &n, &flg));
+  PetscCall(PetscOptionsIntArray("-dm_box_extra_points",
+                                 "Gauss points in a direction of a cell, more than the degree, in double and in single precision",
+                                 "DMBoxSetExtraPoints", extra, &n, &flg));
   if (flg) PetscCall(DMBoxSetExtraPoints(dm, extra[0], extra[n == 1 ? 0 : 1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -162,28 +174,38 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   PetscBool  flg;
 
   PetscFunctionBegin;
-  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMSetFromOptions() cannot be called after DMSetUp() for a DMBOX");
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
+             "DMSetFromOptions() cannot be called after DMSetUp() for a DMBOX");
   PetscOptionsHeadBegin(PetscOptionsObject, "DMBOX options");
   PetscCall(PetscOptionsInt("-dm_box_dim", "Dimension: 1, 2 or 3", "DMSetDimension", dim, &dim, &flg));
   if (flg) PetscCall(DMSetDimension(dm, dim));
   PetscCall(DMBoxGetContext(dm, &box));
-  PetscCall(DMBoxOptionsInt(dm, "-dm_box_cells", "Number of cells in each direction, before refinement", "DMBoxSetCells", DMBoxSetCells, box->cells, PetscOptionsObject));
-  PetscCall(PetscOptionsInt("-dm_refine", "How often the cells are divided by two in each direction", "DMRefine", box->refine, &box->refine, &flg));
-  PetscCheck(box->refine >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_refine is %" PetscInt_FMT "; it must be at least 0", box->refine);
+  PetscCall(DMBoxOptionsInt(dm, "-dm_box_cells", "Number of cells in each direction, before refinement", "DMBoxSetCells", DMBoxSetCells,
+                            box->cells, PetscOptionsObject));
+  PetscCall(
+    PetscOptionsInt("-dm_refine", "How often the cells are divided by two in each direction", "DMRefine", box->refine, &box->refine, &flg));
+  PetscCheck(box->refine >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_refine is %" PetscInt_FMT "; it must be at least 0", box->refine);
   PetscCall(DMBoxOptionsBounds(dm, PetscOptionsObject));
   PetscCall(PetscOptionsInt("-dm_box_degree", "Polynomial degree", "DMBoxSetDegree", box->degree, &degree, &flg));
   if (flg) PetscCall(DMBoxSetDegree(dm, degree));
-  PetscCall(PetscOptionsEnum("-dm_box_space", "Finite element space", "DMBoxSetSpace", DMBoxSpaces, (PetscEnum)box->space, (PetscEnum *)&space, &flg));
+  PetscCall(PetscOptionsEnum("-dm_box_space", "Finite element space", "DMBoxSetSpace", DMBoxSpaces, (PetscEnum)box->space,
+                             (PetscEnum *)&space, &flg));
   if (flg) PetscCall(DMBoxSetSpace(dm, space));
-  PetscCall(PetscOptionsEnum("-dm_box_halo", "How values that other ranks need travel", "DMBoxSetHaloType", PatchFDHaloTypes, (PetscEnum)halo, (PetscEnum *)&halo, &flg));
+  PetscCall(PetscOptionsEnum("-dm_box_halo", "How values that other ranks need travel", "DMBoxSetHaloType", PatchFDHaloTypes,
+                             (PetscEnum)halo, (PetscEnum *)&halo, &flg));
   if (flg) PetscCall(DMBoxSetHaloType(dm, halo));
-  PetscCall(PetscOptionsReal("-dm_box_semicoarsening", "DMCoarsen() leaves out directions that are coupled less than this times the strongest", "DMBoxSetSemicoarsening", threshold, &threshold, &flg));
+  PetscCall(PetscOptionsReal("-dm_box_semicoarsening",
+                             "DMCoarsen() leaves out directions that are coupled less than this times the strongest",
+                             "DMBoxSetSemicoarsening", threshold, &threshold, &flg));
   if (flg) PetscCall(DMBoxSetSemicoarsening(dm, threshold));
-  PetscCall(PetscOptionsBool3("-dm_box_galerkin", "Operators of coarse meshes are those of the finer ones", "DMBoxSetGalerkin", galerkin, &galerkin, &flg));
+  PetscCall(PetscOptionsBool3("-dm_box_galerkin", "Operators of coarse meshes are those of the finer ones", "DMBoxSetGalerkin", galerkin,
+                              &galerkin, &flg));
   if (flg) PetscCall(DMBoxSetGalerkin(dm, galerkin));
   PetscCall(DMBoxOptionsExtraPoints(dm, PetscOptionsObject));
   PetscCall(DMBoxOptionsBoundary(dm, PetscOptionsObject));
-  PetscCall(DMBoxOptionsInt(dm, "-dm_box_processes", "Number of processes in each direction", "DMBoxSetProcesses", DMBoxSetProcesses, box->processes, PetscOptionsObject));
+  PetscCall(DMBoxOptionsInt(dm, "-dm_box_processes", "Number of processes in each direction", "DMBoxSetProcesses", DMBoxSetProcesses,
+                            box->processes, PetscOptionsObject));
   PetscCall(DMBoxOptionsMapping(dm, PetscOptionsObject));
   PetscCall(DMBoxOptionsOperator(dm, PetscOptionsObject));
   PetscOptionsHeadEnd();
@@ -215,7 +237,8 @@ static PetscErrorCode DMCreateGlobalVector_Box(DM dm, Vec *v)
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCall(PatchFDVecCreate(PetscObjectComm((PetscObject)dm), dm->vectype, (PetscInt)box->nglobal, DMBoxHasRoom(dm) ? box->room : NULL, v));
+  PetscCall(
+    PatchFDVecCreate(PetscObjectComm((PetscObject)dm), dm->vectype, (PetscInt)box->nglobal, DMBoxHasRoom(dm) ? box->room : NULL, v));
   PetscCall(VecSetDM(*v, dm));
   PetscCall(VecSetOperation(*v, VECOP_VIEW, (PetscErrorCodeFn *)VecView_Box));
   PetscCall(VecSetOperation(*v, VECOP_LOAD, (PetscErrorCodeFn *)VecLoad_Box));
@@ -227,10 +250,11 @@ static PetscErrorCode DMBoxViewDirection(DM dm, PetscInt d, PetscViewer viewer)
   DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%c: %" PetscInt_FMT "%s cells in [%g, %g]",
-                                   (char)('x' + d), box->cells[d], box->vertices[d] ? " graded" : "", (double)box->lower[d], (double)box->upper[d]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%c: %" PetscInt_FMT "%s cells in [%g, %g]", (char)('x' + d), box->cells[d],
+                                   box->vertices[d] ? " graded" : "", (double)box->lower[d], (double)box->upper[d]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
-  PetscCall(PetscViewerASCIIPrintf(viewer, ", boundary %s %s", DMBoxBoundaryTypes[box->boundary[2 * d]], DMBoxBoundaryTypes[box->boundary[2 * d + 1]]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, ", boundary %s %s", DMBoxBoundaryTypes[box->boundary[2 * d]],
+                                   DMBoxBoundaryTypes[box->boundary[2 * d + 1]]));
   if (box->processes[d] > 0) PetscCall(PetscViewerASCIIPrintf(viewer, ", processes %" PetscInt_FMT, box->processes[d]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
@@ -246,12 +270,14 @@ static PetscErrorCode DMView_Box(DM dm, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERVTK, &isvtk));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &isstring));
-  PetscCheck(isascii || isvtk || isstring, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMView() of a DMBOX has nothing for a viewer of type %s; it takes ascii and vtk", ((PetscObject)viewer)->type_name);
+  PetscCheck(isascii || isvtk || isstring, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "DMView() of a DMBOX has nothing for a viewer of type %s; it takes ascii and vtk", ((PetscObject)viewer)->type_name);
   if (isvtk) PetscCall(DMBoxViewMeshVTK(dm, viewer));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxGetContext(dm, &box));
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "dimension %" PetscInt_FMT ", space %s, degree %" PetscInt_FMT "\n", dm->dim, DMBoxSpaces[box->space], box->degree));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "dimension %" PetscInt_FMT ", space %s, degree %" PetscInt_FMT "\n", dm->dim,
+                                   DMBoxSpaces[box->space], box->degree));
   PetscCall(PetscViewerASCIIPrintf(viewer, "operator %s: ", box->op->name));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   PetscCall((*box->op->ops.view)(dm->dim, box->op->coefficient, viewer));
@@ -260,13 +286,16 @@ static PetscErrorCode DMView_Box(DM dm, PetscViewer viewer)
   if (dm->setupcalled) {
     PetscInt n = 0;
 
-    for (PetscInt i = 0; i < box->nfield; i++) n += box->field[i].line[0].nnodes * box->field[i].line[1].nnodes * box->field[i].line[2].nnodes;
+    for (PetscInt i = 0; i < box->nfield; i++)
+      n += box->field[i].line[0].nnodes * box->field[i].line[1].nnodes * box->field[i].line[2].nnodes;
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " unknowns\n", n));
   } else PetscCall(PetscViewerASCIIPrintf(viewer, "not set up yet, to be refined %" PetscInt_FMT " times\n", box->refine));
   for (PetscInt d = 0; d < dm->dim; d++) PetscCall(DMBoxViewDirection(dm, d, viewer));
   PetscCall(DMBoxViewMapping(dm, viewer));
   PetscCall(DMBoxViewSemicoarsening(dm, viewer));
-  if (box->restricted) PetscCall(PetscViewerASCIIPrintf(viewer, "Galerkin operator of the finer mesh, with %" PetscInt_FMT " Gauss points in a direction\n", DMBoxNumGauss(dm)));
+  if (box->restricted)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "Galerkin operator of the finer mesh, with %" PetscInt_FMT " Gauss points in a direction\n",
+                                     DMBoxNumGauss(dm)));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -295,17 +324,22 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_lower x,y,z         - lower corner; one number is for all (default 0)
 .  -dm_box_upper x,y,z         - upper corner; one number is for all (default 1)
 .  -dm_box_degree k            - polynomial degree in each direction, at least 1 (default 1)
-.  -dm_box_space (q|dgq|rt|p1) - finite element space: continuous, discontinuous with interior penalties, velocity and pressure, or linear on simplices (default q)
-.  -dm_box_boundary b0,b1,...  - dirichlet, neumann or supported at each side, in the order lower x, upper x, lower y, ...; one word is for all (default dirichlet)
+.  -dm_box_space (q|dgq|rt|p1) - finite element space: continuous, discontinuous with interior penalties, velocity and pressure, or linear
+  on simplices (default q)
+.  -dm_box_boundary b0,b1,...  - dirichlet, neumann or supported at each side, in the order lower x, upper x, lower y, ...; one word is for
+  all (default dirichlet)
 .  -dm_box_operator name       - the operator: poisson (default), biharmonic, stokes, diffusion or heat
 .  -dm_box_mapping type        - diffusion: the image of the box, none (default), sine, sine1, sine2, kershaw, kershaw_smooth or annulus
 .  -dm_box_mapping_parameter a - its parameter, see `DMBoxMappingType`
 .  -dm_box_mapping_degree m    - of the images of cells: 1, or -1 (default) for the degree of the space
 .  -dm_box_mapping_file f      - diffusion: the points of a structured VTK file are those of the box in space
 .  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
-.  -dm_box_galerkin (true|false|auto) - coarse meshes have element-wise Galerkin operators, for `diffusion` (default auto: where they jump much inside coarse cells), see `DMBoxSetGalerkin()`
-.  -dm_box_semicoarsening t    - leave out directions that are coupled less than t times the strongest when cells are halved; 0: none (default 0.17 for poisson and diffusion), see `DMBoxSetSemicoarsening()`
-.  -dm_box_extra_points e,s    - diffusion: Gauss points in a direction of a cell, more than the degree, in double and in single precision (default 2,determine), see `DMBoxSetExtraPoints()`
+.  -dm_box_galerkin (true|false|auto) - coarse meshes have element-wise Galerkin operators, for `diffusion` (default auto: where they jump
+  much inside coarse cells), see `DMBoxSetGalerkin()`
+.  -dm_box_semicoarsening t    - leave out directions that are coupled less than t times the strongest when cells are halved; 0: none
+  (default 0.17 for poisson and diffusion), see `DMBoxSetSemicoarsening()`
+.  -dm_box_extra_points e,s    - diffusion: Gauss points in a direction of a cell, more than the degree, in double and in single precision
+  (default 2,determine), see `DMBoxSetExtraPoints()`
 .  -dm_box_halo type           - how values travel between MPI processes: auto (default), mpi, host, nccl or peer, see `PatchFDHaloType`
 .  -dm_box_diffusion kx,ky,kz  - diffusion coefficient in each direction, positive; one number is for all (default 1)
 .  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0); also for biharmonic, stokes and diffusion
@@ -316,20 +350,26 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_robin h0,...        - heat: coefficient of heat transfer to the outside of each side (default 0)
 .  -dm_box_outside T0,...      - heat: temperature outside of each side (default 0)
 .  -dm_box_steady              - heat: source, fluxes and given values do not depend on time (default false)
-.  -dm_box_penalty in,bd       - factors of the penalties on faces between cells and on Dirichlet sides, for dgq, biharmonic and stokes (default 1)
+.  -dm_box_penalty in,bd       - factors of the penalties on faces between cells and on Dirichlet sides, for dgq, biharmonic and stokes
+  (default 1)
 .  -dm_vec_type type           - type of the vectors: standard (default), single or cuda
 -  -dm_mat_type type           - type of the matrices
 
    Level: beginner
 
    Notes:
-   The unknowns are the values at Gauss-Lobatto nodes: with the space q (number of cells) * k + 1 in each direction, with dgq k + 1 in each cell.
-   With q those on a Dirichlet side stay in the vectors; the matrix has a row and column of the identity there, and `DMBoxLiftDirichlet()` brings
+   The unknowns are the values at Gauss-Lobatto nodes: with the space q (number of cells) * k + 1 in each direction, with dgq k + 1 in each
+   cell.
+   With q those on a Dirichlet side stay in the vectors; the matrix has a row and column of the identity there, and `DMBoxLiftDirichlet()`
+   brings
    boundary values into a right-hand side.  With dgq Dirichlet conditions are weak and there are no such nodes.
 
-   The space rt has dim + 1 fields: the components of a velocity, each continuous of degree k + 1 in its own direction and discontinuous of degree k in the others, and a
-   pressure, discontinuous of degree k.  On each MPI process they lie one after another in vectors; `DMCreateFieldIS()` and `DMCreateFieldDecomposition()` name them
-   `velocity` and `pressure`, so that `PCFIELDSPLIT` finds its splits.  Components have no nodes in common: `DMGetCoordinates()` has the nodes of the pressure, in its order, and
+   The space rt has dim + 1 fields: the components of a velocity, each continuous of degree k + 1 in its own direction and discontinuous of
+   degree k in the others, and a
+   pressure, discontinuous of degree k.  On each MPI process they lie one after another in vectors; `DMCreateFieldIS()` and
+   `DMCreateFieldDecomposition()` name them
+   `velocity` and `pressure`, so that `PCFIELDSPLIT` finds its splits.  Components have no nodes in common: `DMGetCoordinates()` has the
+   nodes of the pressure, in its order, and
    `DMBoxInterpolateFunction()` reaches those of each component.
 
    On each MPI process the unknowns are
@@ -337,25 +377,34 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 
    `DMCreateMatrix()` makes the operator and `DMCreateInterpolation()` the interpolation, both without storing entries,
    so that `KSPSetDM()` is all that a solver needs: no `KSPSetComputeOperators()`, no `KSPSetOperators()`.
-   `DMRefine()` and `DMCoarsen()` double and halve the number of cells, `DMCoarsen()` only in directions that are coupled strongly (`DMBoxSetSemicoarsening()`).
+   `DMRefine()` and `DMCoarsen()` double and halve the number of cells, `DMCoarsen()` only in directions that are coupled strongly
+   (`DMBoxSetSemicoarsening()`).
 
    Graded meshes, with vertices of your own in some directions, are made with `DMBoxSetVertices()`.
 
-   More MPI processes than cells, in a way that no process grid fits, are an error; on levels made by `DMCoarsen()` processes may own nothing.
+   More MPI processes than cells, in a way that no process grid fits, are an error; on levels made by `DMCoarsen()` processes may own
+   nothing.
 
-   `VecView()` of a vector of a `DMBOX` writes a file for ParaView if the viewer is `PETSCVIEWERVTK`, for instance `-ksp_view_solution vtk:u.vts`.
-   With rt it has velocities as vectors and pressures, at the Gauss-Lobatto points of degree k + 1 in each cell.  `DMView()` writes the mesh alone (`-dm_view vtk:mesh.vts`), with the rank of the
+   `VecView()` of a vector of a `DMBOX` writes a file for ParaView if the viewer is `PETSCVIEWERVTK`, for instance `-ksp_view_solution
+   vtk:u.vts`.
+   With rt it has velocities as vectors and pressures, at the Gauss-Lobatto points of degree k + 1 in each cell.  `DMView()` writes the mesh
+   alone (`-dm_view vtk:mesh.vts`), with the rank of the
    process that owns each node.
 
-   `DMBoxGetCorners()` tells which cells and nodes each process has, `DMBoxVecGetArray()` gives the values of a `Vec` as an array with an index for each direction.
+   `DMBoxGetCorners()` tells which cells and nodes each process has, `DMBoxVecGetArray()` gives the values of a `Vec` as an array with an
+   index for each direction.
 
-   `DMSetMatType()` has to come after `DMSetType()`, which takes `MATAIJ` for the default that PETSc has for any `DM`.  With 32-bit indices and more than 2^31 / dim nodes there are no coordinates:
+   `DMSetMatType()` has to come after `DMSetType()`, which takes `MATAIJ` for the default that PETSc has for any `DM`.  With 32-bit indices
+   and more than 2^31 / dim nodes there are no coordinates:
    `DMGetCoordinates()` returns `NULL`.
 
-   Coefficients are constant and the mesh is the box itself, but for the operators diffusion (`DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`) and heat.
+   Coefficients are constant and the mesh is the box itself, but for the operators diffusion (`DMBoxSetDiffusionFunction()`,
+   `DMBoxSetMapping()`) and heat.
 
-.seealso: `DMBoxCreate()`, `DMBoxSetCells()`, `DMBoxSetBounds()`, `DMBoxSetVertices()`, `DMBoxSetDegree()`, `DMBoxSetSpace()`, `DMBoxSetBoundary()`,
-          `DMBoxSetProcesses()`, `DMBoxGetCorners()`, `DMBoxVecGetArray()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `DMBoxGetNumCoarsenings()`, `DMBoxSetSemicoarsening()`, `DMBoxSetGalerkin()`,
+.seealso: `DMBoxCreate()`, `DMBoxSetCells()`, `DMBoxSetBounds()`, `DMBoxSetVertices()`, `DMBoxSetDegree()`, `DMBoxSetSpace()`,
+`DMBoxSetBoundary()`,
+          `DMBoxSetProcesses()`, `DMBoxGetCorners()`, `DMBoxVecGetArray()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`,
+          `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `DMBoxGetNumCoarsenings()`, `DMBoxSetSemicoarsening()`, `DMBoxSetGalerkin()`,
           `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
           `DMBoxComputeError()`, `DMBoxComputeStokesError()`, `DMBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
 M*/

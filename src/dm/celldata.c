@@ -1,5 +1,6 @@
 /*
-  Numbers of the cells of a DMBOX, one group for each cell or for each quadrature point, given by a Vec and kept where the vectors of the DM are, on a GPU for example.  The cells of a
+  Numbers of the cells of a DMBOX, one group for each cell or for each quadrature point, given by a Vec and kept where the vectors of the DM
+  are, on a GPU for example.  The cells of a
   rank lie one after another, x fastest, and so do the points of a cell.
 
   On other meshes they are a function that is constant in cells, or linear between the points of a cell and constant beyond them.
@@ -106,14 +107,16 @@ PetscErrorCode DMBoxCellDataCreate(DM dm, PetscInt n, Vec v, const char who[], D
   points = own * DMBoxNumPoints(dm);
   PetscCall(VecGetLocalSize(v, &size));
   PetscCheck(size == own || size == points, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "%s: the Vec has local size %" PetscInt_FMT "; with %" PetscCount_FMT " cells here and %" PetscInt_FMT " numbers it takes %" PetscCount_FMT ", or %" PetscCount_FMT
-             " for all quadrature points (DMBoxCreateDiffusionVec())", who, size, own / n, n, own, points);
+             "%s: the Vec has local size %" PetscInt_FMT "; with %" PetscCount_FMT " cells here and %" PetscInt_FMT
+             " numbers it takes %" PetscCount_FMT ", or %" PetscCount_FMT " for all quadrature points (DMBoxCreateDiffusionVec())",
+             who, size, own / n, n, own, points);
   PetscCall(PetscNew(&c));
   c->refct  = 1;
   c->dim    = dm->dim;
   c->n      = n;
   c->points = size == own ? 1 : DMBoxNumGauss(dm);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &c->points, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)dm))); /* ranks without cells cannot tell */
+  /* ranks without cells cannot tell */
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &c->points, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)dm)));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   c->device = (PetscBool)PetscMemTypeDevice(kern->memtype);
   for (int d = 0; d < 3; d++) {
@@ -161,7 +164,8 @@ static PetscInt CellDataFind(const DMBoxCellData *c, const PetscInt cell[3])
 /* the groups of the cells of a range; the caller destroys it */
 static PetscErrorCode CellDataFetch(const DMBoxCellData *c, const PatchFDRange range, Vec *local)
 {
-  const PetscInt size = (PetscInt)PatchFDRangeSize(range), block = NumGroups(c) * c->n, n[2] = {PetscMax(1, range[0][1] - range[0][0]), PetscMax(1, range[1][1] - range[1][0])};
+  const PetscInt size = (PetscInt)PatchFDRangeSize(range), block = NumGroups(c) * c->n,
+                 n[2] = {PetscMax(1, range[0][1] - range[0][0]), PetscMax(1, range[1][1] - range[1][0])};
   PetscBool      all  = PETSC_TRUE;
   PetscMPIInt    ranks;
   PetscInt      *index;
@@ -194,8 +198,10 @@ static PetscErrorCode CellDataFetch(const DMBoxCellData *c, const PatchFDRange r
 
 /* ---- other meshes ---- */
 
-/* where the points of the target's cells lo .. hi - 1 lie in a direction: in which cell, counted from `first`, behind which of its groups, and how far towards the next one */
-static PetscErrorCode LocatePoints(const DMBoxCellData *c, PetscInt d, PetscInt ncells, const PetscInt range[2], PetscInt first, PetscInt npoint, PatchFDCellValues *v)
+/* where the points of the target's cells lo .. hi - 1 lie in a direction: in which cell, counted from `first`, behind which of its groups,
+   and how far towards the next one */
+static PetscErrorCode LocatePoints(const DMBoxCellData *c, PetscInt d, PetscInt ncells, const PetscInt range[2], PetscInt first,
+                                   PetscInt npoint, PatchFDCellValues *v)
 {
   const PetscInt   groups = d < c->dim ? c->points : 1;
   const PetscCount count  = (PetscCount)(range[1] - range[0]) * npoint;
@@ -206,7 +212,8 @@ static PetscErrorCode LocatePoints(const DMBoxCellData *c, PetscInt d, PetscInt 
   PetscCall(PatchFDRuleCreate(1, npoint, &target));
   PetscCall(PatchFDRuleCreate(1, groups, &rule));
   for (PetscCount i = 0; i < count; i++) {
-    const PetscReal x    = ((PetscReal)(range[0] + i / npoint) + (npoint == 1 ? 0.5 : target.x[i % npoint])) * (PetscReal)c->cells[d] / (PetscReal)ncells;
+    const PetscReal x = ((PetscReal)(range[0] + i / npoint) + (npoint == 1 ? 0.5 : target.x[i % npoint])) * (PetscReal)c->cells[d] /
+                        (PetscReal)ncells;
     const PetscInt  cell = PetscMin(c->cells[d] - 1, (PetscInt)x);
     const PetscReal t    = x - (PetscReal)cell;
     PetscInt        g    = 0;
@@ -235,7 +242,8 @@ static PetscErrorCode CellDataEvaluate(DM dm, const DMBoxCellData *c, const Patc
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
     range[d][0] = (PetscInt)((PetscInt64)cells[d][0] * c->cells[d] / box->cells[d]);
-    range[d][1] = cells[d][1] > cells[d][0] ? (PetscInt)(((PetscInt64)cells[d][1] * c->cells[d] + box->cells[d] - 1) / box->cells[d]) : range[d][0];
+    range[d][1] = cells[d][1] > cells[d][0] ? (PetscInt)(((PetscInt64)cells[d][1] * c->cells[d] + box->cells[d] - 1) / box->cells[d])
+                                            : range[d][0];
     v.cells[d]  = cells[d][1] - cells[d][0];
     v.points[d] = d < dm->dim ? DMBoxNumGauss(dm) : 1;
     v.from[d]   = range[d][1] - range[d][0];

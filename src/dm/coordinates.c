@@ -1,5 +1,6 @@
 /*
-  Positions of the nodes of the last field, which is the only one or the pressure: DMGetCoordinates(), DMGetCoordinatesLocal(), DMGetCoordinateDM(), bounding
+  Positions of the nodes of the last field, which is the only one or the pressure: DMGetCoordinates(), DMGetCoordinatesLocal(),
+  DMGetCoordinateDM(), bounding
   boxes.  A velocity has no nodes that its components share.
 
   PETSc asks a DM for its coordinate Vecs without telling the DM, so they exist from set-up on; but they allocate and compute their
@@ -28,7 +29,8 @@ static PetscErrorCode DMBoxNodesDestroy(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxIdentity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode DMBoxIdentity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc,
+                                    PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < Nc * n; i++) u[i] = x[i];
@@ -53,7 +55,8 @@ static PetscErrorCode VecGetArray_Coordinates(Vec v, PetscScalar **array)
       range[d][1] = c->box.lo[d] + c->box.n[d];
     }
     PetscCall(PetscMalloc1(v->map->n, &a));
-    PetscCall(PatchFDHostInterpolate(c->dim, c->nodes, c->shape ? &c->shape->nodes : NULL, (const PetscInt(*)[2])range, DMBoxIdentity, NULL, 0, c->dim, 0, c->dim, &c->box, a));
+    PetscCall(PatchFDHostInterpolate(c->dim, c->nodes, c->shape ? &c->shape->nodes : NULL, (const PetscInt(*)[2])range, DMBoxIdentity, NULL,
+                                     0, c->dim, 0, c->dim, &c->box, a));
     PetscCall(VecReplaceArray(v, a));
   }
   *array = *own;
@@ -87,7 +90,8 @@ PetscErrorCode DMBoxCreateCoordinateVec(DM dm, MPI_Comm comm, const PatchFDLine 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DMSetCoordinates() and DMSetCoordinatesLocal() do not tell the DM.  A clone has the local Vec of the DM that it was made of, and PETSc makes the global one from that */
+/* DMSetCoordinates() and DMSetCoordinatesLocal() do not tell the DM.  A clone has the local Vec of the DM that it was made of, and PETSc
+   makes the global one from that */
 PetscErrorCode DMBoxCheckCoordinates(DM dm)
 {
   const Vec   x = dm->coordinates[0].x, xl = dm->coordinates[0].xl;
@@ -96,7 +100,8 @@ PetscErrorCode DMBoxCheckCoordinates(DM dm)
   PetscFunctionBegin;
   if (xl) PetscCall(PetscObjectQuery((PetscObject)xl, "DMBoxNodes", &own));
   PetscCheck(own || (!x && !xl), PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
-             "DMSetCoordinates() and DMSetCoordinatesLocal() do not move the nodes of a DMBOX; DMBoxSetMappingCoordinates() does, after DMSetUp() and for operators that take a map (diffusion)");
+             "DMSetCoordinates() and DMSetCoordinatesLocal() do not move the nodes of a DMBOX; DMBoxSetMappingCoordinates() does, after "
+             "DMSetUp() and for operators that take a map (diffusion)");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,7 +113,8 @@ static const DMBoxField *DMBoxCoordinateField(DM dm)
 }
 
 /*
-  Not by DMSetCoordinates(), whose hooks would make coordinate DMs on all coarser levels.  A mesh may have so many nodes that PetscInt cannot count their coordinates: it has none then
+  Not by DMSetCoordinates(), whose hooks would make coordinate DMs on all coarser levels.  A mesh may have so many nodes that PetscInt
+  cannot count their coordinates: it has none then
 */
 PetscErrorCode DMBoxSetUpCoordinates(DM dm)
 {
@@ -117,7 +123,8 @@ PetscErrorCode DMBoxSetUpCoordinates(DM dm)
 
   PetscFunctionBegin;
   if (size > (PetscReal)PETSC_INT_MAX) {
-    PetscCall(PetscInfo(dm, "There are %g coordinates of nodes, and PetscInt ends at %" PetscInt_FMT ": DMGetCoordinates() returns NULL\n", (double)size, PETSC_INT_MAX));
+    PetscCall(PetscInfo(dm, "There are %g coordinates of nodes, and PetscInt ends at %" PetscInt_FMT ": DMGetCoordinates() returns NULL\n",
+                        (double)size, PETSC_INT_MAX));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(DMBoxCreateCoordinateVec(dm, PetscObjectComm((PetscObject)dm), f->line, &f->global, &dm->coordinates[0].x));

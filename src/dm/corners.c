@@ -242,8 +242,8 @@ PetscErrorCode DMBoxGetNodes(DM dm, PetscInt field, PetscInt direction, PetscRea
   PetscAssertPointer(x, 4);
   PetscCall(DMBoxCheckField(dm, field, PETSC_FALSE, &box));
   PetscCheck(direction >= 0 && direction < dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT, direction,
-             dm->dim, dm->dim);
+             "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT,
+             direction, dm->dim, dm->dim);
   PetscCall(PatchFDLineNodes(&box->field[field].line[direction], x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

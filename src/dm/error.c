@@ -1,14 +1,17 @@
 /*
-  How far finite element functions on a DMBOX are from given ones.  On the host, in double precision, for Vecs of any type; ranks compute their cells.
+  How far finite element functions on a DMBOX are from given ones.  On the host, in double precision, for Vecs of any type; ranks compute
+  their cells.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 
 /*
-  The deviations of Nc components, whose shifts are given, from those of f (NULL: zero): at Gauss points, or at the Gauss-Lobatto nodes of a degree > 0.
+  The deviations of Nc components, whose shifts are given, from those of f (NULL: zero): at Gauss points, or at the Gauss-Lobatto nodes of a
+  degree > 0.
   MPI does not say what the maximum of NaN and a number is: NaNs are found by the sums.
 */
-static PetscErrorCode DMBoxDeviation(DM dm, PetscReal time, PetscInt nodes, PetscInt nder, const PatchFDDerivative der[], PetscInt Nc, DMBoxFunctionBatchFn *f, void *ctx, Vec v, PatchFDDeviation e[])
+static PetscErrorCode DMBoxDeviation(DM dm, PetscReal time, PetscInt nodes, PetscInt nder, const PatchFDDerivative der[], PetscInt Nc,
+                                     DMBoxFunctionBatchFn *f, void *ctx, Vec v, PatchFDDeviation e[])
 {
   DM_Box            *box;
   PatchFDFieldPoints points[DMBOX_MAX_FIELDS];
@@ -38,7 +41,8 @@ static PetscErrorCode DMBoxDeviation(DM dm, PetscReal time, PetscInt nodes, Pets
 }
 
 /* the same for linear elements on simplices, at Gauss points of cubes that are mapped to them */
-static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionBatchFn *f, void *ctx, Vec v, PetscReal *sum, PetscReal *largest)
+static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionBatchFn *f, void *ctx, Vec v, PetscReal *sum,
+                                           PetscReal *largest)
 {
   const DM_Box      *box     = (const DM_Box *)dm->data;
   const PetscReal    unit[2] = {0, 1};
@@ -74,7 +78,8 @@ static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionB
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`, set up
 . time - the time that the function gets
-. f    - the function; it gets the dimension, the time, the point, the number of components, the array for the values and `ctx`.  `NULL` for zero: norms of `v`
+. f    - the function; it gets the dimension, the time, the point, the number of components, the array for the values and `ctx`.  `NULL` for
+         zero: norms of `v`
 . ctx  - for the function, or `NULL`
 - v    - the vector of nodal values, from `DMCreateGlobalVector()`
 
@@ -85,15 +90,19 @@ static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionB
   Level: beginner
 
   Notes:
-  Uses degree + 4 Gauss points in each direction of each cell; degree + 5 with the space `DMBOX_SPACE_RT`; 4 in each direction of each simplex with `DMBOX_SPACE_P1`.
+  Uses degree + 4 Gauss points in each direction of each cell; degree + 5 with the space `DMBOX_SPACE_RT`; 4 in each direction of each
+  simplex with `DMBOX_SPACE_P1`.
 
-  Functions have one component.  With the space `DMBOX_SPACE_RT` they have dim + 1, the velocity and the pressure, and the norms are those of all
+  Functions have one component.  With the space `DMBOX_SPACE_RT` they have dim + 1, the velocity and the pressure, and the norms are those
+  of all
   of them together, as in `DMComputeL2Diff()`; `DMBoxComputeStokesError()` tells them apart.
 
-  The function is called at each of these points, on the host.  `DMBoxComputeErrorBatch()` is several times faster, and `DMBoxComputeErrorVec()`, which
+  The function is called at each of these points, on the host.  `DMBoxComputeErrorBatch()` is several times faster, and
+  `DMBoxComputeErrorVec()`, which
   compares with nodal values, faster by orders of magnitude, above all on a GPU.
 
-.seealso: `DMBOX`, `DMBoxComputeErrorBatch()`, `DMBoxComputeErrorVec()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxComputeBendingError()`, `DMBoxComputeStokesError()`
+.seealso: `DMBOX`, `DMBoxComputeErrorBatch()`, `DMBoxComputeErrorVec()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`,
+`DMBoxComputeBendingError()`, `DMBoxComputeStokesError()`
 @*/
 PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunctionFn *f, void *ctx, Vec v, PetscReal *l2, PetscReal *max)
 {
@@ -125,7 +134,8 @@ PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunctionFn *f, void
   Note:
   A call gets the quadrature points of a cell, with `DMBOX_SPACE_P1` those of a simplex.
 
-.seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxComputeError()`, `DMBoxComputeErrorVec()`, `DMBoxComputeGradientErrorBatch()`, `DMBoxComputeStokesErrorBatch()`
+.seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxComputeError()`, `DMBoxComputeErrorVec()`, `DMBoxComputeGradientErrorBatch()`,
+`DMBoxComputeStokesErrorBatch()`
 @*/
 PetscErrorCode DMBoxComputeErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatchFn *f, void *ctx, Vec v, PetscReal *l2, PetscReal *max)
 {
@@ -156,12 +166,14 @@ PetscErrorCode DMBoxComputeErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatchF
   Input Parameters:
 + dm       - the `DM` of type `DMBOX`, set up
 . time     - the time that the function gets
-. gradient - the gradient; the function gets the dimension, the time, the point, the number of components (dim), the array for the values and `ctx`.  `NULL` for zero
+. gradient - the gradient; the function gets the dimension, the time, the point, the number of components (dim), the array for the values
+             and `ctx`.  `NULL` for zero
 . ctx      - for the function, or `NULL`
 - v        - the vector of nodal values, from `DMCreateGlobalVector()`
 
   Output Parameter:
-. h1 - the broken H1 seminorm of the difference: the square root of the sum over all cells of the integrals of the squares of all its derivatives
+. h1 - the broken H1 seminorm of the difference: the square root of the sum over all cells of the integrals of the squares of all its
+       derivatives
 
   Level: beginner
 
@@ -212,8 +224,8 @@ PetscErrorCode DMBoxComputeGradientErrorBatch(DM dm, PetscReal time, DMBoxFuncti
   PetscAssertPointer(h1, 6);
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(DMBoxCheckVec(dm, v));
-  PetscCheck(box->nfield == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeGradientError() is for a space with one field; -dm_box_space (DMBoxSetSpace()) is %s",
-             DMBoxSpaces[box->space]);
+  PetscCheck(box->nfield == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG,
+             "DMBoxComputeGradientError() is for a space with one field; -dm_box_space (DMBoxSetSpace()) is %s", DMBoxSpaces[box->space]);
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, v, 0, 0));
   PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_TRUE, points));
   PetscCall(DMBoxGetLocalRead(dm, v, &array, &local));
@@ -235,13 +247,15 @@ PetscErrorCode DMBoxComputeGradientErrorBatch(DM dm, PetscReal time, DMBoxFuncti
   Input Parameters:
 + dm      - the `DM` of type `DMBOX`, set up
 . time    - the time that the function gets
-. hessian - the second derivatives; the function gets the dimension, the time, the point, the number of components (dim * dim), the array for the values,
+. hessian - the second derivatives; the function gets the dimension, the time, the point, the number of components (dim * dim), the array
+            for the values,
             d2u / dx_i dx_j at i * dim + j, and `ctx`.  `NULL` for zero
 . ctx     - for the function, or `NULL`
 - v       - the vector of nodal values, from `DMCreateGlobalVector()`
 
   Output Parameter:
-. h2 - the broken H2 seminorm of the difference: the square root of the sum over all cells of the integrals of the squares of all its second derivatives
+. h2 - the broken H2 seminorm of the difference: the square root of the sum over all cells of the integrals of the squares of all its second
+       derivatives
 
   Level: beginner
 
@@ -263,9 +277,11 @@ PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunctionFn *
   PetscFunctionBegin;
   PetscAssertPointer(h2, 6);
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCheck(box->nfield == 1 && box->space != DMBOX_SPACE_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeBendingError() is for a space with one field, q or dgq; -dm_box_space (DMBoxSetSpace()) is %s",
+  PetscCheck(box->nfield == 1 && box->space != DMBOX_SPACE_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG,
+             "DMBoxComputeBendingError() is for a space with one field, q or dgq; -dm_box_space (DMBoxSetSpace()) is %s",
              DMBoxSpaces[box->space]);
-  PetscCheck(!box->shape, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMBoxComputeBendingError() is for meshes that are boxes; -dm_box_operator %s has them mapped", box->op->name);
+  PetscCheck(!box->shape, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "DMBoxComputeBendingError() is for meshes that are boxes; -dm_box_operator %s has them mapped", box->op->name);
   for (PetscInt i = 0; i < dm->dim * dm->dim; i++) {
     der[i].component = i;
     der[i].order[i / dm->dim]++;
@@ -279,7 +295,8 @@ PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunctionFn *
 
 /* ------------------------------------------------ velocity and pressure ------------------------------------------------ */
 
-/* a constant in the error of the pressure does not count where the pressure is determined up to one: it is found first, and then subtracted */
+/* a constant in the error of the pressure does not count where the pressure is determined up to one: it is found first, and then subtracted
+   */
 static PetscErrorCode DMBoxFlowValues(DM dm, PetscReal time, DMBoxFunctionBatchFn *f, void *ctx, Vec v, PetscReal *u, PetscReal *p)
 {
   const DM_Box     *box                   = (const DM_Box *)dm->data;
@@ -342,8 +359,8 @@ static PetscErrorCode DMBoxCheckFlow(DM dm)
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCheck(box->space == DMBOX_SPACE_RT, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeStokesError() is for -dm_box_space rt (DMBoxSetSpace()); this DMBOX has %s",
-             DMBoxSpaces[box->space]);
+  PetscCheck(box->space == DMBOX_SPACE_RT, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG,
+             "DMBoxComputeStokesError() is for -dm_box_space rt (DMBoxSetSpace()); this DMBOX has %s", DMBoxSpaces[box->space]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -355,16 +372,19 @@ static PetscErrorCode DMBoxCheckFlow(DM dm)
   Input Parameters:
 + dm       - the `DM` of type `DMBOX` with the space `DMBOX_SPACE_RT`, set up
 . time     - the time that the functions get
-. f        - the velocity and then the pressure; the function gets the dimension, the time, the point, the number of components (dim + 1), the array for the
+. f        - the velocity and then the pressure; the function gets the dimension, the time, the point, the number of components (dim + 1),
+             the array for the
              values and `ctx`.  `NULL` for zero: norms in place of errors
-. gradient - the derivatives of the velocity; the function gets the number of components dim * dim, and du_i / dx_j is at i * dim + j.  `NULL` for zero
+. gradient - the derivatives of the velocity; the function gets the number of components dim * dim, and du_i / dx_j is at i * dim + j.
+             `NULL` for zero
 . ctx      - for the functions, or `NULL`
 - v        - the vector of nodal values, from `DMCreateGlobalVector()`
 
   Output Parameters:
 + u   - the L2 norm of the difference of the velocities, over all components, or `NULL`
 . h1  - its broken H1 seminorm: the square root of the sum over all cells of the integrals of the squares of all its derivatives, or `NULL`
-. p   - the L2 norm of the difference of the pressures, or `NULL`.  Without open (`DMBOX_BOUNDARY_NEUMANN`) sides, where the pressure is determined up to a constant, of
+. p   - the L2 norm of the difference of the pressures, or `NULL`.  Without open (`DMBOX_BOUNDARY_NEUMANN`) sides, where the pressure is
+        determined up to a constant, of
         what remains of it after its mean is subtracted
 - div - the largest absolute value of the divergence of `v`, whatever `f` is, or `NULL`
 
@@ -377,7 +397,8 @@ static PetscErrorCode DMBoxCheckFlow(DM dm)
 
 .seealso: `DMBOX`, `DMBoxComputeStokesErrorBatch()`, `DMBoxComputeError()`, `DMBoxSetStokes()`, `DMBoxInterpolateFunction()`
 @*/
-PetscErrorCode DMBoxComputeStokesError(DM dm, PetscReal time, DMBoxFunctionFn *f, DMBoxFunctionFn *gradient, void *ctx, Vec v, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div)
+PetscErrorCode DMBoxComputeStokesError(DM dm, PetscReal time, DMBoxFunctionFn *f, DMBoxFunctionFn *gradient, void *ctx, Vec v, PetscReal *u,
+                                       PetscReal *h1, PetscReal *p, PetscReal *div)
 {
   PatchFDPointwise values = {f, ctx}, derivatives = {gradient, ctx};
 
@@ -412,7 +433,8 @@ PetscErrorCode DMBoxComputeStokesError(DM dm, PetscReal time, DMBoxFunctionFn *f
 
 .seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxComputeStokesError()`, `DMBoxComputeErrorBatch()`
 @*/
-PetscErrorCode DMBoxComputeStokesErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatchFn *f, DMBoxFunctionBatchFn *gradient, void *ctx, Vec v, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div)
+PetscErrorCode DMBoxComputeStokesErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatchFn *f, DMBoxFunctionBatchFn *gradient, void *ctx,
+                                            Vec v, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div)
 {
   PetscFunctionBegin;
   PetscCall(DMBoxCheckFlow(dm));

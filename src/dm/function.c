@@ -18,7 +18,9 @@ PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
   PetscCheckSameComm(dm, 1, v, 2);
   PetscCall(VecGetLocalSize(v, &n));
   PetscCheck(n == (PetscInt)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)box->nglobal);
+             "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT
+             " unknowns here; take a Vec from DMCreateGlobalVector()",
+             n, (PetscInt)box->nglobal);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -41,7 +43,8 @@ PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
   Level: beginner
 
   Notes:
-  Functions have one component; with the space `DMBOX_SPACE_RT` the dim components of a velocity and then a pressure, each of which is taken at the nodes
+  Functions have one component; with the space `DMBOX_SPACE_RT` the dim components of a velocity and then a pressure, each of which is taken
+  at the nodes
   of its own.
 
   The function is called for each node, on the host; `DMBoxInterpolateFunctionBatch()` is faster.
@@ -98,7 +101,8 @@ PetscErrorCode DMBoxInterpolateFunctionBatch(DM dm, PetscReal time, DMBoxFunctio
       PetscCall(PetscMalloc1(field->line[d].nnodes, &nodes[d]));
       PetscCall(PatchFDLineNodes(&field->line[d], nodes[d]));
     }
-    PetscCall(PatchFDHostInterpolate(dm->dim, nodes, box->shape ? &box->shape->nodes : NULL, (const PetscInt(*)[2])field->own, f, ctx, time, box->nfield, i, 1, &field->global, array + field->global0));
+    PetscCall(PatchFDHostInterpolate(dm->dim, nodes, box->shape ? &box->shape->nodes : NULL, (const PetscInt(*)[2])field->own, f, ctx, time,
+                                     box->nfield, i, 1, &field->global, array + field->global0));
     for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
   }
   PetscCall(VecRestoreArrayWrite(v, &array));
@@ -136,14 +140,18 @@ static void DMBoxLoadCells(const DM_Box *box, PatchFDRange cells)
   Notes:
   Uses degree + 4 Gauss points in each direction of each cell; degree + 5 with the space `DMBOX_SPACE_RT`.
 
-  Functions have one component.  With the space `DMBOX_SPACE_RT` they have dim + 1: the force f on the velocity and then g, the right-hand side of -div u = g, whose
-  integrals with the basis functions of the pressure are added.  Where there are no open sides, g has to balance the flux through the sides: `DMBoxLiftDirichlet()`
+  Functions have one component.  With the space `DMBOX_SPACE_RT` they have dim + 1: the force f on the velocity and then g, the right-hand
+  side of -div u = g, whose
+  integrals with the basis functions of the pressure are added.  Where there are no open sides, g has to balance the flux through the sides:
+  `DMBoxLiftDirichlet()`
   checks that, so it comes after this routine.
 
-  The function is called at each of these points, on the host.  `DMBoxAddLoadBatch()` is several times faster, and `DMBoxAddLoadVec()` faster by
+  The function is called at each of these points, on the host.  `DMBoxAddLoadBatch()` is several times faster, and `DMBoxAddLoadVec()`
+  faster by
   orders of magnitude, above all on a GPU.
 
-.seealso: `DMBOX`, `DMBoxAddLoadBatch()`, `DMBoxAddLoadVec()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`, `DMBoxInterpolateFunction()`, `DMBoxComputeError()`
+.seealso: `DMBOX`, `DMBoxAddLoadBatch()`, `DMBoxAddLoadVec()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`,
+`DMBoxInterpolateFunction()`, `DMBoxComputeError()`
 @*/
 PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunctionFn *f, void *ctx, Vec b)
 {
@@ -170,7 +178,8 @@ PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunctionFn *f, void *ctx
   Level: intermediate
 
   Note:
-  A call gets the quadrature points of a cell, (degree + 4)^dim.  Integrals are the same as those of `DMBoxAddLoad()`.  Where the function is smooth, the load
+  A call gets the quadrature points of a cell, (degree + 4)^dim.  Integrals are the same as those of `DMBoxAddLoad()`.  Where the function
+  is smooth, the load
   of its values at the nodes, `DMBoxInterpolateFunctionBatch()` and `DMBoxAddLoadVec()`, is as good and takes a fraction of the time.
 
 .seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxAddLoad()`, `DMBoxAddLoadVec()`, `DMBoxAddNeumannLoadBatch()`
@@ -184,7 +193,8 @@ PetscErrorCode DMBoxAddLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatchFn *f,
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCheck(box->space != DMBOX_SPACE_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxAddLoad() integrates products of polynomials; with -dm_box_space p1 use DMBoxAddHeatLoad()");
+  PetscCheck(box->space != DMBOX_SPACE_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG,
+             "DMBoxAddLoad() integrates products of polynomials; with -dm_box_space p1 use DMBoxAddHeatLoad()");
   DMBoxCheckFunction(dm, f, 3);
   PetscCall(DMBoxCheckVec(dm, b));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));
@@ -198,7 +208,8 @@ PetscErrorCode DMBoxAddLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatchFn *f,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, PetscInt Nc, DMBoxFunctionBatchFn *f, void *ctx, Vec b)
+PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, PetscInt Nc, DMBoxFunctionBatchFn *f,
+                                void *ctx, Vec b)
 {
   DM_Box            *box = (DM_Box *)dm->data;
   PatchFDFieldPoints points[DMBOX_MAX_FIELDS];
@@ -229,7 +240,8 @@ PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`, set up
 . time - the time that the function gets
-. flux - the function, the outward flux (diffusion times normal derivative); it gets the dimension, the time, the point on the boundary, the number
+. flux - the function, the outward flux (diffusion times normal derivative); it gets the dimension, the time, the point on the boundary, the
+         number
          of components, the array for the values and `ctx`
 . ctx  - for the function, or `NULL`
 - b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides are left as they are
@@ -244,7 +256,8 @@ PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal
 
   Where no side is a Neumann side nothing is added, so that programs need not ask; `-info` says so.
 
-  Functions have one component; with the space `DMBOX_SPACE_RT` they have dim, the stress viscosity du/dn - p n of the fluid outside on the one inside.
+  Functions have one component; with the space `DMBOX_SPACE_RT` they have dim, the stress viscosity du/dn - p n of the fluid outside on the
+  one inside.
 
   `DMBoxAddNeumannLoadBatch()` calls the function for many points at once, `DMBoxAddNeumannLoadVec()` not at all.
 
@@ -287,7 +300,8 @@ PetscErrorCode DMBoxAddNeumannLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatc
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCheck(box->space != DMBOX_SPACE_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxAddNeumannLoad() integrates products of polynomials; with -dm_box_space p1 use DMBoxAddHeatLoad()");
+  PetscCheck(box->space != DMBOX_SPACE_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG,
+             "DMBoxAddNeumannLoad() integrates products of polynomials; with -dm_box_space p1 use DMBoxAddHeatLoad()");
   DMBoxCheckFunction(dm, flux, 3);
   PetscCall(DMBoxCheckVec(dm, b));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));

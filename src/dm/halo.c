@@ -1,10 +1,12 @@
 /*
   The ghosts of local arrays: a stage for each direction that is split over ranks, one after the other.
 
-  In the stage of a direction a rank hears of the ranks before and behind it in that direction only.  They have the same nodes in the other directions, and
+  In the stage of a direction a rank hears of the ranks before and behind it in that direction only.  They have the same nodes in the other
+  directions, and
   pass on what they have heard themselves in the stages before: two messages a direction, in place of one for each of 26 neighbours.
 
-  Smoothing steps exchange between colours, one direction at a time: DMBOX_HALO_SLAB and DMBOX_HALO_FACES, whose stages are about all nodes of the local
+  Smoothing steps exchange between colours, one direction at a time: DMBOX_HALO_SLAB and DMBOX_HALO_FACES, whose stages are about all nodes
+  of the local
   array in the other directions, whichever stage comes first.
 */
 #include <patchfd/private/boximpl.h>
@@ -84,7 +86,8 @@ static PetscInt StageRank(const DM_Box *box, PetscInt d, PetscInt p)
 }
 
 /* the ghosts of a field that come from the rank at place p; *n counts on, ghost may be NULL */
-static void StageGhosts(const DM_Box *box, PetscInt field, DMBoxHaloKind kind, PetscInt d, PetscInt p, PetscInt *n, PetscInt ghost[], PetscSFNode source[])
+static void StageGhosts(const DM_Box *box, PetscInt field, DMBoxHaloKind kind, PetscInt d, PetscInt p, PetscInt *n, PetscInt ghost[],
+                        PetscSFNode source[])
 {
   const DMBoxField *f    = &box->field[field];
   const PetscInt    rank = StageRank(box, d, p);
@@ -105,7 +108,9 @@ static void StageGhosts(const DM_Box *box, PetscInt field, DMBoxHaloKind kind, P
         if (StageSkips(box, f, kind, node)) continue;
         if (ghost) {
           ghost[*n]  = (PetscInt)f->local0 + (PetscInt)PatchFDBoxNode(&f->local, node[0], node[1], node[2]);
-          source[*n] = (PetscSFNode){.rank = rank, .index = DMBoxFieldOffset(box, field, rank, PETSC_TRUE) + (PetscInt)PatchFDBoxNode(&there, node[0], node[1], node[2])};
+          source[*n] = (PetscSFNode){.rank = rank,
+                                     .index = DMBoxFieldOffset(box, field, rank, PETSC_TRUE) +
+                                              (PetscInt)PatchFDBoxNode(&there, node[0], node[1], node[2])};
         }
         (*n)++;
       }

@@ -85,7 +85,8 @@ static PetscErrorCode DMBoxCreateRelative(DM dm, MPI_Comm comm, DM *newdm)
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   if (comm != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_compare(PetscObjectComm((PetscObject)dm), comm, &flag));
-  PetscCheck(flag == MPI_IDENT || flag == MPI_CONGRUENT, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "A DMBOX cannot be refined or coarsened onto another communicator");
+  PetscCheck(flag == MPI_IDENT || flag == MPI_CONGRUENT, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "A DMBOX cannot be refined or coarsened onto another communicator");
   PetscCall(DMCreate(PetscObjectComm((PetscObject)dm), newdm));
   PetscCall(DMSetType(*newdm, DMBOX));
   PetscCall(DMBoxCopy(dm, *newdm));
@@ -127,7 +128,8 @@ PetscReal DMBoxMeanCellSize(const DM_Box *box, PetscInt d)
 }
 
 /*
-  Cells twice as long as wide, whose couplings are as 1 to 4, cost full coarsening a third more iterations at most, which an additional level would, too; four times as long it takes twice as many.
+  Cells twice as long as wide, whose couplings are as 1 to 4, cost full coarsening a third more iterations at most, which an additional
+  level would, too; four times as long it takes twice as many.
   On a GPU the means over the points of a large mesh would take most of set-up, which is for the user to say
 */
 static PetscErrorCode DMBoxGetThreshold(DM dm, PetscReal *threshold)
@@ -151,11 +153,14 @@ PetscErrorCode DMBoxCheckCoarsening(DM dm)
 
   PetscFunctionBegin;
   PetscCheck(box->semicoarsening <= 0 || box->op->ops.coupling, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
-             "-dm_box_semicoarsening (DMBoxSetSemicoarsening()) is %g; -dm_box_operator %s takes 0, all directions are halved together: poisson and diffusion take a threshold", (double)box->semicoarsening, box->op->name);
-  PetscCheck(box->galerkin != PETSC_BOOL3_TRUE || box->op->ops.contrast, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "-dm_box_galerkin (DMBoxSetGalerkin()) is true; -dm_box_operator %s takes false, diffusion takes true",
-             box->op->name);
-  PetscCheck(box->galerkin != PETSC_BOOL3_TRUE || box->degree <= DMBOX_GALERKIN_MAX_DEGREE, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "-dm_box_galerkin (DMBoxSetGalerkin()) is true with -dm_box_degree %" PetscInt_FMT "; it takes 1 to %d",
-             box->degree, DMBOX_GALERKIN_MAX_DEGREE);
+             "-dm_box_semicoarsening (DMBoxSetSemicoarsening()) is %g; -dm_box_operator %s takes 0, all directions are halved together: "
+             "poisson and diffusion take a threshold",
+             (double)box->semicoarsening, box->op->name);
+  PetscCheck(box->galerkin != PETSC_BOOL3_TRUE || box->op->ops.contrast, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "-dm_box_galerkin (DMBoxSetGalerkin()) is true; -dm_box_operator %s takes false, diffusion takes true", box->op->name);
+  PetscCheck(box->galerkin != PETSC_BOOL3_TRUE || box->degree <= DMBOX_GALERKIN_MAX_DEGREE, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "-dm_box_galerkin (DMBoxSetGalerkin()) is true with -dm_box_degree %" PetscInt_FMT "; it takes 1 to %d", box->degree,
+             DMBOX_GALERKIN_MAX_DEGREE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,7 +174,8 @@ static PetscBool DMBoxIsUneven(DM dm)
   return PETSC_FALSE;
 }
 
-/* It is decided when somebody asks for the first time, and remains until DMBoxUpdateCoarsening(): solvers count levels before they make them */
+/* It is decided when somebody asks for the first time, and remains until DMBoxUpdateCoarsening(): solvers count levels before they make
+   them */
 static PetscErrorCode CoarseningBegin(DM dm, Coarsening *c)
 {
   DM_Box *box = (DM_Box *)dm->data;
@@ -202,7 +208,8 @@ static PetscReal CoarseningLimit(const Coarsening *c, const PetscBool counts[])
 }
 
 /*
-  The directions that are halved next, and the mesh that follows; or else the direction that ends it.  Where directions are not alike those of at most two cells, which are within patches, are
+  The directions that are halved next, and the mesh that follows; or else the direction that ends it.  Where directions are not alike those
+  of at most two cells, which are within patches, are
   done and do not stop the others.  Halving a direction divides its coupling by four
 */
 static PetscBool CoarseningNext(Coarsening *c, PetscBool halve[3], PetscInt *end)
@@ -250,7 +257,8 @@ PetscErrorCode DMBoxGetHalvings(DM dm, PetscInt n, PetscInt halvings[][3])
   PetscCall(CoarseningBegin(dm, &c));
   PetscCall(PetscArrayzero(halvings[0], 3));
   for (PetscInt l = 0; l < n; l++) {
-    PetscCheck(CoarseningNext(&c, halve, &end), PetscObjectComm((PetscObject)dm), PETSC_ERR_PLIB, "There are less than %" PetscInt_FMT " coarsenings", n);
+    PetscCheck(CoarseningNext(&c, halve, &end), PetscObjectComm((PetscObject)dm), PETSC_ERR_PLIB,
+               "There are less than %" PetscInt_FMT " coarsenings", n);
     for (int d = 0; d < 3; d++) halvings[l + 1][d] = halvings[l][d] + halve[d];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -307,7 +315,8 @@ PetscErrorCode DMBoxViewSemicoarsening(DM dm, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(DMBoxViewHalvings(dm, viewer));
-  if (box->semicoarsening != (PetscReal)PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "semicoarsening threshold %g\n", (double)box->semicoarsening));
+  if (box->semicoarsening != (PetscReal)PETSC_DETERMINE)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "semicoarsening threshold %g\n", (double)box->semicoarsening));
   if (!box->coupled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CoarseningBegin(dm, &c));
   if (!CoarseningNext(&c, halve, &end) || !c.uneven) PetscFunctionReturn(PETSC_SUCCESS);
@@ -333,8 +342,8 @@ PetscErrorCode DMRefine_Box(DM dm, MPI_Comm comm, DM *fine)
 
     f->halved[d] >>= 1;
     if (!twice) continue;
-    PetscCheck(f->cells[d] <= PETSC_INT_MAX / 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Cannot refine %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": too many",
-               f->cells[d], d);
+    PetscCheck(f->cells[d] <= PETSC_INT_MAX / 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+               "Cannot refine %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": too many", f->cells[d], d);
     f->cells[d] *= 2;
     f->coupling[d] *= 4;
     for (PetscInt p = 0; p <= f->processes[d]; p++) f->splits[d][p] *= 2;
@@ -360,7 +369,8 @@ PetscErrorCode DMBoxSetLowering(DM dm, PetscInt n)
 }
 
 /*
-  What one mesh has from a finer one its coarser ones have, too.  Otherwise, by default, coefficients that jump by this factor inside coarse cells: functions of the coarse mesh may be small at all points of a cell in a
+  What one mesh has from a finer one its coarser ones have, too.  Otherwise, by default, coefficients that jump by this factor inside coarse
+  cells: functions of the coarse mesh may be small at all points of a cell in a
   channel, where its own operator would be much less than that of the finer mesh, and corrections much too large (doc/applicability.md)
 */
 static PetscErrorCode CoarseningIsGalerkin(DM dm, const PetscBool halve[3], PetscBool *galerkin)
@@ -371,10 +381,12 @@ static PetscErrorCode CoarseningIsGalerkin(DM dm, const PetscBool halve[3], Pets
 
   PetscFunctionBegin;
   *galerkin = (PetscBool)(box->restricted || box->galerkin == PETSC_BOOL3_TRUE);
-  if (*galerkin || box->galerkin == PETSC_BOOL3_FALSE || !box->op->ops.contrast || box->degree > DMBOX_GALERKIN_MAX_DEGREE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*galerkin || box->galerkin == PETSC_BOOL3_FALSE || !box->op->ops.contrast || box->degree > DMBOX_GALERKIN_MAX_DEGREE)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*box->op->ops.contrast)(dm, box->op, halve, &contrast));
   *galerkin = (PetscBool)(contrast > limit);
-  PetscCall(PetscInfo(dm, "Coefficients jump by a factor of %g at most inside coarse cells: %s operator\n", (double)contrast, *galerkin ? "Galerkin" : "the same"));
+  PetscCall(PetscInfo(dm, "Coefficients jump by a factor of %g at most inside coarse cells: %s operator\n", (double)contrast,
+                      *galerkin ? "Galerkin" : "the same"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -393,7 +405,8 @@ PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM 
   PetscCall(CoarseningBegin(dm, &next));
   PetscCheck(lower || CoarseningNext(&next, halve, &end), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4.  "
-             "DMBoxGetNumCoarsenings() tells how many coarser levels there are; multigrid has at most one level more than that (-pc_mg_levels)",
+             "DMBoxGetNumCoarsenings() tells how many coarser levels there are; multigrid has at most one level more than that "
+             "(-pc_mg_levels)",
              box->cells[end], end);
   if (mayfold) galerkin = PETSC_FALSE; /* somebody wants to know the mesh alone */
   else PetscCall(CoarseningIsGalerkin(dm, halve, &galerkin));
@@ -436,7 +449,8 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
 }
 
 /* Coefficients and coordinates changed on a fine DM reach the coarser ones whenever a solver restricts the problem. */
-PetscErrorCode DMRestrictHook_Box(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSED Vec rscale, PETSC_UNUSED Mat inject, DM coarse, PETSC_UNUSED void *ctx)
+PetscErrorCode DMRestrictHook_Box(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSED Vec rscale, PETSC_UNUSED Mat inject, DM coarse,
+                                  PETSC_UNUSED void *ctx)
 {
   PetscBool isbox;
 
@@ -462,7 +476,8 @@ PetscErrorCode DMRestrictHook_Box(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSE
   Level: intermediate
 
   Notes:
-  Each direction that is to be halved must have an even number of cells and at least 4 of them: all directions, or with semicoarsening (`DMBoxSetSemicoarsening()`) those that are coupled most.
+  Each direction that is to be halved must have an even number of cells and at least 4 of them: all directions, or with semicoarsening
+  (`DMBoxSetSemicoarsening()`) those that are coupled most.
   `PCMG` can have `n` + 1 levels.
 
   Before `DMSetUp()` the refinement asked for by `-dm_refine` is not counted, and all directions are taken to be halved.
@@ -491,7 +506,8 @@ PetscErrorCode DMBoxGetNumCoarsenings(DM dm, PetscInt *n)
 
   Input Parameters:
 + dm        - the `DM` of type `DMBOX`
-- threshold - between 0 and 1: directions that are coupled less than this times the strongest are left as they are; 0 to halve all directions; `PETSC_DETERMINE` for the default
+- threshold - between 0 and 1: directions that are coupled less than this times the strongest are left as they are; 0 to halve all
+              directions; `PETSC_DETERMINE` for the default
 
   Options Database Key:
 . -dm_box_semicoarsening threshold - the threshold
@@ -499,16 +515,21 @@ PetscErrorCode DMBoxGetNumCoarsenings(DM dm, PetscInt *n)
   Level: intermediate
 
   Notes:
-  The coupling of a direction is K_dd / h_d^2 with the diffusion coefficient and the length of the cells. For the operator `diffusion`, and on graded meshes, it is the geometric mean over the mesh, of the
-  diagonal of |J| J^{-1} K J^{-T} with the derivatives J of the map. Halving a direction divides its coupling by four. Where cells are much longer than wide, patches smooth in the direction of the strong
+  The coupling of a direction is K_dd / h_d^2 with the diffusion coefficient and the length of the cells. For the operator `diffusion`, and
+  on graded meshes, it is the geometric mean over the mesh, of the
+  diagonal of |J| J^{-1} K J^{-T} with the derivatives J of the map. Halving a direction divides its coupling by four. Where cells are much
+  longer than wide, patches smooth in the direction of the strong
   coupling only, and coarse meshes must keep the others as fine as they are, until couplings are alike.
 
-  The default is 0.17 for the operators `poisson` and `diffusion`, and 0 for all others, which take no other value, and for `diffusion` with vectors on a GPU, where the means have to be computed on the host.
-  With 0.17 cells may be 2.4 times as long as wide before a direction is left out. With 1 only the direction with the strongest coupling is halved.
+  The default is 0.17 for the operators `poisson` and `diffusion`, and 0 for all others, which take no other value, and for `diffusion` with
+  vectors on a GPU, where the means have to be computed on the host.
+  With 0.17 cells may be 2.4 times as long as wide before a direction is left out. With 1 only the direction with the strongest coupling is
+  halved.
 
   Where some directions are left out, or were, those of at most two cells are within the patches, and do not keep others from being halved.
 
-  It is decided when it is needed for the first time, by `DMCoarsen()`, `DMBoxGetNumCoarsenings()` or `PCPATCHMG`, and again by `PCPATCHMG` when it is set up with other coefficients: where other directions are
+  It is decided when it is needed for the first time, by `DMCoarsen()`, `DMBoxGetNumCoarsenings()` or `PCPATCHMG`, and again by `PCPATCHMG`
+  when it is set up with other coefficients: where other directions are
   to be halved then it makes new levels. Call this routine again to have it decided again for hierarchies that are made by others.
 
   `DMRefine()` of a mesh that was made by `DMCoarsen()` doubles the directions that were halved, of any other mesh all directions.
@@ -522,8 +543,11 @@ PetscErrorCode DMBoxSetSemicoarsening(DM dm, PetscReal threshold)
   PetscFunctionBegin;
   PetscCall(DMBoxGetContext(dm, &box));
   PetscValidLogicalCollectiveReal(dm, threshold, 2);
-  PetscCheck((threshold >= 0 && threshold <= 1) || threshold == (PetscReal)PETSC_DETERMINE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_semicoarsening (DMBoxSetSemicoarsening()) is %g; it must be between 0 (all directions are halved) and 1 (those of the strongest coupling), or %d for the default", (double)threshold, PETSC_DETERMINE);
+  PetscCheck((threshold >= 0 && threshold <= 1) || threshold == (PetscReal)PETSC_DETERMINE, PetscObjectComm((PetscObject)dm),
+             PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_semicoarsening (DMBoxSetSemicoarsening()) is %g; it must be between 0 (all directions are halved) and 1 (those of "
+             "the strongest coupling), or %d for the default",
+             (double)threshold, PETSC_DETERMINE);
   box->semicoarsening = threshold;
   box->coupled        = PETSC_FALSE;
   if (dm->setupcalled) PetscCall(DMBoxCheckCoarsening(dm));
@@ -563,7 +587,8 @@ PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
 
   Input Parameters:
 + dm       - the `DM` of type `DMBOX`
-- galerkin - `PETSC_BOOL3_TRUE`: P'AP with the operator A of the finer mesh and the interpolation P; `PETSC_BOOL3_FALSE`: the same operator, with its coefficients and its map at the points of the coarse mesh;
+- galerkin - `PETSC_BOOL3_TRUE`: P'AP with the operator A of the finer mesh and the interpolation P; `PETSC_BOOL3_FALSE`: the same operator,
+             with its coefficients and its map at the points of the coarse mesh;
              `PETSC_BOOL3_UNKNOWN`: the default
 
   Options Database Key:
@@ -572,15 +597,21 @@ PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
   Level: intermediate
 
   Notes:
-  For the operator `diffusion`, up to degree 8. Where coefficients jump inside coarse cells by several thousand or more, as in a channel that is one fine cell wide, functions of the coarse mesh may be small at all of its
-  points in the channel, but not between them. Then its own operator is much less than that of the finer mesh, corrections are much too large, and multigrid takes many iterations or does not converge. Elsewhere
-  there is no need for Galerkin operators, and for coefficients that are random from cell to cell they take as many iterations, or some more.
+  For the operator `diffusion`, up to degree 8. Where coefficients jump inside coarse cells by several thousand or more, as in a channel
+  that is one fine cell wide, functions of the coarse mesh may be small at all of its
+  points in the channel, but not between them. Then its own operator is much less than that of the finer mesh, corrections are much too
+  large, and multigrid takes many iterations or does not converge. Elsewhere
+  there is no need for Galerkin operators, and for coefficients that are random from cell to cell they take as many iterations, or some
+  more.
 
-  The matrix of a coarse mesh is that of quadrature with 2 degree + 1 Gauss points in each direction of a cell, with coefficients for which the operator is P'AP exactly: where L_g are the polynomials that are 1 at one of
-  these points and 0 at the others, point g has the sum of L_g(x) w |J| J^{-1} K J^{-T} over the points x of the finer cells. Products with it, and its memory, are those of so many points: 3.4 times as many as
+  The matrix of a coarse mesh is that of quadrature with 2 degree + 1 Gauss points in each direction of a cell, with coefficients for which
+  the operator is P'AP exactly: where L_g are the polynomials that are 1 at one of
+  these points and 0 at the others, point g has the sum of L_g(x) w |J| J^{-1} K J^{-T} over the points x of the finer cells. Products with
+  it, and its memory, are those of so many points: 3.4 times as many as
   otherwise in 3D at degree 4.
 
-  By default a mesh has it if the finer one has it, or if the means of K in two of the finer cells of one of its cells differ by a factor above 3000; with vectors on a GPU, where this would have to be found
+  By default a mesh has it if the finer one has it, or if the means of K in two of the finer cells of one of its cells differ by a factor
+  above 3000; with vectors on a GPU, where this would have to be found
   out on the host, only if it is asked for. It is decided when the mesh is made; coefficients that are set later than that do not change it.
 
   With `PETSC_BOOL3_TRUE` cells of coarse meshes may fold, since no coarse mesh is asked for its map.

@@ -63,14 +63,18 @@ static PetscErrorCode DMBoxCheckVertices(DM dm, PetscInt d)
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(n == box->cells[d] + 1, comm, PETSC_ERR_ARG_INCOMP,
-             "DMBoxSetVertices() gave %" PetscInt_FMT " vertices for direction %" PetscInt_FMT ", but -dm_box_cells (DMBoxSetCells()) asks for %" PetscInt_FMT " cells, which have %" PetscInt_FMT,
+             "DMBoxSetVertices() gave %" PetscInt_FMT " vertices for direction %" PetscInt_FMT
+             ", but -dm_box_cells (DMBoxSetCells()) asks for %" PetscInt_FMT " cells, which have %" PetscInt_FMT,
              n, d, box->cells[d], box->cells[d] + 1);
   PetscCheck(box->lower[d] == v[0] && box->upper[d] == v[n - 1], comm, PETSC_ERR_ARG_INCOMP,
-             "Direction %" PetscInt_FMT " has bounds [%g, %g] from -dm_box_lower, -dm_box_upper (DMBoxSetBounds()), but DMBoxSetVertices() gave it vertices from %g to %g",
+             "Direction %" PetscInt_FMT " has bounds [%g, %g] from -dm_box_lower, -dm_box_upper (DMBoxSetBounds()), but DMBoxSetVertices() "
+                                        "gave it vertices from %g to %g",
              d, (double)box->lower[d], (double)box->upper[d], (double)v[0], (double)v[n - 1]);
   for (PetscInt i = 0; i < n - 1; i++) {
     PetscCheck(v[i + 1] > v[i] && !PetscIsInfOrNanReal(v[i]) && !PetscIsInfOrNanReal(v[i + 1]), comm, PETSC_ERR_ARG_OUTOFRANGE,
-               "DMBoxSetVertices() gave direction %" PetscInt_FMT " vertex %" PetscInt_FMT " at %g and the next at %g; vertices must be finite and increase", d, i, (double)v[i], (double)v[i + 1]);
+               "DMBoxSetVertices() gave direction %" PetscInt_FMT " vertex %" PetscInt_FMT
+               " at %g and the next at %g; vertices must be finite and increase",
+               d, i, (double)v[i], (double)v[i + 1]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -82,30 +86,47 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
   PetscReal      h, smallest;
 
   PetscFunctionBegin;
-  PetscCheck(dm->dim >= 1 && dm->dim <= 3, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
-  PetscCheck(box->degree >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; it must be at least 1", box->degree);
-  PetscCheck(box->space == DMBOX_SPACE_Q || box->space == DMBOX_SPACE_DGQ || box->space == DMBOX_SPACE_RT || box->space == DMBOX_SPACE_P1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q, dgq, rt or p1", (int)box->space);
-  PetscCheck(box->space != DMBOX_SPACE_P1 || box->degree == 1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is p1, which has degree 1, but -dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT, box->degree);
-  PetscCheck(box->space != DMBOX_SPACE_RT || dm->dim > 1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt, which has 2 or 3 dimensions, but -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT, dm->dim);
+  PetscCheck(dm->dim >= 1 && dm->dim <= 3, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
+  PetscCheck(box->degree >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; it must be at least 1", box->degree);
+  PetscCheck(box->space == DMBOX_SPACE_Q || box->space == DMBOX_SPACE_DGQ || box->space == DMBOX_SPACE_RT || box->space == DMBOX_SPACE_P1,
+             comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q, dgq, rt or p1", (int)box->space);
+  PetscCheck(box->space != DMBOX_SPACE_P1 || box->degree == 1, comm, PETSC_ERR_ARG_INCOMP,
+             "-dm_box_space (DMBoxSetSpace()) is p1, which has degree 1, but -dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT,
+             box->degree);
+  PetscCheck(box->space != DMBOX_SPACE_RT || dm->dim > 1, comm, PETSC_ERR_ARG_INCOMP,
+             "-dm_box_space (DMBoxSetSpace()) is rt, which has 2 or 3 dimensions, but -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT,
+             dm->dim);
   PetscCheck(box->refine >= 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_refine is %" PetscInt_FMT "; it must be at least 0", box->refine);
   for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscCheck(box->cells[d] >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_cells (DMBoxSetCells()) has %" PetscInt_FMT " cells in direction %" PetscInt_FMT "; it must be at least 1",
+    PetscCheck(box->cells[d] >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "-dm_box_cells (DMBoxSetCells()) has %" PetscInt_FMT " cells in direction %" PetscInt_FMT "; it must be at least 1",
                box->cells[d], d);
-    PetscCheck(!PetscIsInfOrNanReal(box->lower[d]) && !PetscIsInfOrNanReal(box->upper[d]) && !PetscIsInfOrNanReal(box->upper[d] - box->lower[d]), comm, PETSC_ERR_ARG_OUTOFRANGE,
-               "-dm_box_lower, -dm_box_upper (DMBoxSetBounds()) are %g, %g in direction %" PetscInt_FMT "; they must be finite", (double)box->lower[d], (double)box->upper[d], d);
-    PetscCheck(box->upper[d] > box->lower[d], comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_upper %g is not larger than -dm_box_lower %g (DMBoxSetBounds()) in direction %" PetscInt_FMT,
-               (double)box->upper[d], (double)box->lower[d], d);
+    PetscCheck(!PetscIsInfOrNanReal(box->lower[d]) && !PetscIsInfOrNanReal(box->upper[d]) &&
+                 !PetscIsInfOrNanReal(box->upper[d] - box->lower[d]),
+               comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "-dm_box_lower, -dm_box_upper (DMBoxSetBounds()) are %g, %g in direction %" PetscInt_FMT "; they must be finite",
+               (double)box->lower[d], (double)box->upper[d], d);
+    PetscCheck(box->upper[d] > box->lower[d], comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "-dm_box_upper %g is not larger than -dm_box_lower %g (DMBoxSetBounds()) in direction %" PetscInt_FMT, (double)box->upper[d],
+               (double)box->lower[d], d);
     h        = (box->upper[d] - box->lower[d]) / PetscPowRealInt(2, box->refine) / (PetscReal)box->cells[d];
-    smallest = PetscMax(PetscSqrtReal(PETSC_REAL_MIN), 100 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(box->lower[d]), PetscAbsReal(box->upper[d])));
+    smallest = PetscMax(PetscSqrtReal(PETSC_REAL_MIN),
+                        100 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(box->lower[d]), PetscAbsReal(box->upper[d])));
     PetscCheck(h > smallest, comm, PETSC_ERR_ARG_OUTOFRANGE,
-               "[%g, %g] in direction %" PetscInt_FMT " (-dm_box_lower, -dm_box_upper) cannot be divided into %" PetscInt_FMT " cells (-dm_box_cells) "
+               "[%g, %g] in direction %" PetscInt_FMT " (-dm_box_lower, -dm_box_upper) cannot be divided into %" PetscInt_FMT
+               " cells (-dm_box_cells) "
                "refined %" PetscInt_FMT " times (-dm_refine): they would be as small as rounding errors",
                (double)box->lower[d], (double)box->upper[d], d, box->cells[d], box->refine);
     for (PetscInt e = 0; e < 2; e++) {
       const DMBoxBoundaryType type = box->boundary[2 * d + e];
 
-      PetscCheck(type == DMBOX_BOUNDARY_DIRICHLET || type == DMBOX_BOUNDARY_NEUMANN || type == DMBOX_BOUNDARY_SUPPORTED, comm, PETSC_ERR_ARG_OUTOFRANGE,
-                 "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT "; it must be dirichlet, neumann or supported", (int)type, e ? "upper" : "lower", d);
+      PetscCheck(type == DMBOX_BOUNDARY_DIRICHLET || type == DMBOX_BOUNDARY_NEUMANN || type == DMBOX_BOUNDARY_SUPPORTED, comm,
+                 PETSC_ERR_ARG_OUTOFRANGE,
+                 "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT
+                 "; it must be dirichlet, neumann or supported",
+                 (int)type, e ? "upper" : "lower", d);
     }
     PetscCall(DMBoxCheckVertices(dm, d));
   }
@@ -150,17 +171,22 @@ static PetscErrorCode DMBoxCheckSize(DM dm)
     }
     total += size;
   }
-  PetscCheck(total < (PetscReal)PETSC_INT_MAX, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells of degree %" PetscInt_FMT ", refined %" PetscInt_FMT " times (-dm_box_cells, -dm_box_degree, -dm_refine), "
-             "have %g unknowns, but PetscInt ends at %" PetscInt_FMT "; %s",
-             box->cells[0], dm->dim > 1 ? box->cells[1] : 1, dm->dim > 2 ? box->cells[2] : 1, box->degree, box->refine, (double)total, PETSC_INT_MAX,
+  PetscCheck(total<(PetscReal)PETSC_INT_MAX, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+                   "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells of degree %" PetscInt_FMT ", refined %" PetscInt_FMT
+                   " times (-dm_box_cells, -dm_box_degree, -dm_refine), "
+                   "have %g unknowns, but PetscInt ends at %" PetscInt_FMT "; %s",
+                   box->cells[0], dm->dim> 1
+               ? box->cells[1]
+               : 1,
+             dm->dim > 2 ? box->cells[2] : 1, box->degree, box->refine, (double)total, PETSC_INT_MAX,
              PetscDefined(USE_64BIT_INDICES) ? "use fewer" : "use fewer, or configure PETSc with --with-64-bit-indices");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ------------------------------------------------ decomposition ------------------------------------------------ */
 
-/* Of all grids with as many processes as there are, at most one a cell, take the one that cuts through the fewest cell faces; x is cut last. */
+/* Of all grids with as many processes as there are, at most one a cell, take the one that cuts through the fewest cell faces; x is cut
+   last. */
 static PetscErrorCode DMBoxChooseProcesses(DM dm)
 {
   DM_Box     *box  = (DM_Box *)dm->data;
@@ -178,7 +204,8 @@ static PetscErrorCode DMBoxChooseProcesses(DM dm)
       p[2] = size / p[0] / p[1];
       if (p[0] * p[1] * p[2] != size || p[2] > box->cells[2]) continue;
       if ((P[1] > 0 && p[1] != P[1]) || (P[2] > 0 && p[2] != P[2])) continue;
-      for (PetscInt d = 0; d < 3; d++) cut += (PetscReal)(p[d] - 1) * (PetscReal)box->cells[(d + 1) % 3] * (PetscReal)box->cells[(d + 2) % 3];
+      for (PetscInt d = 0; d < 3; d++)
+        cut += (PetscReal)(p[d] - 1) * (PetscReal)box->cells[(d + 1) % 3] * (PetscReal)box->cells[(d + 2) % 3];
       if (cut < cost) {
         cost = cut;
         PetscCall(PetscArraycpy(best, p, 3));
@@ -203,9 +230,13 @@ static PetscErrorCode DMBoxCheckProcesses(DM dm)
   for (PetscInt d = 0; d < 3; d++) {
     if (d >= dm->dim) box->processes[d] = 1;
     PetscCheck(box->processes[d] >= 1 || box->processes[d] == PETSC_DECIDE, comm, PETSC_ERR_ARG_OUTOFRANGE,
-               "-dm_box_processes (DMBoxSetProcesses()) is %" PetscInt_FMT " in direction %" PetscInt_FMT "; it must be at least 1, or %d (PETSC_DECIDE)", box->processes[d], d, PETSC_DECIDE);
+               "-dm_box_processes (DMBoxSetProcesses()) is %" PetscInt_FMT " in direction %" PetscInt_FMT
+               "; it must be at least 1, or %d (PETSC_DECIDE)",
+               box->processes[d], d, PETSC_DECIDE);
     PetscCheck(box->processes[d] <= box->cells[d], comm, PETSC_ERR_ARG_INCOMP,
-               "-dm_box_processes (DMBoxSetProcesses()) is %" PetscInt_FMT " in direction %" PetscInt_FMT ", which has only %" PetscInt_FMT " cells", box->processes[d], d, box->cells[d]);
+               "-dm_box_processes (DMBoxSetProcesses()) is %" PetscInt_FMT " in direction %" PetscInt_FMT ", which has only %" PetscInt_FMT
+               " cells",
+               box->processes[d], d, box->cells[d]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -260,7 +291,8 @@ PetscErrorCode DMBoxCreateLine(DM dm, PatchFDContinuity continuity, PetscInt deg
 {
   DM_Box         *box          = (DM_Box *)dm->data;
   const PetscInt  N            = box->cells[d];
-  const PetscBool dirichlet[2] = {(PetscBool)(box->boundary[2 * d] != DMBOX_BOUNDARY_NEUMANN), (PetscBool)(box->boundary[2 * d + 1] != DMBOX_BOUNDARY_NEUMANN)};
+  const PetscBool dirichlet[2] = {(PetscBool)(box->boundary[2 * d] != DMBOX_BOUNDARY_NEUMANN),
+                                  (PetscBool)(box->boundary[2 * d + 1] != DMBOX_BOUNDARY_NEUMANN)};
   const PetscBool point        = (PetscBool)(d >= dm->dim);
   PetscReal      *v;
 
@@ -359,12 +391,14 @@ static PetscErrorCode DMBoxCreateBoxes(DM dm)
 
 /* ------------------------------------------------ who owns a node, and where ------------------------------------------------ */
 
-/* For the nodes of a range of one direction: the owner's place in the process grid, and where the node lies in the owner's array of that extent. */
+/* For the nodes of a range of one direction: the owner's place in the process grid, and where the node lies in the owner's array of that
+   extent. */
 typedef struct {
   PetscInt *owner, *position, *extent;
 } DMBoxOwners;
 
-static PetscErrorCode DMBoxOwnersCreate(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt first, PetscInt n, PetscBool local, DMBoxOwners *o)
+static PetscErrorCode DMBoxOwnersCreate(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt first, PetscInt n, PetscBool local,
+                                        DMBoxOwners *o)
 {
   PetscInt lo, hi;
 
@@ -565,7 +599,8 @@ PetscErrorCode DMBoxLocalToGlobal(DM dm, PatchFDKernels kern, const void *local,
   const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  if (box->halo && local != DMBoxLocalAround(box, kern, global)) PetscCall(DMBoxCopyOwned(dm, kern, PETSC_TRUE, local, PETSC_FALSE, global));
+  if (box->halo && local != DMBoxLocalAround(box, kern, global))
+    PetscCall(DMBoxCopyOwned(dm, kern, PETSC_TRUE, local, PETSC_FALSE, global));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -579,7 +614,8 @@ static PetscErrorCode DMBoxFirstNumbers(DM dm, PetscInt first, PetscInt **start)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
   PetscCall(PetscMalloc1((PetscInt)size + 1, start));
   (*start)[0] = 0;
-  for (PetscInt r = 0; r < size; r++) (*start)[r + 1] = (*start)[r] + DMBoxFieldOffset(box, box->nfield, r, PETSC_FALSE) - DMBoxFieldOffset(box, first, r, PETSC_FALSE);
+  for (PetscInt r = 0; r < size; r++)
+    (*start)[r + 1] = (*start)[r] + DMBoxFieldOffset(box, box->nfield, r, PETSC_FALSE) - DMBoxFieldOffset(box, first, r, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -624,7 +660,8 @@ PetscErrorCode DMBoxCreateNaturalSF(DM dm, PetscSF *sf)
   PetscInt      n = 0, total = 0;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < box->nfield; i++) total += box->field[i].line[0].nnodes * box->field[i].line[1].nnodes * box->field[i].line[2].nnodes;
+  for (PetscInt i = 0; i < box->nfield; i++)
+    total += box->field[i].line[0].nnodes * box->field[i].line[1].nnodes * box->field[i].line[2].nnodes;
   PetscCall(PetscMalloc1(total, &source));
   for (PetscInt field = 0; field < box->nfield; field++) {
     const DMBoxField *f    = &box->field[field];

@@ -28,11 +28,14 @@ static PetscErrorCode DMBoxGetLocalKernels(DM dm, Vec global, Vec local, DM_Box 
   if (global) {
     PetscCall(VecGetLocalSize(global, &n));
     PetscCheck(n == (PetscInt)(*box)->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-               "The global Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)(*box)->nglobal);
+               "The global Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT
+               " unknowns here; take a Vec from DMCreateGlobalVector()",
+               n, (PetscInt)(*box)->nglobal);
   }
   PetscCall(VecGetLocalSize(local, &n));
   PetscCheck(n == (PetscInt)(*box)->nlocal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "The local Vec has size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here; take a Vec from DMCreateLocalVector()", n, (PetscInt)(*box)->nlocal);
+             "The local Vec has size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here; take a Vec from DMCreateLocalVector()",
+             n, (PetscInt)(*box)->nlocal);
   PetscCall(PatchFDVecGetKernels(local, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -40,11 +43,13 @@ static PetscErrorCode DMBoxGetLocalKernels(DM dm, Vec global, Vec local, DM_Box 
 static PetscErrorCode DMBoxCheckInsert(DM dm, const char *who, InsertMode mode)
 {
   PetscFunctionBegin;
-  PetscCheck(mode == INSERT_VALUES, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "%s of a DMBOX has the mode INSERT_VALUES only, not %d", who, (int)mode);
+  PetscCheck(mode == INSERT_VALUES, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "%s of a DMBOX has the mode INSERT_VALUES only, not %d", who, (int)mode);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* local = from, on the nodes that this rank owns, and ghosts.  All of it in Begin: several Vecs may be between Begin and End, and buffers have room for one */
+/* local = from, on the nodes that this rank owns, and ghosts.  All of it in Begin: several Vecs may be between Begin and End, and buffers
+   have room for one */
 static PetscErrorCode DMBoxHaloVec(DM dm, Vec from, PetscBool fromlocal, Vec local)
 {
   PatchFDKernels kern;
@@ -136,7 +141,8 @@ static PetscErrorCode DMBoxLocalToGlobalAdd(DM dm, PatchFDKernels kern, const vo
   for (PetscInt i = 0; i < box->nfield; i++) {
     const DMBoxField *f = &box->field[i];
 
-    PetscCall((*kern->fixed)(f->own, none, 1, &f->global, (char *)g + f->global0 * kern->size, 1, &f->local, (const char *)sum + f->local0 * kern->size));
+    PetscCall((*kern->fixed)(f->own, none, 1, &f->global, (char *)g + f->global0 * kern->size, 1, &f->local,
+                             (const char *)sum + f->local0 * kern->size));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -147,8 +153,9 @@ PetscErrorCode DMBoxInfoKernels(DM dm, PatchFDKernels kern, const char what[], c
 
   PetscFunctionBegin;
   if (kernels)
-    PetscCall(PetscInfo(dm, "%s kernels of degree %" PetscInt_FMT " for %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells, %s: %s\n", kern->name, box->degree, box->cells[0],
-                        dm->dim > 1 ? box->cells[1] : 1, dm->dim > 2 ? box->cells[2] : 1, what, kernels));
+    PetscCall(
+      PetscInfo(dm, "%s kernels of degree %" PetscInt_FMT " for %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells, %s: %s\n",
+                kern->name, box->degree, box->cells[0], dm->dim > 1 ? box->cells[1] : 1, dm->dim > 2 ? box->cells[2] : 1, what, kernels));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,8 +167,8 @@ PetscErrorCode DMLocalToGlobalBegin_Box(DM dm, Vec local, InsertMode mode, Vec g
   void          *g;
 
   PetscFunctionBegin;
-  PetscCheck(mode == INSERT_VALUES || mode == ADD_VALUES, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMLocalToGlobal() of a DMBOX has the modes INSERT_VALUES and ADD_VALUES, not %d",
-             (int)mode);
+  PetscCheck(mode == INSERT_VALUES || mode == ADD_VALUES, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "DMLocalToGlobal() of a DMBOX has the modes INSERT_VALUES and ADD_VALUES, not %d", (int)mode);
   PetscCall(DMBoxGetLocalKernels(dm, global, local, &box, &kern));
   PetscCall(PatchFDVecGetArrayRead(local, kern, &l));
   PetscCall(PatchFDVecGetArray(global, kern, &g));
@@ -187,6 +194,7 @@ PetscErrorCode DMGetLocalToGlobalMapping_Box(DM dm)
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(DMBoxGetLocalToGlobal(dm, &index));
-  PetscCall(ISLocalToGlobalMappingCreate(PetscObjectComm((PetscObject)dm), 1, (PetscInt)box->nlocal, index, PETSC_OWN_POINTER, &dm->ltogmap));
+  PetscCall(
+    ISLocalToGlobalMappingCreate(PetscObjectComm((PetscObject)dm), 1, (PetscInt)box->nlocal, index, PETSC_OWN_POINTER, &dm->ltogmap));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

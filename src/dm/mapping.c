@@ -1,12 +1,15 @@
 /*
-  The map from the box of a DMBOX to space.  A mesh keeps where its nodes are (box->shape); within a cell positions are polynomials, those of the space or
-  multilinear ones.  A map that is a function is evaluated on each mesh of a hierarchy; given coordinates are those of one mesh, and finer and coarser ones take
+  The map from the box of a DMBOX to space.  A mesh keeps where its nodes are (box->shape); within a cell positions are polynomials, those
+  of the space or
+  multilinear ones.  A map that is a function is evaluated on each mesh of a hierarchy; given coordinates are those of one mesh, and finer
+  and coarser ones take
   their nodes from its polynomials.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
 
-const char *const DMBoxMappingTypes[] = {"none", "sine", "sine1", "sine2", "kershaw", "kershaw_smooth", "annulus", "DMBoxMappingType", "DMBOX_MAP_", NULL};
+const char *const DMBoxMappingTypes[] = {"none",       "sine", "sine1", "sine2", "kershaw", "kershaw_smooth", "annulus", "DMBoxMappingType",
+                                         "DMBOX_MAP_", NULL};
 
 static const PetscReal parameters[] = {0, 0.1, 0.2, 0.1, 0.3, 0.3, 0.5}; /* by default */
 
@@ -29,7 +32,8 @@ static PetscReal SqueezeRight(PetscReal eps, PetscReal t)
 }
 
 /*
-  Kershaw's mesh (D. S. Kershaw, J. Comput. Phys. 39, 1981), as in CEED's bake-off problems: in the first of six layers cells are squeezed to the left, in the last to the
+  Kershaw's mesh (D. S. Kershaw, J. Comput. Phys. 39, 1981), as in CEED's bake-off problems: in the first of six layers cells are squeezed
+  to the left, in the last to the
   right, and between them there and back again.
 */
 static void KershawMap(PetscInt dim, PetscBool smooth, PetscReal eps, const PetscReal t[], PetscReal y[])
@@ -52,7 +56,8 @@ static void KershawMap(PetscInt dim, PetscBool smooth, PetscReal eps, const Pets
   }
 }
 
-static PetscErrorCode DMBoxNamedMap(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode DMBoxNamedMap(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                    PetscScalar u[], void *ctx)
 {
   const DM_Box   *box  = (const DM_Box *)ctx;
   const PetscReal a    = box->mapparameter;
@@ -60,9 +65,11 @@ static PetscErrorCode DMBoxNamedMap(PetscInt dim, PETSC_UNUSED PetscReal time, c
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < dim; d++) y[d] = t[d] = (x[d] - box->lower[d]) / (box->upper[d] - box->lower[d]);
-  if (box->maptype == DMBOX_MAPPING_KERSHAW || box->maptype == DMBOX_MAPPING_KERSHAW_SMOOTH) KershawMap(dim, (PetscBool)(box->maptype == DMBOX_MAPPING_KERSHAW_SMOOTH), a, t, y);
+  if (box->maptype == DMBOX_MAPPING_KERSHAW || box->maptype == DMBOX_MAPPING_KERSHAW_SMOOTH)
+    KershawMap(dim, (PetscBool)(box->maptype == DMBOX_MAPPING_KERSHAW_SMOOTH), a, t, y);
   else if (box->maptype != DMBOX_MAPPING_NONE && box->maptype != DMBOX_MAPPING_ANNULUS) SineMap(dim, box->maptype, a, t, y);
-  for (PetscInt d = 0; d < dim; d++) u[d] = box->maptype == DMBOX_MAPPING_NONE ? x[d] : box->lower[d] + (box->upper[d] - box->lower[d]) * y[d];
+  for (PetscInt d = 0; d < dim; d++)
+    u[d] = box->maptype == DMBOX_MAPPING_NONE ? x[d] : box->lower[d] + (box->upper[d] - box->lower[d]) * y[d];
   if (box->maptype == DMBOX_MAPPING_ANNULUS) {
     u[0] = (a + (1 - a) * t[0]) * PetscCosReal(0.5 * PETSC_PI * t[1]);
     u[1] = (a + (1 - a) * t[0]) * PetscSinReal(0.5 * PETSC_PI * t[1]);
@@ -162,7 +169,8 @@ static PetscErrorCode DMBoxShapeFillGhosts(DM dm, DMBoxShape *shape)
 }
 
 /* the nodes first .. first + n - 1 of a line in the cells of another one: which cell, and its basis there */
-static PetscErrorCode DMBoxLocateNodes(const PatchFDLine *line, PetscInt first, PetscInt n, const PatchFDLine *in, PetscInt **cell, PetscReal **B)
+static PetscErrorCode DMBoxLocateNodes(const PatchFDLine *line, PetscInt first, PetscInt n, const PatchFDLine *in, PetscInt **cell,
+                                       PetscReal **B)
 {
   PetscReal *x, *t;
 
@@ -217,7 +225,8 @@ static PetscErrorCode DMBoxShapeInterpolate(DM dm, DMBoxShape *shape)
     PetscCall(PetscMalloc1(shape->line[d].nnodes, &nodes[d]));
     PetscCall(PatchFDLineNodes(&shape->line[d], nodes[d]));
   }
-  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, NULL, (const PetscInt(*)[2])all, PatchFDHostPointwise, &map, 0, dm->dim, 0, dm->dim, &shape->nodes.box, shape->nodes.x));
+  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, NULL, (const PetscInt(*)[2])all, PatchFDHostPointwise, &map, 0, dm->dim, 0, dm->dim,
+                                   &shape->nodes.box, shape->nodes.x));
   for (int d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -250,7 +259,8 @@ static PetscErrorCode DMBoxFirstDefect(DM dm, const PatchFDMetric *m, PetscInt64
   const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  *first = m->defect ? 4 * (m->cell[0] + box->cells[0] * (PetscInt64)(m->cell[1] + box->cells[1] * m->cell[2])) + m->defect : PETSC_INT64_MAX;
+  *first = m->defect ? 4 * (m->cell[0] + box->cells[0] * (PetscInt64)(m->cell[1] + box->cells[1] * m->cell[2])) + m->defect
+                     : PETSC_INT64_MAX;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, first, 1, MPIU_INT64, MPI_MIN, PetscObjectComm((PetscObject)dm)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -264,9 +274,13 @@ static void DMBoxDefectCell(const DM_Box *box, PetscInt64 first, PetscInt cell[3
 
 PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
 {
-  static const char *const wrong[] = {NULL, "is inverted, or of no size, at a quadrature point: the map (-dm_box_mapping, DMBoxSetMapping(), DMBoxSetMappingCoordinates()) must keep its orientation",
-                                      "has a K that is not positive definite, or not finite, at a quadrature point (DMBoxSetDiffusion(), DMBoxSetDiffusionFunction())",
-                                      "has a shift that is negative, or not finite, at a quadrature point (DMBoxSetDiffusion(), DMBoxSetDiffusionFunction()); it must be at least 0"};
+  static const char *const wrong[] =
+    {NULL,
+     "is inverted, or of no size, at a quadrature point: the map (-dm_box_mapping, DMBoxSetMapping(), DMBoxSetMappingCoordinates()) must "
+     "keep its orientation",
+     "has a K that is not positive definite, or not finite, at a quadrature point (DMBoxSetDiffusion(), DMBoxSetDiffusionFunction())",
+     "has a shift that is negative, or not finite, at a quadrature point (DMBoxSetDiffusion(), DMBoxSetDiffusionFunction()); it must be at "
+     "least 0"};
   const DM_Box  *box    = (const DM_Box *)dm->data;
   const MPI_Comm comm   = PetscObjectComm((PetscObject)dm);
   PetscReal      sum[5] = {m->log[0], m->log[1], m->log[2], m->shift, m->weight};
@@ -277,8 +291,10 @@ PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
   PetscCall(DMBoxFirstDefect(dm, m, &first));
   if (first != PETSC_INT64_MAX) {
     DMBoxDefectCell(box, first, c);
-    SETERRQ(comm, PETSC_ERR_ARG_OUTOFRANGE, "Cell (%" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT ") of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " %s", c[0], c[1], c[2], box->cells[0],
-            box->cells[1], box->cells[2], wrong[first % 4]);
+    SETERRQ(comm, PETSC_ERR_ARG_OUTOFRANGE,
+            "Cell (%" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT ") of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
+            " %s",
+            c[0], c[1], c[2], box->cells[0], box->cells[1], box->cells[2], wrong[first % 4]);
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 5, MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &m->largest, 1, MPIU_REAL, MPIU_MAX, comm));
@@ -310,14 +326,16 @@ static PetscErrorCode DMBoxCheckShape(DM dm, const DMBoxShape *shape)
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  if (!PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS); /* this would be most of set-up; what operators on a GPU see in theirs has to do */
+  /* this would be most of set-up; what operators on a GPU see in theirs has to do */
+  if (!PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxShapeDefect(dm, shape, &m));
   PetscCall(DMBoxReduceMetric(dm, &m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Nodes of a coarse mesh lie on the finer one, but its polynomials do not: they may fold where those of the finer mesh do not.  For solvers on a GPU it would take too long to look at large
+  Nodes of a coarse mesh lie on the finer one, but its polynomials do not: they may fold where those of the finer mesh do not.  For solvers
+  on a GPU it would take too long to look at large
   meshes, which are near the finest one
 */
 PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
@@ -339,10 +357,12 @@ PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
     PetscCall(DMBoxCoarsen_Private(at, PetscObjectComm((PetscObject)dm), PETSC_TRUE, &coarse));
     PetscCall(DMDestroy(&at));
     at = coarse;
-    if (PetscMemTypeHost(kern->memtype) || PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)at->data)->owncells) <= limit) PetscCall(DMBoxShapeDefect(at, ((const DM_Box *)at->data)->shape, &m));
+    if (PetscMemTypeHost(kern->memtype) || PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)at->data)->owncells) <= limit)
+      PetscCall(DMBoxShapeDefect(at, ((const DM_Box *)at->data)->shape, &m));
     PetscCall(DMBoxFirstDefect(at, &m, &first));
     if (first == PETSC_INT64_MAX) continue;
-    PetscCall(PetscInfo(dm, "Coarsened %" PetscInt_FMT " of %" PetscInt_FMT " times: the next mesh has cells that fold (-pc_mg_levels)\n", l, *n));
+    PetscCall(
+      PetscInfo(dm, "Coarsened %" PetscInt_FMT " of %" PetscInt_FMT " times: the next mesh has cells that fold (-pc_mg_levels)\n", l, *n));
     *n = l;
   }
   PetscCall(DMDestroy(&at));
@@ -357,9 +377,11 @@ PetscErrorCode DMBoxCheckMapping(DM dm)
 
   PetscFunctionBegin;
   PetscCheck(!DMBoxIsMapped(box) || box->op->mapped, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
-             "This DMBOX has a map to space (-dm_box_mapping, DMBoxSetMapping()), and -dm_box_operator %s is for boxes as they are; diffusion takes one", box->op->name);
-  PetscCheck(!box->op->mapped || dm->dim > 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_operator %s takes 2 or 3 dimensions; -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT,
-             box->op->name, dm->dim);
+             "This DMBOX has a map to space (-dm_box_mapping, DMBoxSetMapping()), and -dm_box_operator %s is for boxes as they are; "
+             "diffusion takes one",
+             box->op->name);
+  PetscCheck(!box->op->mapped || dm->dim > 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "-dm_box_operator %s takes 2 or 3 dimensions; -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT, box->op->name, dm->dim);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -438,15 +460,20 @@ PetscErrorCode DMBoxOptionsMapping(DM dm, PetscOptionItems PetscOptionsObject)
   PetscBool        flg, flgs[2];
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsEnum("-dm_box_mapping", "The image of the box", "DMBoxSetMappingType", DMBoxMappingTypes, (PetscEnum)type, (PetscEnum *)&type, &flgs[0]));
+  PetscCall(PetscOptionsEnum("-dm_box_mapping", "The image of the box", "DMBoxSetMappingType", DMBoxMappingTypes, (PetscEnum)type,
+                             (PetscEnum *)&type, &flgs[0]));
   if (flgs[0]) parameter = parameters[type];
   PetscCall(PetscOptionsReal("-dm_box_mapping_parameter", "Parameter of the map", "DMBoxSetMappingType", parameter, &parameter, &flgs[1]));
-  PetscCheck(!flgs[1] || type != DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_mapping_parameter is for maps with a name: -dm_box_mapping is none");
+  PetscCheck(!flgs[1] || type != DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "-dm_box_mapping_parameter is for maps with a name: -dm_box_mapping is none");
   if (flgs[0] || flgs[1]) PetscCall(DMBoxSetMappingType(dm, type, parameter));
-  PetscCall(PetscOptionsInt("-dm_box_mapping_degree", "Degree of the images of cells: 1, or -1 for that of the space", "DMBoxSetMappingDegree", degree, &degree, &flg));
+  PetscCall(PetscOptionsInt("-dm_box_mapping_degree", "Degree of the images of cells: 1, or -1 for that of the space",
+                            "DMBoxSetMappingDegree", degree, &degree, &flg));
   if (flg) PetscCall(DMBoxSetMappingDegree(dm, degree));
-  PetscCall(PetscOptionsString("-dm_box_mapping_file", "A structured grid whose points are those of the box in space", "DMBoxSetMappingFile", NULL, file, sizeof(file), &flg));
-  PetscCheck(!flg || !flgs[0] || type == DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_mapping %s and -dm_box_mapping_file %s: a DMBOX has one map", DMBoxMappingTypes[type], file);
+  PetscCall(PetscOptionsString("-dm_box_mapping_file", "A structured grid whose points are those of the box in space",
+                               "DMBoxSetMappingFile", NULL, file, sizeof(file), &flg));
+  PetscCheck(!flg || !flgs[0] || type == DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "-dm_box_mapping %s and -dm_box_mapping_file %s: a DMBOX has one map", DMBoxMappingTypes[type], file);
   if (flg) PetscCall(DMBoxSetMappingFile(dm, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -457,7 +484,8 @@ PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
 
   PetscFunctionBegin;
   if (!DMBoxIsMapped(box)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (box->map || box->mapfrom) PetscCall(PetscViewerASCIIPrintf(viewer, "mapped by %s", box->map ? "a function" : "the coordinates of its nodes"));
+  if (box->map || box->mapfrom)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "mapped by %s", box->map ? "a function" : "the coordinates of its nodes"));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "mapped: %s, parameter %g", DMBoxMappingTypes[box->maptype], (double)box->mapparameter));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   PetscCall(PetscViewerASCIIPrintf(viewer, ", cells of degree %" PetscInt_FMT "\n", DMBoxGetMappingDegree_Private(dm)));
@@ -474,25 +502,31 @@ PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
 
   Input Parameters:
 + dm  - the `DM` of type `DMBOX`
-. map - the function, or `NULL` for the box as it is; it gets the dimension, the time 0, a point of the box, the number of components (dim), the array for the point in space and `ctx`
+. map - the function, or `NULL` for the box as it is; it gets the dimension, the time 0, a point of the box, the number of components (dim),
+        the array for the point in space and `ctx`
 - ctx - for the function, or `NULL`
 
   Level: intermediate
 
   Notes:
   The map is evaluated at the nodes; within cells it is the polynomial of the degree of the space through these values, or, with
-  `DMBoxSetMappingDegree()`, the multilinear one through the corners.  It must keep the orientation of the box: a cell that is inverted at a quadrature point is an error in `DMSetUp()`.
+  `DMBoxSetMappingDegree()`, the multilinear one through the corners.  It must keep the orientation of the box: a cell that is inverted at a
+  quadrature point is an error in `DMSetUp()`.
 
-  DMs made by `DMRefine()`, `DMCoarsen()` and `DMClone()` use the map, too, at their own nodes: `ctx` has to live as long as they are being made.
-  An object that owns the contexts of a DM's functions, a `PetscContainer` for instance, can be composed with the DM under the name "DMBoxFunctions"
+  DMs made by `DMRefine()`, `DMCoarsen()` and `DMClone()` use the map, too, at their own nodes: `ctx` has to live as long as they are being
+  made.
+  An object that owns the contexts of a DM's functions, a `PetscContainer` for instance, can be composed with the DM under the name
+  "DMBoxFunctions"
   (`PetscObjectCompose()`): these DMs hold it, too, so it is destroyed with the last of them.
 
-  From then on points are those in space: in functions that `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxComputeError()` and the like get,
+  From then on points are those in space: in functions that `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
+  `DMBoxComputeError()` and the like get,
   in `DMGetCoordinates()`, and in files for ParaView.
 
   Must be called before `DMSetUp()`.  Of the operators, diffusion takes a map.
 
-.seealso: `DMBOX`, `DMBoxGetMapping()`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingFile()`, `DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`
+.seealso: `DMBOX`, `DMBoxGetMapping()`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingFile()`,
+`DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`
 @*/
 PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunctionFn *map, void *ctx)
 {
@@ -500,7 +534,8 @@ PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunctionFn *map, void *ctx)
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContext(dm, &box));
-  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetMapping() must be called before DMSetUp()");
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
+             "DMBoxSetMapping() must be called before DMSetUp()");
   PetscCall(DMBoxShapeDestroy(&box->mapfrom));
   box->maptype = DMBOX_MAPPING_NONE;
   box->map     = map;
@@ -517,7 +552,8 @@ PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunctionFn *map, void *ctx)
 . dm - the `DM` of type `DMBOX`
 
   Output Parameters:
-+ map - the function, or `NULL` if there is none: the mesh is the box, or has one of the maps of `DMBoxGetMappingType()`, or given coordinates, which `DMGetCoordinates()` returns
++ map - the function, or `NULL` if there is none: the mesh is the box, or has one of the maps of `DMBoxGetMappingType()`, or given
+        coordinates, which `DMGetCoordinates()` returns
 - ctx - its context, or `NULL`
 
   Level: intermediate
@@ -565,12 +601,17 @@ PetscErrorCode DMBoxSetMappingType(DM dm, DMBoxMappingType type, PetscReal param
   PetscCall(DMBoxGetContext(dm, &box));
   PetscValidLogicalCollectiveEnum(dm, type, 2);
   PetscValidLogicalCollectiveReal(dm, parameter, 3);
-  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetMappingType() must be called before DMSetUp()");
-  PetscCheck(type >= DMBOX_MAPPING_NONE && type <= DMBOX_MAPPING_ANNULUS, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetMappingType() got %d; DMBoxMappingType has the maps", (int)type);
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
+             "DMBoxSetMappingType() must be called before DMSetUp()");
+  PetscCheck(type >= DMBOX_MAPPING_NONE && type <= DMBOX_MAPPING_ANNULUS, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "DMBoxSetMappingType() got %d; DMBoxMappingType has the maps", (int)type);
   if (parameter == (PetscReal)PETSC_DETERMINE) a = parameters[type];
-  PetscCheck(!PetscIsInfOrNanReal(a), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_mapping_parameter (DMBoxSetMappingType()) is %g; it must be finite", (double)a);
-  PetscCheck(type < DMBOX_MAPPING_KERSHAW || (a > 0 && (type == DMBOX_MAPPING_ANNULUS ? a < 1 : a <= 1)), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_mapping_parameter (DMBoxSetMappingType()) is %g; -dm_box_mapping %s takes numbers above 0 and %s 1", (double)a, DMBoxMappingTypes[type], type == DMBOX_MAPPING_ANNULUS ? "below" : "up to");
+  PetscCheck(!PetscIsInfOrNanReal(a), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_mapping_parameter (DMBoxSetMappingType()) is %g; it must be finite", (double)a);
+  PetscCheck(type < DMBOX_MAPPING_KERSHAW || (a > 0 && (type == DMBOX_MAPPING_ANNULUS ? a < 1 : a <= 1)), PetscObjectComm((PetscObject)dm),
+             PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_mapping_parameter (DMBoxSetMappingType()) is %g; -dm_box_mapping %s takes numbers above 0 and %s 1", (double)a,
+             DMBoxMappingTypes[type], type == DMBOX_MAPPING_ANNULUS ? "below" : "up to");
   PetscCall(DMBoxSetMapping(dm, NULL, NULL));
   box->maptype      = type;
   box->mapparameter = a;
@@ -611,7 +652,8 @@ PetscErrorCode DMBoxGetMappingType(DM dm, DMBoxMappingType *type, PetscReal *par
 
   Input Parameters:
 + dm     - the `DM` of type `DMBOX`
-- degree - 1 for multilinear images, of which only the corners are where the map has them, or `PETSC_DETERMINE` (default) for the degree of the space
+- degree - 1 for multilinear images, of which only the corners are where the map has them, or `PETSC_DETERMINE` (default) for the degree of
+           the space
 
   Options Database Key:
 . -dm_box_mapping_degree m - the degree, -1 for that of the space
@@ -630,9 +672,12 @@ PetscErrorCode DMBoxSetMappingDegree(DM dm, PetscInt degree)
   PetscFunctionBegin;
   PetscCall(DMBoxGetContext(dm, &box));
   PetscValidLogicalCollectiveInt(dm, degree, 2);
-  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetMappingDegree() must be called before DMSetUp()");
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
+             "DMBoxSetMappingDegree() must be called before DMSetUp()");
   PetscCheck(degree == 1 || degree == PETSC_DETERMINE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_mapping_degree (DMBoxSetMappingDegree()) is %" PetscInt_FMT "; it takes 1, for multilinear cells, and -1 (PETSC_DETERMINE), for the degree of the space", degree);
+             "-dm_box_mapping_degree (DMBoxSetMappingDegree()) is %" PetscInt_FMT
+             "; it takes 1, for multilinear cells, and -1 (PETSC_DETERMINE), for the degree of the space",
+             degree);
   box->mapdegree = degree;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -675,10 +720,12 @@ PetscErrorCode DMBoxGetMappingDegree(DM dm, PetscInt *degree)
   Level: intermediate
 
   Notes:
-  Within cells the map is the polynomial of the degree of the space through these points, or, after `DMBoxSetMappingDegree()`, the multilinear one through the corners.
+  Within cells the map is the polynomial of the degree of the space through these points, or, after `DMBoxSetMappingDegree()`, the
+  multilinear one through the corners.
   DMs made by `DMRefine()` and `DMCoarsen()` take their nodes from these polynomials.
 
-  May be called again for other coordinates.  Matrices of this `DM` follow (`MatBoxUpdate()`), and those of the coarser meshes of a multigrid solver.
+  May be called again for other coordinates.  Matrices of this `DM` follow (`MatBoxUpdate()`), and those of the coarser meshes of a
+  multigrid solver.
   Other DMs that were made before keep their map.
   Coordinates with which a cell is inverted are an error; the `DM` then keeps those that it had.
 
@@ -695,10 +742,13 @@ PetscErrorCode DMBoxSetMappingCoordinates(DM dm, Vec x)
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscValidHeaderSpecific(x, VEC_CLASSID, 2);
   PetscCheckSameComm(dm, 1, x, 2);
-  PetscCheck(box->op->mapped, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "DMBoxSetMappingCoordinates(): -dm_box_operator %s is for boxes as they are; diffusion takes a map", box->op->name);
+  PetscCheck(box->op->mapped, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "DMBoxSetMappingCoordinates(): -dm_box_operator %s is for boxes as they are; diffusion takes a map", box->op->name);
   PetscCall(VecGetLocalSize(x, &n));
   PetscCheck(n == dm->dim * (PetscCount)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "The Vec of coordinates has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here with %" PetscInt_FMT " coordinates; duplicate the Vec of DMGetCoordinates()", n, (PetscInt)box->nglobal, dm->dim);
+             "The Vec of coordinates has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here with %" PetscInt_FMT
+             " coordinates; duplicate the Vec of DMGetCoordinates()",
+             n, (PetscInt)box->nglobal, dm->dim);
   PetscCall(DMBoxShapeCreate(dm, &shape));
   PetscCall(VecGetArrayRead(x, &array));
   PatchFDHostCopyNodes(dm->dim, (const PetscInt(*)[2])box->field[0].own, &box->field[0].global, array, &shape->nodes);

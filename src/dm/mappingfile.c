@@ -1,5 +1,6 @@
 /*
-  The map of a DMBOX from the points of a structured grid in a file: VTK's XML format (.vts) with appended raw or with ascii data, as PETSc and so a DMBOX writes them,
+  The map of a DMBOX from the points of a structured grid in a file: VTK's XML format (.vts) with appended raw or with ascii data, as PETSc
+  and so a DMBOX writes them,
   and its legacy format.  All ranks get the contents of the file and read them alike, so that errors are the same everywhere.
 
   The points are those of cells of some degree: DMSetUp() knows of how many, and so of which.
@@ -29,7 +30,8 @@ static PetscErrorCode GridReadReals(const GridFile *f, const char *at, PetscInt 
   PetscFunctionBegin;
   if (f->ascii) read = PatchFDHostParseReals(n, at, f->end, x);
   else {
-    GridCheck(f, at >= f->text && at <= f->end && (PetscInt64)(f->end - at) >= (PetscInt64)n * f->size, "%s ends before the last of its %" PetscInt_FMT " coordinates", f->name, n);
+    GridCheck(f, at >= f->text && at <= f->end && (PetscInt64)(f->end - at) >= (PetscInt64)n * f->size,
+              "%s ends before the last of its %" PetscInt_FMT " coordinates", f->name, n);
     PatchFDHostBytesToReals(n, f->size, f->swap, at, x);
   }
   GridCheck(f, read == n, "%s has %" PetscInt_FMT " numbers where %" PetscInt_FMT " coordinates should be", f->name, read, n);
@@ -43,12 +45,14 @@ static PetscErrorCode GridSetType(GridFile *f, const char type[])
   PetscFunctionBegin;
   PetscCall(PetscStrcmpAny(type, &is64, "Float64", "double", ""));
   PetscCall(PetscStrcmpAny(type, &is32, "Float32", "float", ""));
-  GridCheck(f, is64 || is32, "%s has points of type %s; it must be Float32 or Float64, in the legacy format float or double", f->name, type);
+  GridCheck(f, is64 || is32, "%s has points of type %s; it must be Float32 or Float64, in the legacy format float or double", f->name,
+            type);
   f->size = is64 ? 8 : 4;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the shape of all points, which has no lines yet.  No more of them than the file can hold: a coordinate takes two bytes or more, as "0 " does */
+/* the shape of all points, which has no lines yet.  No more of them than the file can hold: a coordinate takes two bytes or more, as "0 "
+   does */
 static PetscErrorCode GridCreateShape(GridFile *f, PetscInt dim, const PetscInt64 n[3], DMBoxShape **shape)
 {
   const PetscReal all = (PetscReal)n[0] * (PetscReal)n[1] * (PetscReal)n[2];
@@ -56,12 +60,16 @@ static PetscErrorCode GridCreateShape(GridFile *f, PetscInt dim, const PetscInt6
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++)
     GridCheck(f, d < dim ? n[d] > 1 : n[d] == 1,
-              "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points; a DMBOX with %" PetscInt_FMT " dimensions (-dm_box_dim) takes 2 or more in each of them, and 1 in others",
+              "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points; a DMBOX with %" PetscInt_FMT
+              " dimensions (-dm_box_dim) takes 2 or more in each of them, and 1 in others",
               f->name, n[0], n[1], n[2], dim);
   GridCheck(f, 6 * all <= (PetscReal)(f->end - f->text),
-            "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points, for which its %" PetscInt64_FMT " bytes have no room", f->name, n[0], n[1], n[2], (PetscInt64)(f->end - f->text));
+            "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points, for which its %" PetscInt64_FMT
+            " bytes have no room",
+            f->name, n[0], n[1], n[2], (PetscInt64)(f->end - f->text));
   GridCheck(f, all < PETSC_INT_MAX / 3,
-            "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points: too many for %d-bit indices", f->name, n[0], n[1], n[2], (int)(8 * sizeof(PetscInt)));
+            "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points: too many for %d-bit indices", f->name, n[0],
+            n[1], n[2], (int)(8 * sizeof(PetscInt)));
   PetscCall(PetscNew(shape));
   (*shape)->refct = 1;
   (*shape)->dim   = dim;
@@ -116,10 +124,12 @@ static PetscErrorCode XMLExtent(const GridFile *f, const char *tag, const char n
 
   PetscFunctionBegin;
   PetscCall(XMLAttribute(f, tag, name, NULL, value));
-  GridCheck(f, sscanf(value, "%lld %lld %lld %lld %lld %lld", &e[0], &e[1], &e[2], &e[3], &e[4], &e[5]) == 6, "%s: %s is \"%s\"; it must be six numbers", f->name, name, value);
+  GridCheck(f, sscanf(value, "%lld %lld %lld %lld %lld %lld", &e[0], &e[1], &e[2], &e[3], &e[4], &e[5]) == 6,
+            "%s: %s is \"%s\"; it must be six numbers", f->name, name, value);
   for (int d = 0; d < 3; d++) {
     GridCheck(f, e[2 * d] >= 0 && e[2 * d] <= e[2 * d + 1] && e[2 * d + 1] < INT_MAX,
-              "%s: %s is \"%s\"; in each direction it must be two numbers that are not negative, the larger one last", f->name, name, value);
+              "%s: %s is \"%s\"; in each direction it must be two numbers that are not negative, the larger one last", f->name, name,
+              value);
     range[d][0] = (PetscInt)e[2 * d];
     range[d][1] = (PetscInt)e[2 * d + 1] + 1;
   }
@@ -166,7 +176,8 @@ static PetscErrorCode XMLFindPoints(GridFile *f, const char *piece, const char *
   PetscCall(XMLAttribute(f, array, "format", "ascii", format));
   PetscCall(PetscStrcmp(format, "ascii", &f->ascii));
   PetscCall(PetscStrcmp(format, "appended", &raw));
-  GridCheck(f, f->ascii || (raw && appended), "%s has points in the format %s; it must be ascii, or appended with the encoding raw", f->name, format);
+  GridCheck(f, f->ascii || (raw && appended), "%s has points in the format %s; it must be ascii, or appended with the encoding raw",
+            f->name, format);
   if (f->ascii) *at = strchr(array, '>') + 1;
   else {
     const long long room = (long long)(f->end - appended) - f->header;
@@ -174,7 +185,8 @@ static PetscErrorCode XMLFindPoints(GridFile *f, const char *piece, const char *
 
     PetscCall(XMLAttribute(f, array, "offset", NULL, offset));
     skip = strtoll(offset, NULL, 10);
-    GridCheck(f, skip >= 0 && skip <= room, "%s has points with the offset %s; %lld bytes of data are appended", f->name, offset, room + f->header);
+    GridCheck(f, skip >= 0 && skip <= room, "%s has points with the offset %s; %lld bytes of data are appended", f->name, offset,
+              room + f->header);
     *at = appended + f->header + skip;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -205,8 +217,9 @@ static PetscErrorCode GridReadXML(GridFile *f, PetscInt dim, DMBoxShape **shape)
     PetscCall(XMLExtent(f, piece, "Extent", range));
     for (int d = 0; d < 3; d++)
       GridCheck(f, range[d][0] >= whole[d][0] && range[d][1] <= whole[d][1],
-                "%s has a piece with points %" PetscInt_FMT " to %" PetscInt_FMT " in direction %d; there are %" PetscInt_FMT " to %" PetscInt_FMT, f->name, range[d][0],
-                range[d][1] - 1, d, whole[d][0], whole[d][1] - 1);
+                "%s has a piece with points %" PetscInt_FMT " to %" PetscInt_FMT " in direction %d; there are %" PetscInt_FMT
+                " to %" PetscInt_FMT,
+                f->name, range[d][0], range[d][1] - 1, d, whole[d][0], whole[d][1] - 1);
     PetscCall(XMLFindPoints(f, piece, next, appended, &at));
     PetscCall(GridReadPoints(f, at, (const PetscInt(*)[2])range, *shape));
   }
@@ -237,7 +250,9 @@ static PetscErrorCode GridReadLegacy(GridFile *f, PetscInt dim, DMBoxShape **sha
   points     = dimensions ? strstr(dimensions, "POINTS ") : NULL;
   at         = points ? strchr(points, '\n') : NULL;
   GridCheck(f, at, "%s is a VTK file without the lines DATASET STRUCTURED_GRID, DIMENSIONS and POINTS", f->name);
-  GridCheck(f, sscanf(dimensions, "DIMENSIONS %lld %lld %lld", &m[0], &m[1], &m[2]) == 3 && sscanf(points, "POINTS %lld %63s", &m[3], type) == 2 && (double)m[3] == (double)m[0] * (double)m[1] * (double)m[2],
+  GridCheck(f,
+            sscanf(dimensions, "DIMENSIONS %lld %lld %lld", &m[0], &m[1], &m[2]) == 3 &&
+              sscanf(points, "POINTS %lld %63s", &m[3], type) == 2 && (double)m[3] == (double)m[0] * (double)m[1] * (double)m[2],
             "%s has %lld points for dimensions %lld x %lld x %lld", f->name, m[3], m[0], m[1], m[2]);
   for (int d = 0; d < 3; d++) n[d] = m[d];
   PetscCall(GridSetType(f, type));
@@ -261,7 +276,8 @@ static PetscErrorCode GridReadLegacy(GridFile *f, PetscInt dim, DMBoxShape **sha
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- file - its name: a VTK file, .vts with appended raw or ascii data, as `VecView()` of a `DMBOX` writes them, or of the legacy format (STRUCTURED_GRID, ASCII or BINARY)
+- file - its name: a VTK file, .vts with appended raw or ascii data, as `VecView()` of a `DMBOX` writes them, or of the legacy format
+         (STRUCTURED_GRID, ASCII or BINARY)
 
   Options Database Key:
 . -dm_box_mapping_file file - the file
@@ -269,11 +285,15 @@ static PetscErrorCode GridReadLegacy(GridFile *f, PetscInt dim, DMBoxShape **sha
   Level: intermediate
 
   Notes:
-  The points are nodes of the cells that `DMBoxSetCells()` (-dm_box_cells) tells of: with g times as many points as cells, and one more, in each direction, images of cells are polynomials
-  of degree g.  With g = 1 the points are their corners, and images multilinear; with g > 1 they are images of the Gauss-Lobatto nodes of degree g, as those are that a `DMBOX` of
-  degree g writes.  The degree of the space may be another one: its nodes are taken from these polynomials, and those of finer meshes, by -dm_refine or `DMRefine()`, too.
+  The points are nodes of the cells that `DMBoxSetCells()` (-dm_box_cells) tells of: with g times as many points as cells, and one more, in
+  each direction, images of cells are polynomials
+  of degree g.  With g = 1 the points are their corners, and images multilinear; with g > 1 they are images of the Gauss-Lobatto nodes of
+  degree g, as those are that a `DMBOX` of
+  degree g writes.  The degree of the space may be another one: its nodes are taken from these polynomials, and those of finer meshes, by
+  -dm_refine or `DMRefine()`, too.
 
-  Each MPI process reads all points.  Must be called before `DMSetUp()`, after `DMSetDimension()`; the number of cells is compared with that of points in `DMSetUp()`.
+  Each MPI process reads all points.  Must be called before `DMSetUp()`, after `DMSetDimension()`; the number of cells is compared with that
+  of points in `DMSetUp()`.
 
 .seealso: `DMBOX`, `DMBoxSetMapping()`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetCells()`
 @*/
@@ -296,7 +316,8 @@ PetscErrorCode DMBoxSetMappingFile(DM dm, const char file[])
   PetscCall(PetscStrncmp(text, "# vtk DataFile", 14, &legacy));
   if (legacy) PetscCall(GridReadLegacy(&f, dm->dim, &shape));
   else PetscCall(GridReadXML(&f, dm->dim, &shape));
-  GridCheck(&f, f.nplaced == (PetscCount)PatchFDBoxSize(&shape->nodes.box), "%s has %" PetscCount_FMT " of its %" PetscCount_FMT " points, as finite coordinates", f.name, f.nplaced,
+  GridCheck(&f, f.nplaced == (PetscCount)PatchFDBoxSize(&shape->nodes.box),
+            "%s has %" PetscCount_FMT " of its %" PetscCount_FMT " points, as finite coordinates", f.name, f.nplaced,
             (PetscCount)PatchFDBoxSize(&shape->nodes.box));
   PetscCall(PetscBTDestroy(&f.placed));
   PetscCall(PetscFree(text));
@@ -320,7 +341,8 @@ PetscErrorCode DMBoxSetUpMappingFile(DM dm)
   PetscCheck(fits, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "%s (-dm_box_mapping_file, DMBoxSetMappingFile()) has %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " points, "
              "and this DMBOX has, before -dm_refine, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
-             " cells (-dm_box_cells): in each direction there must be g times as many points as cells, and one more, g = 1, 2, ... the degree of their images",
+             " cells (-dm_box_cells): in each direction there must be g times as many points as cells, and one more, g = 1, 2, ... the "
+             "degree of their images",
              raw->file, n[0], n[1], n[2], box->cells[0], box->cells[1], dm->dim > 2 ? box->cells[2] : 1);
   PetscCall(PetscNew(&shape)); /* a clone may have the other one, and other cells */
   shape->refct     = 1;

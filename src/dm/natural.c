@@ -43,7 +43,8 @@ static PetscErrorCode VecCreateNatural_Box(Vec v, Vec *natural, PetscSF *sf)
   PetscFunctionBegin;
   PetscCall(VecGetDM(v, &dm));
   PetscCheck(dm, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE,
-             "The Vec has lost its DMBOX, without which it cannot be written or read in an order that does not depend on the number of processes; use VecSetDM()");
+             "The Vec has lost its DMBOX, without which it cannot be written or read in an order that does not depend on the number of "
+             "processes; use VecSetDM()");
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(VecCreate(PetscObjectComm((PetscObject)v), natural));
   PetscCall(VecSetSizes(*natural, v->map->n, v->map->N));

@@ -1,5 +1,6 @@
 /*
-  The operator that a DMBOX carries: registered by name, as PETSc registers its types, chosen by -dm_box_operator.  What operators do for matrices
+  The operator that a DMBOX carries: registered by name, as PETSc registers its types, chosen by -dm_box_operator.  What operators do for
+  matrices
   and solvers is in src/mat; a DM holds one with its coefficients, and hands copies to its relatives.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
@@ -19,7 +20,8 @@ PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperat
 
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(DMBoxOperatorList, name, &create));
-  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which does not exist; there are poisson, diffusion, biharmonic, stokes and heat",
+  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE,
+             "-dm_box_operator (DMBoxSetOperator()) is %s, which does not exist; there are poisson, diffusion, biharmonic, stokes and heat",
              name);
   PetscCall(PetscNew(op));
   PetscCall(PetscStrallocpy(name, &(*op)->name));
@@ -125,7 +127,8 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
   PetscFunctionBegin;
   PetscCall(DMBoxGetContext(dm, &box));
   PetscCall(PetscStrcmp(box->op->name, name, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "%s is for -dm_box_operator %s (DMBoxSetOperator()); this DMBOX has %s", who, name, box->op->name);
+  PetscCheck(same, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG,
+             "%s is for -dm_box_operator %s (DMBoxSetOperator()); this DMBOX has %s", who, name, box->op->name);
   *op = box->op;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -149,7 +152,8 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Must be called before `DMSetUp()`.
 
-.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`
+.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`,
+`DMBoxSetDiffusion()`
 @*/
 PetscErrorCode DMBoxSetOperator(DM dm, const char name[])
 {
@@ -160,7 +164,8 @@ PetscErrorCode DMBoxSetOperator(DM dm, const char name[])
   PetscFunctionBegin;
   PetscAssertPointer(name, 2);
   PetscCall(DMBoxGetContext(dm, &box));
-  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetOperator() must be called before DMSetUp()");
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
+             "DMBoxSetOperator() must be called before DMSetUp()");
   PetscCall(PetscStrcmp(box->op->name, name, &same));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxOperatorCreate(PetscObjectComm((PetscObject)dm), name, &op));
@@ -202,7 +207,8 @@ static PetscErrorCode DMBoxGetPenalized(DM dm, const char who[], DMBoxOperator *
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContext(dm, &box));
-  PetscCheck(box->op->penalty[0] > 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "%s is for operators with penalties, such as poisson, biharmonic and stokes; this DMBOX has %s (-dm_box_operator)", who,
+  PetscCheck(box->op->penalty[0] > 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG,
+             "%s is for operators with penalties, such as poisson, biharmonic and stokes; this DMBOX has %s (-dm_box_operator)", who,
              box->op->name);
   *op = box->op;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -224,9 +230,12 @@ static PetscErrorCode DMBoxGetPenalized(DM dm, const char who[], DMBoxOperator *
   Level: intermediate
 
   Notes:
-  The operator `poisson` has penalties on discontinuous spaces, for values; the operator `biharmonic` has them for normal derivatives.  Jumps across a
-  face between cells of lengths h and H, perpendicular to the face, have the penalty `interior` k (k + 1) (1/h + 1/H) / 2, and values on a Dirichlet
-  (derivatives on a clamped) side 2 `boundary` k (k + 1) / h; k is the degree.  For `stokes`, whose tangential velocities have penalties, it is (k + 1) (k + 2).  With factors much below 1 the operator is no longer positive definite.
+  The operator `poisson` has penalties on discontinuous spaces, for values; the operator `biharmonic` has them for normal derivatives.
+  Jumps across a
+  face between cells of lengths h and H, perpendicular to the face, have the penalty `interior` k (k + 1) (1/h + 1/H) / 2, and values on a
+  Dirichlet
+  (derivatives on a clamped) side 2 `boundary` k (k + 1) / h; k is the degree.  For `stokes`, whose tangential velocities have penalties, it
+  is (k + 1) (k + 2).  With factors much below 1 the operator is no longer positive definite.
 
   Must be called before `DMSetUp()`.
 
@@ -240,9 +249,11 @@ PetscErrorCode DMBoxSetPenalty(DM dm, PetscReal interior, PetscReal boundary)
   PetscCall(DMBoxGetPenalized(dm, "DMBoxSetPenalty()", &op));
   PetscValidLogicalCollectiveReal(dm, interior, 2);
   PetscValidLogicalCollectiveReal(dm, boundary, 3);
-  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetPenalty() must be called before DMSetUp()");
-  PetscCheck(interior > 0 && boundary > 0 && !PetscIsInfOrNanReal(interior + boundary), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; the factors must be positive and finite", (double)interior, (double)boundary);
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
+             "DMBoxSetPenalty() must be called before DMSetUp()");
+  PetscCheck(interior > 0 && boundary > 0 && !PetscIsInfOrNanReal(interior + boundary), PetscObjectComm((PetscObject)dm),
+             PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; the factors must be positive and finite",
+             (double)interior, (double)boundary);
   op->penalty[0] = interior;
   op->penalty[1] = boundary;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -283,10 +294,13 @@ PetscErrorCode DMBoxOptionsPenalty(DM dm, PetscOptionItems PetscOptionsObject)
   PetscBool           flg;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsRealArray("-dm_box_penalty", "Factors of the interior penalties, between cells and at Dirichlet sides", "DMBoxSetPenalty", penalty, &n, &flg));
+  PetscCall(PetscOptionsRealArray("-dm_box_penalty", "Factors of the interior penalties, between cells and at Dirichlet sides",
+                                  "DMBoxSetPenalty", penalty, &n, &flg));
   if (!flg) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(n <= 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_penalty has at least %" PetscInt_FMT " values; it takes one for all faces, or two: between cells, and at Dirichlet sides", n);
+             "-dm_box_penalty has at least %" PetscInt_FMT
+             " values; it takes one for all faces, or two: between cells, and at Dirichlet sides",
+             n);
   PetscCall(DMBoxSetPenalty(dm, penalty[0], penalty[n - 1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -302,20 +316,26 @@ PetscErrorCode DMBoxOptionsPenalty(DM dm, PetscOptionItems PetscOptionsObject)
 - b  - the load vector, for example from `DMBoxAddLoad()`
 
   Output Parameter:
-. b - in a continuous space, at the free nodes b minus what the data contribute, and at the Dirichlet nodes the data; in a discontinuous one, b
+. b - in a continuous space, at the free nodes b minus what the data contribute, and at the Dirichlet nodes the data; in a discontinuous
+      one, b
   plus the boundary integrals of the data; with `DMBOX_SPACE_RT` the first for normal velocities and the second for tangential ones
 
   Level: intermediate
 
   Notes:
-  The solution of A u = b with A from `DMCreateMatrix()` of a continuous space then has the data at the Dirichlet nodes, since the rows of A that
+  The solution of A u = b with A from `DMCreateMatrix()` of a continuous space then has the data at the Dirichlet nodes, since the rows of A
+  that
   belong to them are rows of the identity.
 
-  With the operator `stokes` and no open sides there is a solution only if the data balance: what flows out through the sides, minus what comes in, and the integral of g
-  in -div u = g (`DMBoxAddLoad()`, which must have been called before) add up to zero.  If they do not, by more than 1e-2 of the sum of the absolute fluxes and loads,
-  that is an error.  A smaller rest, as interpolation leaves it, is taken from the fluxes at all nodes, each in proportion to its absolute value, so that
+  With the operator `stokes` and no open sides there is a solution only if the data balance: what flows out through the sides, minus what
+  comes in, and the integral of g
+  in -div u = g (`DMBoxAddLoad()`, which must have been called before) add up to zero.  If they do not, by more than 1e-2 of the sum of the
+  absolute fluxes and loads,
+  that is an error.  A smaller rest, as interpolation leaves it, is taken from the fluxes at all nodes, each in proportion to its absolute
+  value, so that
   the velocity has exactly the divergence that is asked for; normal velocities on the sides then differ from `g` by that proportion.
-  So call this routine for loads g whose integral may not be zero even where the velocity on the sides is: without it, a solver takes from the right-hand side
+  So call this routine for loads g whose integral may not be zero even where the velocity on the sides is: without it, a solver takes from
+  the right-hand side
   what has no solution, and finds a velocity whose divergence is not what was asked for.
 
 .seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxInterpolateFunction()`, `DMBoxSetOperator()`, `DMBoxSetStokes()`
@@ -332,7 +352,8 @@ PetscErrorCode DMBoxLiftDirichlet(DM dm, Vec g, Vec b)
   PetscCall(VecGetLocalSize(g, &ng));
   PetscCall(VecGetLocalSize(b, &nb));
   PetscCheck((size_t)ng == box->nglobal && (size_t)nb == box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "The vectors have %" PetscInt_FMT " and %" PetscInt_FMT " local entries; this DMBOX has %" PetscInt_FMT " nodes on this rank", ng, nb, (PetscInt)box->nglobal);
+             "The vectors have %" PetscInt_FMT " and %" PetscInt_FMT " local entries; this DMBOX has %" PetscInt_FMT " nodes on this rank",
+             ng, nb, (PetscInt)box->nglobal);
   PetscCall((*box->op->ops.lift)(dm, g, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

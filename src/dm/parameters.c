@@ -9,7 +9,8 @@ static PetscErrorCode DMBoxGetContextToChange(DM dm, DM_Box **box)
 {
   PetscFunctionBegin;
   PetscCall(DMBoxGetContext(dm, box));
-  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "The mesh of a DMBOX cannot be changed after DMSetUp()");
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
+             "The mesh of a DMBOX cannot be changed after DMSetUp()");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,7 +185,8 @@ PetscErrorCode DMBoxGetBounds(DM dm, PetscReal lower[], PetscReal upper[])
   Level: intermediate
 
   Notes:
-  This sets the number of cells of the direction to `n` - 1, and its bounds to the first and last coordinate; other values from `DMBoxSetCells()`,
+  This sets the number of cells of the direction to `n` - 1, and its bounds to the first and last coordinate; other values from
+  `DMBoxSetCells()`,
   `DMBoxSetBounds()` or their options are an error in `DMSetUp()`.
 
   Refinement divides cells into two of equal length.
@@ -200,8 +202,10 @@ PetscErrorCode DMBoxSetVertices(DM dm, PetscInt direction, PetscInt n, const Pet
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextToChange(dm, &box));
   PetscCheck(direction >= 0 && direction < dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT, direction, dm->dim, dm->dim);
-  PetscCheck(n == 0 || n >= 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Number of vertices is %" PetscInt_FMT "; it must be at least 2, or 0 for cells of equal length", n);
+             "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT,
+             direction, dm->dim, dm->dim);
+  PetscCheck(n == 0 || n >= 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "Number of vertices is %" PetscInt_FMT "; it must be at least 2, or 0 for cells of equal length", n);
   PetscCall(PetscFree(box->vertices[direction]));
   box->nvertices[direction] = n;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
@@ -241,7 +245,8 @@ PetscErrorCode DMBoxGetVertices(DM dm, PetscInt direction, PetscInt *n, const Pe
   PetscFunctionBegin;
   PetscCall(DMBoxGetContext(dm, &box));
   PetscCheck(direction >= 0 && direction < dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT, direction, dm->dim, dm->dim);
+             "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT,
+             direction, dm->dim, dm->dim);
   if (n) *n = box->nvertices[direction];
   if (vertices) *vertices = box->vertices[direction];
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -308,7 +313,8 @@ PetscErrorCode DMBoxGetDegree(DM dm, PetscInt *degree)
   Input Parameters:
 + dm     - the `DM` of type `DMBOX`
 . extra  - 1 or 2: there are so many more points than the degree in each direction of a cell
-- single - the same for matrices in single precision, those of a `DM` whose vectors are of type `VECSINGLE` or `VECSINGLECUDA`; or `PETSC_DETERMINE`
+- single - the same for matrices in single precision, those of a `DM` whose vectors are of type `VECSINGLE` or `VECSINGLECUDA`; or
+           `PETSC_DETERMINE`
 
   Options Database Key:
 . -dm_box_extra_points extra,single - the numbers, the second one may be `determine`; one number is for both
@@ -316,11 +322,15 @@ PetscErrorCode DMBoxGetDegree(DM dm, PetscInt *degree)
   Level: intermediate
 
   Notes:
-  The default is 2 and `PETSC_DETERMINE`. With constant coefficients on parallelepipeds 1 is exact, too. Otherwise the order of convergence is the same, and errors of the quadrature are larger where coefficients
-  or the map vary within a cell; there are 1.4 (degree 7) to 2.4 (degree 2) times fewer points in 3D, and on GPUs smoothing steps compute residuals patch by patch.
+  The default is 2 and `PETSC_DETERMINE`. With constant coefficients on parallelepipeds 1 is exact, too. Otherwise the order of convergence
+  is the same, and errors of the quadrature are larger where coefficients
+  or the map vary within a cell; there are 1.4 (degree 7) to 2.4 (degree 2) times fewer points in 3D, and on GPUs smoothing steps compute
+  residuals patch by patch.
 
-  Matrices in single precision precondition (`PCSINGLE`): they need not be the same ones. Where coefficients vary much within cells that takes more iterations. `PETSC_DETERMINE` is `extra`, but for what
-  `PCSINGLE` makes on a GPU in three dimensions up to degree 8: 1, if no number of the diagonal of |J| J^{-1} K J^{-T}, J the derivatives of the map, varies by more than a factor of 4.5 in any cell;
+  Matrices in single precision precondition (`PCSINGLE`): they need not be the same ones. Where coefficients vary much within cells that
+  takes more iterations. `PETSC_DETERMINE` is `extra`, but for what
+  `PCSINGLE` makes on a GPU in three dimensions up to degree 8: 1, if no number of the diagonal of |J| J^{-1} K J^{-T}, J the derivatives of
+  the map, varies by more than a factor of 4.5 in any cell;
   `-info` says so. `PCSINGLE` looks at each set-up.
 
 .seealso: `DMBOX`, `DMBoxGetExtraPoints()`, `DMBoxSetDiffusion()`, `DMBoxCreateDiffusionVec()`, `PCSINGLE`
@@ -333,8 +343,11 @@ PetscErrorCode DMBoxSetExtraPoints(DM dm, PetscInt extra, PetscInt single)
   PetscCall(DMBoxGetContextToChange(dm, &box));
   PetscValidLogicalCollectiveInt(dm, extra, 2);
   PetscValidLogicalCollectiveInt(dm, single, 3);
-  PetscCheck(extra >= 1 && extra <= 2 && ((single >= 1 && single <= 2) || single == PETSC_DETERMINE), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_extra_points (DMBoxSetExtraPoints()) is %" PetscInt_FMT ",%" PetscInt_FMT "; both must be 1 or 2, or the second one determine", extra, single);
+  PetscCheck(extra >= 1 && extra <= 2 && ((single >= 1 && single <= 2) || single == PETSC_DETERMINE), PetscObjectComm((PetscObject)dm),
+             PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_extra_points (DMBoxSetExtraPoints()) is %" PetscInt_FMT ",%" PetscInt_FMT
+             "; both must be 1 or 2, or the second one determine",
+             extra, single);
   box->extra[0] = extra;
   box->extra[1] = single;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -374,7 +387,8 @@ PetscErrorCode DMBoxGetExtraPoints(DM dm, PetscInt *extra, PetscInt *single)
 
   Input Parameters:
 + dm    - the `DM` of type `DMBOX`
-- space - `DMBOX_SPACE_Q`: continuous, or `DMBOX_SPACE_DGQ`: discontinuous, of the degree of `DMBoxSetDegree()` in each direction; `DMBOX_SPACE_RT`: a velocity and a pressure; `DMBOX_SPACE_P1`: linear on simplices
+- space - `DMBOX_SPACE_Q`: continuous, or `DMBOX_SPACE_DGQ`: discontinuous, of the degree of `DMBoxSetDegree()` in each direction;
+          `DMBOX_SPACE_RT`: a velocity and a pressure; `DMBOX_SPACE_P1`: linear on simplices
 
   Options Database Key:
 . -dm_box_space (q|dgq|rt|p1) - finite element space
@@ -435,9 +449,11 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
   Level: intermediate
 
   Notes:
-  DMs that are made from this one, by `DMCoarsen()` for example, have the same type. Arrays in host memory travel by MPI whatever the type is.
+  DMs that are made from this one, by `DMCoarsen()` for example, have the same type. Arrays in host memory travel by MPI whatever the type
+  is.
 
-  With `PATCHFD_HALO_PEER` and `PATCHFD_HALO_NCCL` the host has no part in a V-cycle, so that `PCPATCHMG` can replay it as a CUDA graph on several processes, too. `-info` tells what is
+  With `PATCHFD_HALO_PEER` and `PATCHFD_HALO_NCCL` the host has no part in a V-cycle, so that `PCPATCHMG` can replay it as a CUDA graph on
+  several processes, too. `-info` tells what is
   in use, and so does `-ksp_view`.
 
 .seealso: `DMBOX`, `DMBoxGetHaloType()`, `PatchFDHaloType`, `PCPatchMGSetGraph()`
@@ -449,7 +465,8 @@ PetscErrorCode DMBoxSetHaloType(DM dm, PatchFDHaloType type)
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextToChange(dm, &box));
   PetscValidLogicalCollectiveEnum(dm, type, 2);
-  PetscCheck(type >= PATCHFD_HALO_AUTO && type <= PATCHFD_HALO_PEER, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_halo (DMBoxSetHaloType()) is %d; it must be auto, mpi, host, nccl or peer", (int)type);
+  PetscCheck(type >= PATCHFD_HALO_AUTO && type <= PATCHFD_HALO_PEER, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_halo (DMBoxSetHaloType()) is %d; it must be auto, mpi, host, nccl or peer", (int)type);
   box->halotype = type;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -487,7 +504,8 @@ PetscErrorCode DMBoxGetHaloType(DM dm, PatchFDHaloType *type)
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- type - `DMBOX_BOUNDARY_DIRICHLET`, `DMBOX_BOUNDARY_NEUMANN` or `DMBOX_BOUNDARY_SUPPORTED` for each side, of length 2 dim, in the order lower x, upper x, lower y, ...
+- type - `DMBOX_BOUNDARY_DIRICHLET`, `DMBOX_BOUNDARY_NEUMANN` or `DMBOX_BOUNDARY_SUPPORTED` for each side, of length 2 dim, in the order
+         lower x, upper x, lower y, ...
 
   Options Database Key:
 . -dm_box_boundary b0,b1,... - dirichlet, neumann or supported for each side; one word is for all sides
@@ -499,7 +517,8 @@ PetscErrorCode DMBoxGetHaloType(DM dm, PatchFDHaloType *type)
 
   With Neumann conditions on all sides and no shift the operator is singular.
 
-  For `stokes` velocities are given on Dirichlet sides, and Neumann sides are open.  Without open sides the pressure is determined up to a constant, and the data have to balance
+  For `stokes` velocities are given on Dirichlet sides, and Neumann sides are open.  Without open sides the pressure is determined up to a
+  constant, and the data have to balance
   (`DMBoxLiftDirichlet()`); with open sides only the shift has to be positive.
 
 .seealso: `DMBOX`, `DMBoxGetBoundary()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`

@@ -1,6 +1,8 @@
 /*
-  From a DMPLEX with a PetscFE of Q_N to lists of nodes: DMPlexSetClosurePermutationTensor() knows in which order the points of a cell's closure give its nodes
-  lexicographically, and the symmetries of the section know how neighbours are turned.  Sections are copied, since that order would be seen by everybody.
+  From a DMPLEX with a PetscFE of Q_N to lists of nodes: DMPlexSetClosurePermutationTensor() knows in which order the points of a cell's
+  closure give its nodes
+  lexicographically, and the symmetries of the section know how neighbours are turned.  Sections are copied, since that order would be seen
+  by everybody.
 */
 #include <patchfd/private/plexcells.h>
 #include <petscfe.h>
@@ -44,7 +46,8 @@ static PetscErrorCode CheckDual(PetscDualSpace dual, PetscInt degree, const char
   if (!tensor) *wrong = "is for simplices";
   else if (!continuous) *wrong = "is discontinuous";
   else if (order != degree) *wrong = "has components of several degrees";
-  else if (degree > 2 && node != PETSCDTNODES_DEFAULT && (node != PETSCDTNODES_GAUSSJACOBI || !ends || exponent != 0)) *wrong = "has other nodes";
+  else if (degree > 2 && node != PETSCDTNODES_DEFAULT && (node != PETSCDTNODES_GAUSSJACOBI || !ends || exponent != 0))
+    *wrong = "has other nodes";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -60,7 +63,9 @@ static PetscErrorCode GetTensorDegree(PetscFE fe, const char *what, PetscInt *de
   PetscCall(PetscDualSpaceGetOrder(dual, degree));
   PetscCall(CheckDual(dual, *degree, &wrong));
   PetscCheck(!wrong, PetscObjectComm((PetscObject)fe), PETSC_ERR_ARG_INCOMP,
-             "The %s of the DMPLEX %s; it has to be a continuous PetscFE with Gauss-Lobatto nodes on quadrilaterals or hexahedra, as PetscFECreateLagrange() makes it without simplices", what, wrong);
+             "The %s of the DMPLEX %s; it has to be a continuous PetscFE with Gauss-Lobatto nodes on quadrilaterals or hexahedra, as "
+             "PetscFECreateLagrange() makes it without simplices",
+             what, wrong);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,18 +78,21 @@ static PetscErrorCode GetSpace(DM dm, PlexCells *p)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMPLEX, &plex));
-  PetscCheck(plex, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "The DM is of type %s; it has to be a DMPLEX", ((PetscObject)dm)->type_name);
+  PetscCheck(plex, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "The DM is of type %s; it has to be a DMPLEX",
+             ((PetscObject)dm)->type_name);
   PetscCall(DMGetDimension(dm, &p->dim));
   PetscCall(DMGetCoordinateDim(dm, &cdim));
   PetscCheck((p->dim == 2 || p->dim == 3) && cdim == p->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "The DMPLEX has cells of dimension %" PetscInt_FMT " and %" PetscInt_FMT " coordinates; both have to be 2 or 3", p->dim, cdim);
   PetscCall(DMGetNumFields(dm, &nfield));
-  PetscCheck(nfield == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "The DMPLEX has %" PetscInt_FMT " fields; it has to have 1, a PetscFE: DMSetField(), DMCreateDS()", nfield);
+  PetscCheck(nfield == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "The DMPLEX has %" PetscInt_FMT " fields; it has to have 1, a PetscFE: DMSetField(), DMCreateDS()", nfield);
   PetscCall(DMGetField(dm, 0, NULL, &obj));
   PetscCall(PetscObjectGetClassId(obj, &id));
   PetscCheck(id == PETSCFE_CLASSID, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "The field of the DMPLEX is no PetscFE");
   PetscCall(GetTensorDegree((PetscFE)obj, "field", &p->degree, &p->ncomp));
-  PetscCheck(p->degree >= 1 && p->degree <= 15, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "The PetscFE of the DMPLEX has degree %" PetscInt_FMT "; it has to be 1 to 15", p->degree);
+  PetscCheck(p->degree >= 1 && p->degree <= 15, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "The PetscFE of the DMPLEX has degree %" PetscInt_FMT "; it has to be 1 to 15", p->degree);
   p->size = Nodes(p->degree, p->dim);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -108,7 +116,9 @@ static PetscErrorCode GetCells(DM dm, PetscInt dim, PetscCount *ncells, PetscInt
     PetscInt       at = -1;
 
     PetscCall(DMPlexGetCellType(dm, c, &type));
-    PetscCheck(type == wanted, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Cell %" PetscInt_FMT " of the DMPLEX is a %s; all cells have to be of type %s", c, DMPolytopeTypes[type], DMPolytopeTypes[wanted]);
+    PetscCheck(type == wanted, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "Cell %" PetscInt_FMT " of the DMPLEX is a %s; all cells have to be of type %s", c, DMPolytopeTypes[type],
+               DMPolytopeTypes[wanted]);
     if (nleaf > 0 && leaf) PetscCall(PetscFindInt(c, nleaf, leaf, &at));
     else if (nleaf > 0 && c < nleaf) at = c;
     if (at < 0) (*cells)[(*ncells)++] = c;
@@ -133,10 +143,13 @@ static PetscErrorCode GlobalNode(const PlexCells *p, PetscInt cell, const PetscI
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < p->ncomp; k++) fixed += c[k] < 0;
-  PetscCheck(fixed == 0 || fixed == p->ncomp, PETSC_COMM_SELF, PETSC_ERR_SUP, "A node of cell %" PetscInt_FMT " has Dirichlet conditions for %" PetscInt_FMT " of its %" PetscInt_FMT " components; they have to be for none or all", cell,
-             fixed, p->ncomp);
+  PetscCheck(fixed == 0 || fixed == p->ncomp, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "A node of cell %" PetscInt_FMT " has Dirichlet conditions for %" PetscInt_FMT " of its %" PetscInt_FMT
+             " components; they have to be for none or all",
+             cell, fixed, p->ncomp);
   for (PetscInt k = 1; k < p->ncomp && !fixed; k++)
-    PetscCheck(c[k] == c[0] + k, PETSC_COMM_SELF, PETSC_ERR_SUP, "The components of a node of cell %" PetscInt_FMT " are not one after another in the section of the DMPLEX", cell);
+    PetscCheck(c[k] == c[0] + k, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "The components of a node of cell %" PetscInt_FMT " are not one after another in the section of the DMPLEX", cell);
   *node = fixed ? -1 : c[0] / p->ncomp;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -182,8 +195,10 @@ static PetscErrorCode GetNodes(DM dm, const PetscInt cells[], PlexCells *p)
     PetscInt n, *closure;
 
     PetscCall(DMPlexGetClosureIndices(dm, section, global, cells[c], PETSC_TRUE, &n, &closure, NULL, NULL));
-    PetscCheck(n == p->size * p->ncomp, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Cell %" PetscInt_FMT " has %" PetscInt_FMT " unknowns in the section of the DMPLEX; degree %" PetscInt_FMT " has %" PetscInt_FMT, cells[c], n,
-               p->degree, p->size * p->ncomp);
+    PetscCheck(n == p->size * p->ncomp, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+               "Cell %" PetscInt_FMT " has %" PetscInt_FMT " unknowns in the section of the DMPLEX; degree %" PetscInt_FMT
+               " has %" PetscInt_FMT,
+               cells[c], n, p->degree, p->size * p->ncomp);
     for (PetscInt i = 0; i < p->size; i++) PetscCall(GlobalNode(p, cells[c], closure, i, &p->index[c * p->size + i]));
     PetscCall(DMPlexRestoreClosureIndices(dm, section, global, cells[c], PETSC_TRUE, &n, &closure, NULL, NULL));
   }
@@ -207,7 +222,9 @@ static PetscErrorCode GetOwnCoordinates(DM dm, const PetscInt cells[], PlexCells
 
   PetscFunctionBegin;
   PetscCheck(p->geodegree == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
-             "The cells of the DMPLEX have coordinates of their own, as on periodic meshes, and these are of degree %" PetscInt_FMT "; there it has to be 1", p->geodegree);
+             "The cells of the DMPLEX have coordinates of their own, as on periodic meshes, and these are of degree %" PetscInt_FMT
+             "; there it has to be 1",
+             p->geodegree);
   PetscCall(PetscMalloc2(p->ncells * size, &p->geoindex, p->ncells * size * p->dim, &p->coordinate));
   for (PetscCount c = 0; c < p->ncells; c++) {
     const PetscScalar *array;
@@ -216,7 +233,8 @@ static PetscErrorCode GetOwnCoordinates(DM dm, const PetscInt cells[], PlexCells
     PetscBool          own;
 
     PetscCall(DMPlexGetCellCoordinates(dm, cells[c], &own, &n, &array, &x));
-    PetscCheck(n == size * p->dim, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Cell %" PetscInt_FMT " has %" PetscInt_FMT " coordinates; there have to be %" PetscInt_FMT, cells[c], n, size * p->dim);
+    PetscCheck(n == size * p->dim, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+               "Cell %" PetscInt_FMT " has %" PetscInt_FMT " coordinates; there have to be %" PetscInt_FMT, cells[c], n, size * p->dim);
     for (PetscInt i = 0; i < size; i++) {
       p->geoindex[c * size + i] = (PetscInt)(c * size + i);
       for (PetscInt d = 0; d < p->dim; d++) p->coordinate[(c * size + i) * p->dim + d] = PetscRealPart(x[corner[i] * p->dim + d]);
@@ -226,7 +244,8 @@ static PetscErrorCode GetOwnCoordinates(DM dm, const PetscInt cells[], PlexCells
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coordinates that cells share.  The closure's own order serves for corners, whose section may have no other points, which the tensor order would ask for */
+/* Coordinates that cells share.  The closure's own order serves for corners, whose section may have no other points, which the tensor order
+   would ask for */
 static PetscErrorCode GetSharedCoordinates(DM cdm, Vec coordinates, const PetscInt cells[], PlexCells *p)
 {
   const PetscInt     size   = Nodes(p->geodegree, p->dim), *corner = CornersOfClosure(p->dim);
@@ -248,7 +267,9 @@ static PetscErrorCode GetSharedCoordinates(DM cdm, Vec coordinates, const PetscI
     PetscInt *closure;
 
     PetscCall(DMPlexGetClosureIndices(cdm, section, section, cells[c], tensor, &n, &closure, NULL, NULL));
-    PetscCheck(n == size * p->dim, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Cell %" PetscInt_FMT " has %" PetscInt_FMT " coordinates; degree %" PetscInt_FMT " has %" PetscInt_FMT, cells[c], n, p->geodegree, size * p->dim);
+    PetscCheck(n == size * p->dim, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+               "Cell %" PetscInt_FMT " has %" PetscInt_FMT " coordinates; degree %" PetscInt_FMT " has %" PetscInt_FMT, cells[c], n,
+               p->geodegree, size * p->dim);
     for (PetscInt i = 0; i < size; i++) p->geoindex[c * size + i] = closure[(tensor ? i : corner[i]) * p->dim] / p->dim;
     PetscCall(DMPlexRestoreClosureIndices(cdm, section, section, cells[c], tensor, &n, &closure, NULL, NULL));
   }
@@ -277,7 +298,8 @@ static PetscErrorCode GetGeometryDegree(DM cdm, PetscInt *degree)
   if (corners) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMGetField(cdm, 0, NULL, &fe));
   PetscCall(PetscObjectGetClassId(fe, &id));
-  PetscCheck(id == PETSCFE_CLASSID, PetscObjectComm((PetscObject)cdm), PETSC_ERR_SUP, "The coordinates of the DMPLEX are of more points than vertices, but have no PetscFE");
+  PetscCheck(id == PETSCFE_CLASSID, PetscObjectComm((PetscObject)cdm), PETSC_ERR_SUP,
+             "The coordinates of the DMPLEX are of more points than vertices, but have no PetscFE");
   PetscCall(GetTensorDegree((PetscFE)fe, "coordinate field", degree, &ncomp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -320,7 +342,8 @@ static PetscInt Root(PetscInt *parent, PetscInt i)
   return i;
 }
 
-/* parent: nodes of cells that hang together on this rank have one root; label: numbers of nodes, or -1 at one of a cell with Dirichlet conditions */
+/* parent: nodes of cells that hang together on this rank have one root; label: numbers of nodes, or -1 at one of a cell with Dirichlet
+   conditions */
 static void JoinCells(const PlexCells *p, PetscInt *parent, PetscInt *label)
 {
   for (PetscCount c = 0; c < p->ncells; c++) {

@@ -1,5 +1,6 @@
 /*
-  Points in the cells of a DMBOX, with the bases of all fields there: for integrals of functions, for errors, and for files of values at common points.
+  Points in the cells of a DMBOX, with the bases of all fields there: for integrals of functions, for errors, and for files of values at
+  common points.
 */
 #include <patchfd/private/boximpl.h>
 #include <patchfd/private/vecimpl.h>

@@ -1,5 +1,6 @@
 /*
-  Images with a byte for each cell of a DMBOX, from files.  All ranks get the contents of the file and read them alike, so that errors are the same everywhere.
+  Images with a byte for each cell of a DMBOX, from files.  All ranks get the contents of the file and read them alike, so that errors are
+  the same everywhere.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 #include <errno.h>
@@ -31,7 +32,8 @@ PetscErrorCode DMBoxReadFile(MPI_Comm comm, const char who[], const char file[],
   }
   PetscCallMPI(MPI_Bcast(&n[1], 1, MPIU_INT64, 0, comm));
   PetscCheck(!n[1], comm, PETSC_ERR_FILE_READ, "%s cannot read the %" PetscInt64_FMT " bytes of %s", who, n[0], file);
-  for (PetscInt64 first = 0; first < n[0]; first += 1 << 30) PetscCallMPI(MPI_Bcast(*data + first, (PetscMPIInt)PetscMin((PetscInt64)1 << 30, n[0] - first), MPI_BYTE, 0, comm));
+  for (PetscInt64 first = 0; first < n[0]; first += 1 << 30)
+    PetscCallMPI(MPI_Bcast(*data + first, (PetscMPIInt)PetscMin((PetscInt64)1 << 30, n[0] - first), MPI_BYTE, 0, comm));
   (*data)[n[0]] = 0;
   *size         = n[0];
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -52,7 +54,9 @@ static PetscErrorCode VoxelsParseVTK(DM dm, const char file[], const char *data,
   PetscFunctionBegin;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(wanted); i++) {
     at = strstr(at, wanted[i]);
-    PetscCheck(at, comm, PETSC_ERR_FILE_UNEXPECTED, "%s is a VTK file without the line %s; DMBoxLoadVoxels() reads binary structured points with cell data of one unsigned_char", file, wanted[i]);
+    PetscCheck(at, comm, PETSC_ERR_FILE_UNEXPECTED,
+               "%s is a VTK file without the line %s; DMBoxLoadVoxels() reads binary structured points with cell data of one unsigned_char",
+               file, wanted[i]);
     PetscCall(PetscStrncpy(line, at, sizeof(line)));
     line[strcspn(line, "\r\n")] = 0;
     if (i == 2) (void)sscanf(line, "DIMENSIONS %lld %lld %lld", &n[0], &n[1], &n[2]);
@@ -61,11 +65,14 @@ static PetscErrorCode VoxelsParseVTK(DM dm, const char file[], const char *data,
   }
   for (PetscInt d = 0; d < 3; d++)
     PetscCheck(n[d] == (d < dm->dim ? box->cells[d] + 1 : 1), comm, PETSC_ERR_FILE_UNEXPECTED,
-               "%s has %lld x %lld x %lld points; this DMBOX has %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells (-dm_box_cells), which need one point more in each of its %" PetscInt_FMT " directions", file, n[0],
-               n[1], n[2], box->cells[0], box->cells[1], box->cells[2], dm->dim);
-  PetscCheck(given == cells, comm, PETSC_ERR_FILE_UNEXPECTED, "%s has CELL_DATA for %lld cells; this DMBOX has %" PetscInt64_FMT " (-dm_box_cells)", file, given, cells);
+               "%s has %lld x %lld x %lld points; this DMBOX has %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
+               " cells (-dm_box_cells), which need one point more in each of its %" PetscInt_FMT " directions",
+               file, n[0], n[1], n[2], box->cells[0], box->cells[1], box->cells[2], dm->dim);
+  PetscCheck(given == cells, comm, PETSC_ERR_FILE_UNEXPECTED,
+             "%s has CELL_DATA for %lld cells; this DMBOX has %" PetscInt64_FMT " (-dm_box_cells)", file, given, cells);
   PetscCall(PetscStrcmp(type, "unsigned_char", &same));
-  PetscCheck(same && components == 1, comm, PETSC_ERR_FILE_UNEXPECTED, "%s has scalars that are not of type unsigned_char with one component, but %s with %lld", file, type, components);
+  PetscCheck(same && components == 1, comm, PETSC_ERR_FILE_UNEXPECTED,
+             "%s has scalars that are not of type unsigned_char with one component, but %s with %lld", file, type, components);
   at = strchr(at, '\n');
   PetscCheck(at, comm, PETSC_ERR_FILE_UNEXPECTED, "%s ends before its data", file);
   *first = at + 1 - data;
@@ -79,7 +86,8 @@ static PetscErrorCode VoxelsParseVTK(DM dm, const char file[], const char *data,
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`, set up
-- file - its name: bytes and nothing else, x fastest, or a VTK file of the legacy format, binary structured points with cell data of type unsigned_char
+- file - its name: bytes and nothing else, x fastest, or a VTK file of the legacy format, binary structured points with cell data of type
+         unsigned_char
 
   Output Parameter:
 . voxel - the image, all of it on each process, x fastest; to be freed with `PetscFree()`
@@ -87,7 +95,8 @@ static PetscErrorCode VoxelsParseVTK(DM dm, const char file[], const char *data,
   Level: beginner
 
   Note:
-  An image that does not have as many voxels in each direction as the mesh has cells is an error; of a file without a header only the number of all of them is known.
+  An image that does not have as many voxels in each direction as the mesh has cells is an error; of a file without a header only the number
+  of all of them is known.
 
 .seealso: `DMBOX`, `DMBoxSetHeatVoxels()`, `DMBoxSetCells()`
 @*/
@@ -107,8 +116,9 @@ PetscErrorCode DMBoxLoadVoxels(DM dm, const char file[], unsigned char *voxel[])
   if (vtk) PetscCall(VoxelsParseVTK(dm, file, data, &first));
   cells = (PetscInt64)box->cells[0] * (PetscInt64)box->cells[1] * (PetscInt64)box->cells[2];
   PetscCheck(vtk ? size - first >= cells : size == cells, PetscObjectComm((PetscObject)dm), PETSC_ERR_FILE_UNEXPECTED,
-             "%s has %" PetscInt64_FMT " bytes of voxels, but this DMBOX has %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " = %" PetscInt64_FMT " cells (-dm_box_cells)", file, size - first, box->cells[0], box->cells[1],
-             box->cells[2], cells);
+             "%s has %" PetscInt64_FMT " bytes of voxels, but this DMBOX has %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
+             " = %" PetscInt64_FMT " cells (-dm_box_cells)",
+             file, size - first, box->cells[0], box->cells[1], box->cells[2], cells);
   PetscCall(PetscMalloc1(cells, voxel));
   PetscCall(PetscMemcpy(*voxel, data + first, (size_t)cells));
   PetscCall(PetscFree(data));

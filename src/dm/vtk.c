@@ -1,15 +1,18 @@
 /*
-  VecView() and DMView() with a VTK viewer.  The points of a file are those of a DMDA with the ownership of the DMBOX, and PETSc writes DMDAs.  The viewer keeps the DMDA
+  VecView() and DMView() with a VTK viewer.  The points of a file are those of a DMDA with the ownership of the DMBOX, and PETSc writes
+  DMDAs.  The viewer keeps the DMDA
   and a copy of the values until it is destroyed; it knows nothing of the DMBOX.
 
-  A space with one field is written at its nodes, entry by entry.  The fields of others have no nodes in common: their values at the Gauss-Lobatto nodes of
+  A space with one field is written at its nodes, entry by entry.  The fields of others have no nodes in common: their values at the
+  Gauss-Lobatto nodes of
   the highest degree in each cell are written, all components of a velocity as a vector, and the pressure.
 */
 #include <patchfd/private/boximpl.h>
 #include <petscdmda.h>
 #include <petsc/private/vecimpl.h>
 
-/* PETSc counts a piece without nodes in the offsets of a file, but writes nothing for it, so that all that follows is read from wrong places. */
+/* PETSc counts a piece without nodes in the offsets of a file, but writes nothing for it, so that all that follows is read from wrong
+   places. */
 static PetscErrorCode DMBoxCheckPieces(DM dm, const DMBoxField *f)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
@@ -21,7 +24,8 @@ static PetscErrorCode DMBoxCheckPieces(DM dm, const DMBoxField *f)
 
       DMBoxOwnRange(box, f, d, p, &first, &end);
       PetscCheck(first < end, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
-                 "Cannot write a file for ParaView: of the %" PetscInt_FMT " MPI processes in direction %" PetscInt_FMT ", number %" PetscInt_FMT " has none of the %" PetscInt_FMT " cells.  "
+                 "Cannot write a file for ParaView: of the %" PetscInt_FMT " MPI processes in direction %" PetscInt_FMT
+                 ", number %" PetscInt_FMT " has none of the %" PetscInt_FMT " cells.  "
                  "Use fewer processes, or a finer mesh",
                  box->processes[d], d, p, box->cells[d]);
     }
@@ -105,8 +109,8 @@ static PetscErrorCode DMBoxPointsCreate(DM dm, DMBoxField *f)
 }
 
 /* n fields from `first` on, as a Vec with dof numbers a point; its name is that of v and `what` */
-static PetscErrorCode DMBoxViewFields(DM dm, const DMBoxField *points, const PatchFDFieldPoints fields[], const PetscScalar u[], Vec v, PetscInt first, PetscInt n, PetscInt dof, const char what[],
-                                      PetscViewer viewer)
+static PetscErrorCode DMBoxViewFields(DM dm, const DMBoxField *points, const PatchFDFieldPoints fields[], const PetscScalar u[], Vec v,
+                                      PetscInt first, PetscInt n, PetscInt dof, const char what[], PetscViewer viewer)
 {
   const char  *name = ((PetscObject)v)->name;
   char         full[256];
@@ -121,7 +125,9 @@ static PetscErrorCode DMBoxViewFields(DM dm, const DMBoxField *points, const Pat
   PetscCall(PetscObjectSetName((PetscObject)w, full));
   PetscCall(VecSet(w, 0));
   PetscCall(VecGetArray(w, &array));
-  for (PetscInt i = 0; i < n; i++) PetscCall(PatchFDHostValues(&fields[first + i], (const PetscInt(*)[2])((const DM_Box *)dm->data)->owncells, u, &points->global, dof, i, array));
+  for (PetscInt i = 0; i < n; i++)
+    PetscCall(
+      PatchFDHostValues(&fields[first + i], (const PetscInt(*)[2])((const DM_Box *)dm->data)->owncells, u, &points->global, dof, i, array));
   PetscCall(VecRestoreArray(w, &array));
   PetscCall(VecView(w, viewer));
   PetscCall(VecDestroy(&w));
@@ -195,7 +201,8 @@ PetscErrorCode VecView_Box(Vec v, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecGetDM(v, &dm));
-  PetscCheck(dm, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE, "The Vec has lost its DMBOX, without which it cannot be written for VTK; use VecSetDM()");
+  PetscCheck(dm, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE,
+             "The Vec has lost its DMBOX, without which it cannot be written for VTK; use VecSetDM()");
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   if (box->nfield == 1) PetscCall(DMBoxViewVTK(dm, v, viewer));
   else PetscCall(DMBoxViewFlowVTK(dm, v, viewer));

@@ -1,5 +1,6 @@
 /*
-  One-dimensional matrices, cell by cell: mass, stiffness, and the terms of interior penalty methods on the vertices of a discontinuous line.
+  One-dimensional matrices, cell by cell: mass, stiffness, and the terms of interior penalty methods on the vertices of a discontinuous
+  line.
 */
 #include <patchfd/private/fe.h>
 
@@ -20,7 +21,8 @@ static void Symmetrize(PetscInt n, PetscReal X[])
 }
 
 /*
-  Mass, stiffness and bending stiffness on the cell [0, 1], degree k: M_ij = int l_i l_j, K_ij = int l_i' l_j', H_ij = int l_i'' l_j''.  k + 1 Gauss
+  Mass, stiffness and bending stiffness on the cell [0, 1], degree k: M_ij = int l_i l_j, K_ij = int l_i' l_j', H_ij = int l_i'' l_j''.  k +
+  1 Gauss
   points are exact.  For a point they are 1, 0 and 0.
 */
 static PetscErrorCode ReferenceMatrices(PetscInt k, PetscReal M[], PetscReal K[], PetscReal H[])
@@ -110,7 +112,8 @@ static PetscErrorCode CellsCreate(const PatchFDLine *line, Cells *c)
   PetscCall(PetscMalloc2(line->ncells, &c->run, line->ncells, &c->h));
   PetscCall(PetscMalloc1(line->ncells + 1, &start));
   FindRuns(line, c->run, start, &nruns);
-  for (PetscInt r = 0; r < nruns; r++) c->h[r] = line->degree ? (line->vertices[start[r + 1]] - line->vertices[start[r]]) / (start[r + 1] - start[r]) : 1.0;
+  for (PetscInt r = 0; r < nruns; r++)
+    c->h[r] = line->degree ? (line->vertices[start[r + 1]] - line->vertices[start[r]]) / (start[r + 1] - start[r]) : 1.0;
   PetscCall(PetscFree(start));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -130,7 +133,8 @@ static inline PetscInt NeighbourRun(const Cells *cells, PetscInt c)
 }
 
 /*
-  Neighbouring cells with equal lengths, whose neighbours within reach have equal lengths, too, are one class.  representative[class] is its first cell.  `columns`
+  Neighbouring cells with equal lengths, whose neighbours within reach have equal lengths, too, are one class.  representative[class] is its
+  first cell.  `columns`
   has the same cells
 */
 static PetscErrorCode BandCreate(const Cells *cells, const PatchFDLine *columns, PetscInt reach, PatchFDBand *b, PetscInt **representative)
@@ -198,7 +202,8 @@ PetscErrorCode PatchFDBandWeighted(const PatchFDLine *line, PetscInt gauss, cons
     const PetscReal *ac = a ? &a[c * rule.points] : NULL, *mc = m ? &m[c * rule.points] : NULL;
     PetscBool        same = (PetscBool)(c > 0 && b->cls[c] == b->cls[c - 1]);
 
-    for (PetscInt q = 0; q < rule.points && same; q++) same = (PetscBool)((!a || ac[q] == ac[q - rule.points]) && (!m || mc[q] == mc[q - rule.points]));
+    for (PetscInt q = 0; q < rule.points && same; q++)
+      same = (PetscBool)((!a || ac[q] == ac[q - rule.points]) && (!m || mc[q] == mc[q - rule.points]));
     if (!same) WeightedCell(&rule, line->vertices[c + 1] - line->vertices[c], ac, mc, &X[nclass++ * size]);
     cls[c] = nclass - 1;
   }
@@ -252,7 +257,8 @@ PetscErrorCode PatchFDBandDestroy(PatchFDBand *b)
 }
 
 /*
-  A function's value and derivative in outward direction at end e of a cell of length h, as rows over the cell's nodes: with Gauss-Lobatto nodes
+  A function's value and derivative in outward direction at end e of a cell of length h, as rows over the cell's nodes: with Gauss-Lobatto
+  nodes
   the value is the one at the end node.
 */
 static inline PetscReal EndValue(const Cells *cells, int e, PetscInt i)
@@ -266,8 +272,10 @@ static inline PetscReal EndSlope(const Cells *cells, int e, PetscReal h, PetscIn
 }
 
 /*
-  The terms of the vertex at end e of cell c, for the rows of the cell: own columns X[.][0 ..], those of the neighbour Y (NULL at an end of the line).
-  With n the outward normal, the mean of the derivatives is (n u' - n u'_neighbour) / 2 and the jump u - u_neighbour; at a Dirichlet end the neighbour
+  The terms of the vertex at end e of cell c, for the rows of the cell: own columns X[.][0 ..], those of the neighbour Y (NULL at an end of
+  the line).
+  With n the outward normal, the mean of the derivatives is (n u' - n u'_neighbour) / 2 and the jump u - u_neighbour; at a Dirichlet end the
+  neighbour
   counts as zero, with the one-sided derivative.
 */
 static void AddVertex(const Cells *cells, PetscInt c, int e, PetscReal kappa, PetscReal sigma, PetscInt ld, PetscReal *X, PetscReal *Y)
@@ -295,7 +303,8 @@ static inline PetscReal EndBend(const Cells *cells, int e, PetscReal h, PetscInt
 }
 
 /* AddVertex() for the fourth-order form */
-static void AddVertexBending(const Cells *cells, PetscInt c, int e, PetscReal kappa, PetscReal sigma, PetscInt ld, PetscReal *X, PetscReal *Y)
+static void AddVertexBending(const Cells *cells, PetscInt c, int e, PetscReal kappa, PetscReal sigma, PetscInt ld, PetscReal *X,
+                             PetscReal *Y)
 {
   const PetscReal h = cells->h[cells->run[c]], mean = Y ? 0.5 : 1.0;
 
@@ -360,7 +369,8 @@ PetscErrorCode PatchFDLineIntegrals(const PatchFDLine *line, PetscReal **w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDBandLaplace(const PatchFDLine *line, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary, PatchFDBand *b)
+PetscErrorCode PatchFDBandLaplace(const PatchFDLine *line, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary,
+                                  PatchFDBand *b)
 {
   const PetscInt reach = line->continuity == PATCHFD_DISCONTINUOUS ? 1 : 0;
   Cells          cells;
@@ -391,7 +401,8 @@ PetscErrorCode PatchFDBandLaplace(const PatchFDLine *line, PetscReal kappa, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const PatchFDLine *columns, PetscReal kappa, PetscBool transpose, PatchFDBand *b)
+PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const PatchFDLine *columns, PetscReal kappa, PetscBool transpose,
+                                     PatchFDBand *b)
 {
   PetscReal         unit[] = {0.0, 1.0};
   const PatchFDLine ref = {.degree = rows->degree, .ncells = 1, .vertices = unit}; /* lengths cancel */
@@ -441,7 +452,8 @@ PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *line, PetscReal kappa, Pe
     for (int e = 0; e < 2; e++) {
       if (cell[r] != (e ? line->ncells - 1 : 0) || !line->dirichlet[e] || line->continuity == PATCHFD_CONTINUOUS) continue;
       for (PetscInt i = 0; i < n; i++) {
-        for (PetscInt j = 0; j < n; j++) X[i * n + j] += kappa * EndValue(&cells, e, j) * (boundary / h * EndValue(&cells, e, i) - EndSlope(&cells, e, h, i));
+        for (PetscInt j = 0; j < n; j++)
+          X[i * n + j] += kappa * EndValue(&cells, e, j) * (boundary / h * EndValue(&cells, e, i) - EndSlope(&cells, e, h, i));
       }
     }
   }
@@ -450,7 +462,8 @@ PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *line, PetscReal kappa, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *line, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary, PatchFDBand *b)
+PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *line, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary,
+                                    PatchFDBand *b)
 {
   Cells     cells;
   PetscInt *cell, n, ld;
@@ -471,7 +484,8 @@ PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *line, PetscReal kappa, Pe
     for (int e = 0; e < 2; e++) {
       const PetscInt neighbour = NeighbourRun(&cells, e ? c + 1 : c - 1);
 
-      if (neighbour >= 0) AddVertexBending(&cells, c, e, kappa, 0.5 * penalty * (1 / h + 1 / cells.h[neighbour]), ld, own, e ? own + n : own - n);
+      if (neighbour >= 0)
+        AddVertexBending(&cells, c, e, kappa, 0.5 * penalty * (1 / h + 1 / cells.h[neighbour]), ld, own, e ? own + n : own - n);
       else if (line->clamped[e]) AddVertexBending(&cells, c, e, kappa, boundary / h, ld, own, NULL);
     }
   }
@@ -488,7 +502,8 @@ PetscErrorCode PatchFDLineEndLoad(const PatchFDLine *line, int e, PetscReal kapp
   PetscFunctionBegin;
   PetscCall(CellsCreate(line, &cells));
   h = cells.h[cells.run[e ? line->ncells - 1 : 0]];
-  for (PetscInt i = 0; i < cells.n; i++) load[i] = kappa * (line->clamped[e] ? boundary / h * EndSlope(&cells, e, h, i) - EndBend(&cells, e, h, i) : EndSlope(&cells, e, h, i));
+  for (PetscInt i = 0; i < cells.n; i++)
+    load[i] = kappa * (line->clamped[e] ? boundary / h * EndSlope(&cells, e, h, i) - EndBend(&cells, e, h, i) : EndSlope(&cells, e, h, i));
   PetscCall(CellsDestroy(&cells));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

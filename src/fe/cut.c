@@ -70,8 +70,10 @@ static void JoinNodes(PatchFDCut *cut, const PatchFDBand *M, const PatchFDBand *
 }
 
 /*
-  The coupling of this piece and the one above it is E C F', E and F value and derivative at the common vertex in this piece and in the other.  `value` and `slope` are the columns
-  of E C.  With z = F' x above for this piece and E' x here for the other, R couples the two by -C.  The node that is farthest from the vertex has a derivative there, and no value.
+  The coupling of this piece and the one above it is E C F', E and F value and derivative at the common vertex in this piece and in the
+  other.  `value` and `slope` are the columns
+  of E C.  With z = F' x above for this piece and E' x here for the other, R couples the two by -C.  The node that is farthest from the
+  vertex has a derivative there, and no value.
 */
 static void JoinFunctionals(PatchFDCut *cut, const PatchFDEigen *e, PetscInt r)
 {
@@ -79,7 +81,8 @@ static void JoinFunctionals(PatchFDCut *cut, const PatchFDEigen *e, PetscInt r)
   const PetscReal *derivative = e->derivative[0];                         /* at the upper end of a cell */
 
   for (PetscInt j = 0; j < nend; j++) {
-    const PetscReal *X = (j ? e->slope[1] : e->value[1]) + e->n - m, slope = X[0] / derivative[0], C[2] = {X[m - 1] - slope * derivative[m - 1], slope};
+    const PetscReal *X = (j ? e->slope[1] : e->value[1]) + e->n - m, slope = X[0] / derivative[0],
+                    C[2] = {X[m - 1] - slope * derivative[m - 1], slope};
 
     for (PetscInt i = 0; i < nend; i++) cut->A[(up + i) * cut->width + nend + i - j] = -C[i];
   }
@@ -92,7 +95,8 @@ static void ToModes(const PatchFDEigen *e, const PetscReal column[], PetscInt st
     for (PetscInt l = 0; l < e->n; l++) modes[l * stride] += e->S[(PetscCount)i * e->n + l] * column[i];
 }
 
-PetscErrorCode PatchFDCutSetPiece(PatchFDCut *cut, const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PetscInt r, PatchFDEigen *e)
+PetscErrorCode PatchFDCutSetPiece(PatchFDCut *cut, const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PetscInt r,
+                                  PatchFDEigen *e)
 {
   const PetscInt   nend  = cut->nend, w = 2 * nend;
   const PetscCount first = cut->first[r];
@@ -118,7 +122,8 @@ PetscErrorCode PatchFDCutSetPiece(PatchFDCut *cut, const PatchFDLine *line, cons
 }
 
 /*
-  A + mu M is, if what it has in all pieces is and pivots have the signs that follow from that; and if it is for the smallest mu, it is for all.  Pivots that are nearly zero, beside those of a
+  A + mu M is, if what it has in all pieces is and pivots have the signs that follow from that; and if it is for the smallest mu, it is for
+  all.  Pivots that are nearly zero, beside those of a
   large mu, say that it is singular but for rounding: it is not definite then
 */
 PetscErrorCode PatchFDCutIsDefinite(const PatchFDCut *cut, PetscReal lo, PetscReal hi, PetscBool *definite)
@@ -140,7 +145,8 @@ PetscErrorCode PatchFDCutIsDefinite(const PatchFDCut *cut, PetscReal lo, PetscRe
   for (PetscInt i = 0; i < cut->nunknown; i++) {
     const PetscReal expected = cut->nend == 1 || i % 4 >= 2 ? sign : -sign;
 
-    *definite = (PetscBool)(*definite && R[i * cut->width] * expected >= 0 && tiny * PetscAbsReal(R[i * cut->width]) <= PetscAbsReal(large[i * cut->width]));
+    *definite = (PetscBool)(*definite && R[i * cut->width] * expected >= 0 &&
+                            tiny * PetscAbsReal(R[i * cut->width]) <= PetscAbsReal(large[i * cut->width]));
   }
   PetscCall(PetscFree2(R, large));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -7,13 +7,17 @@ static PetscErrorCode CheckShapes(const PatchFDLine *coarse, const PatchFDLine *
 {
   PetscFunctionBegin;
   PetscCheck(fine->ncells == coarse->ncells || fine->ncells == 2 * coarse->ncells, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-             "The lines are not nested: %" PetscInt_FMT " fine and %" PetscInt_FMT " coarse cells; there have to be one or two fine cells a coarse cell", fine->ncells, coarse->ncells);
-  PetscCheck(fine->degree >= coarse->degree, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The lines are not nested: the fine degree %" PetscInt_FMT " is less than the coarse degree %" PetscInt_FMT,
-             fine->degree, coarse->degree);
-  PetscCheck(fine->continuity == coarse->continuity, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The lines are not nested: the coarse one is %s, the fine one %s",
-             coarse->continuity ? "discontinuous" : "continuous", fine->continuity ? "discontinuous" : "continuous");
-  PetscCheck((fine->degree == 0) == (coarse->degree == 0), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The lines are not nested: the coarse one is a point, the fine one has degree %" PetscInt_FMT,
-             fine->degree);
+             "The lines are not nested: %" PetscInt_FMT " fine and %" PetscInt_FMT
+             " coarse cells; there have to be one or two fine cells a coarse cell",
+             fine->ncells, coarse->ncells);
+  PetscCheck(fine->degree >= coarse->degree, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "The lines are not nested: the fine degree %" PetscInt_FMT " is less than the coarse degree %" PetscInt_FMT, fine->degree,
+             coarse->degree);
+  PetscCheck(fine->continuity == coarse->continuity, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "The lines are not nested: the coarse one is %s, the fine one %s", coarse->continuity ? "discontinuous" : "continuous",
+             fine->continuity ? "discontinuous" : "continuous");
+  PetscCheck((fine->degree == 0) == (coarse->degree == 0), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "The lines are not nested: the coarse one is a point, the fine one has degree %" PetscInt_FMT, fine->degree);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -25,7 +29,8 @@ static PetscErrorCode CheckVertices(const PatchFDLine *coarse, const PatchFDLine
   PetscFunctionBegin;
   for (PetscInt i = 0; i <= (coarse->degree ? coarse->ncells : 0); i++) {
     PetscCheck(PetscAbsReal(vf[ratio * i] - vc[i]) <= tol, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-               "The lines are not nested: coarse vertex %" PetscInt_FMT " is at %.17g, fine vertex %" PetscInt_FMT " at %.17g", i, (double)vc[i], ratio * i, (double)vf[ratio * i]);
+               "The lines are not nested: coarse vertex %" PetscInt_FMT " is at %.17g, fine vertex %" PetscInt_FMT " at %.17g", i,
+               (double)vc[i], ratio * i, (double)vf[ratio * i]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -54,7 +59,11 @@ static void FindSplits(const PatchFDLine *fine, PetscInt ncoarse, PetscInt cls[]
 static PetscErrorCode FineNodes(const PatchFDLine *fine, PetscInt ratio, PetscReal s, PetscReal x[])
 {
   PetscReal         vertices[] = {0.0, s, 1.0};
-  const PatchFDLine ref        = {.continuity = fine->continuity, .degree = fine->degree, .stride = fine->stride, .ncells = ratio, .vertices = vertices};
+  const PatchFDLine ref = {.continuity = fine->continuity,
+                           .degree = fine->degree,
+                           .stride = fine->stride,
+                           .ncells = ratio,
+                           .vertices = vertices};
 
   PetscFunctionBegin;
   PetscCall(PatchFDLineNodes(&ref, x));

@@ -11,23 +11,29 @@ static PetscErrorCode CheckVertices(PetscInt n, const PetscReal v[], PetscBool i
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) {
-    PetscCheck(!PetscIsInfOrNanReal(v[i]), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Vertex %" PetscInt_FMT " of the line is at %g; coordinates have to be finite", i, (double)v[i]);
+    PetscCheck(!PetscIsInfOrNanReal(v[i]), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "Vertex %" PetscInt_FMT " of the line is at %g; coordinates have to be finite", i, (double)v[i]);
     PetscCheck(!increasing || i == 0 || v[i - 1] < v[i], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "Vertices %" PetscInt_FMT " and %" PetscInt_FMT " of the line are at %g and %g; coordinates have to increase", i - 1, i, (double)v[i - 1], (double)v[i]);
+               "Vertices %" PetscInt_FMT " and %" PetscInt_FMT " of the line are at %g and %g; coordinates have to increase", i - 1, i,
+               (double)v[i - 1], (double)v[i]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A point has no length and no ends: its vertices need not increase, and `dirichlet` does not apply to it */
-PetscErrorCode PatchFDLineCreate(PatchFDContinuity continuity, PetscInt degree, PetscInt ncells, const PetscReal vertices[], const PetscBool dirichlet[2], PatchFDLine *line)
+PetscErrorCode PatchFDLineCreate(PatchFDContinuity continuity, PetscInt degree, PetscInt ncells, const PetscReal vertices[],
+                                 const PetscBool dirichlet[2], PatchFDLine *line)
 {
   const PetscBool point = (PetscBool)(degree == 0 && continuity == PATCHFD_CONTINUOUS);
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(line, sizeof(*line)));
-  PetscCheck(degree >= 1 || point, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the line; it has to be 1 or more (0 with one cell of a continuous line is a point)", degree);
-  PetscCheck(ncells >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " cells in the line; it has to have 1 or more", ncells);
-  PetscCheck(!point || ncells == 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree 0 with %" PetscInt_FMT " cells; degree 0 is a point and has exactly 1", ncells);
+  PetscCheck(degree >= 1 || point, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Degree %" PetscInt_FMT " of the line; it has to be 1 or more (0 with one cell of a continuous line is a point)", degree);
+  PetscCheck(ncells >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " cells in the line; it has to have 1 or more",
+             ncells);
+  PetscCheck(!point || ncells == 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Degree 0 with %" PetscInt_FMT " cells; degree 0 is a point and has exactly 1", ncells);
   PetscCall(CheckVertices(ncells + 1, vertices, (PetscBool)!point));
 
   line->continuity = continuity;
@@ -161,7 +167,8 @@ PetscErrorCode PatchFDBasis(PetscInt degree, PetscInt npoints, const PetscReal p
   PetscReal     *x, *w, *d;
 
   PetscFunctionBegin;
-  PetscCheck(degree >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the basis; it has to be 0 or more", degree);
+  PetscCheck(degree >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the basis; it has to be 0 or more",
+             degree);
   PetscCall(PetscMalloc3(n, &x, n, &w, n * n, &d));
   PetscCall(ReferenceNodes(degree, x));
   BarycentricWeights(n, x, w);
@@ -186,13 +193,15 @@ static PetscErrorCode ReferenceGauss(PetscInt nq, PetscReal x[], PetscReal w[])
 }
 
 /* The integral over a point is the value there: all quadrature points lie on it and the weights sum to one */
-PetscErrorCode PatchFDLineTabulate(const PatchFDLine *line, PetscInt nq, PetscReal x[], PetscReal w[], PetscReal B[], PetscReal D[], PetscReal D2[])
+PetscErrorCode PatchFDLineTabulate(const PatchFDLine *line, PetscInt nq, PetscReal x[], PetscReal w[], PetscReal B[], PetscReal D[],
+                                   PetscReal D2[])
 {
   const PetscReal *v = line->vertices;
   PetscReal       *xq, *wq;
 
   PetscFunctionBegin;
-  PetscCheck(nq >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " quadrature points a cell; there have to be 1 or more", nq);
+  PetscCheck(nq >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " quadrature points a cell; there have to be 1 or more",
+             nq);
   PetscCall(PetscMalloc2(nq, &xq, nq, &wq));
   PetscCall(ReferenceGauss(nq, xq, wq));
   for (PetscInt c = 0; c < line->ncells; c++) {
@@ -223,7 +232,8 @@ PetscErrorCode PatchFDRuleCreate(PetscInt degree, PetscInt gauss, PatchFDRule *r
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(rule, sizeof(*rule)));
-  PetscCheck(degree >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the polynomials; it has to be 1 or more", degree);
+  PetscCheck(degree >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the polynomials; it has to be 1 or more",
+             degree);
   rule->nodes  = n;
   rule->points = c;
   PetscCall(PetscMalloc5(c, &rule->x, c, &rule->w, c * n, &rule->B, c * n, &rule->D, c * c, &rule->C));

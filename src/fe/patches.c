@@ -19,7 +19,8 @@
 #define MAX_EIGEN_SIZE 32766
 
 /* The band assembled from the cells first .. end - 1 for rows row .. row + nrows - 1 and columns col .. col + ncols - 1 */
-static void Assemble(const PatchFDBand *b, PetscInt first, PetscInt end, PetscInt row, PetscInt nrows, PetscInt col, PetscInt ncols, PetscReal X[])
+static void Assemble(const PatchFDBand *b, PetscInt first, PetscInt end, PetscInt row, PetscInt nrows, PetscInt col, PetscInt ncols,
+                     PetscReal X[])
 {
   const PetscInt n = b->nloc, m = b->ncol, width = PatchFDBandWidth(b);
 
@@ -83,7 +84,8 @@ void PatchFDFold(PetscInt n, int parity, PetscInt m, int colparity, const PetscR
 }
 
 /* The modes of one symmetry class become the modes `mode` .. of the whole */
-static PetscErrorCode SolveClass(PetscInt n, int parity, const PetscReal M[], const PetscReal A[], PetscInt ld, PetscInt mode, PetscReal lambda[], PetscReal S[])
+static PetscErrorCode SolveClass(PetscInt n, int parity, const PetscReal M[], const PetscReal A[], PetscInt ld, PetscInt mode,
+                                 PetscReal lambda[], PetscReal S[])
 {
   const PetscInt h = PatchFDFoldSize(n, parity);
   PetscReal     *HM, *HA;
@@ -97,8 +99,11 @@ static PetscErrorCode SolveClass(PetscInt n, int parity, const PetscReal M[], co
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   info = LAPACKE_dsygvd(LAPACK_COL_MAJOR, 1, 'V', 'L', (lapack_int)h, HA, (lapack_int)h, HM, (lapack_int)h, lambda + mode);
   PetscCall(PetscFPTrapPop());
-  PetscCheck(info <= h, PETSC_COMM_SELF, PETSC_ERR_LIB, "Eigenproblem of size %" PetscInt_FMT ": the mass matrix is not positive definite (dsygvd, info = %d)", h, (int)info);
-  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Eigenproblem of size %" PetscInt_FMT ": dsygvd failed with info = %d (negative: an argument that is not a number, or no memory)",
+  PetscCheck(info <= h, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "Eigenproblem of size %" PetscInt_FMT ": the mass matrix is not positive definite (dsygvd, info = %d)", h, (int)info);
+  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "Eigenproblem of size %" PetscInt_FMT
+             ": dsygvd failed with info = %d (negative: an argument that is not a number, or no memory)",
              h, (int)info);
   for (PetscInt i = 0; i < n; i++) {
     PetscReal      s;
@@ -117,7 +122,8 @@ static PetscErrorCode Allocate(PetscInt n, PetscInt ext, PatchFDContinuity conti
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(e, sizeof(*e)));
-  PetscCheck(n <= MAX_EIGEN_SIZE, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " free nodes are too many for a dense eigenproblem; the limit is %d", n, MAX_EIGEN_SIZE);
+  PetscCheck(n <= MAX_EIGEN_SIZE, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%" PetscInt_FMT " free nodes are too many for a dense eigenproblem; the limit is %d", n, MAX_EIGEN_SIZE);
   e->n   = n;
   e->ext = ext;
   PetscCall(PetscMalloc5(n, &e->lambda, nn, &e->S, nn, &e->T, closure, &e->MI, closure, &e->AI));
@@ -214,7 +220,8 @@ static PetscErrorCode Diagonalize(PatchFDEigen *e, const PetscReal M[], const Pe
     PetscCall(SolveClass(n, 1, M, A, ld, 0, e->lambda, e->S));
     PetscCall(SolveClass(n, -1, M, A, ld, (n + 1) / 2, e->lambda, e->S));
   } else PetscCall(SolveClass(n, 0, M, A, ld, 0, e->lambda, e->S));
-  if (ConstantsInNullspace(n, A, ld)) { /* the constant is the mode whose lambda is zero but for rounding; the first one, unless A was scaled by a negative number */
+  /* the constant is the mode whose lambda is zero but for rounding; the first one, unless A was scaled by a negative number */
+  if (ConstantsInNullspace(n, A, ld)) {
     PetscInt constant = 0;
 
     for (PetscInt i = 1; i < n; i++)
@@ -323,7 +330,8 @@ static void CoupleEnds(PatchFDEigen *e)
 }
 
 /*
-  The same in a discontinuous line, A_{I,e} = value (x) (node at the vertex) + slope (x) derivative.  The basis has derivatives at the vertex, so that
+  The same in a discontinuous line, A_{I,e} = value (x) (node at the vertex) + slope (x) derivative.  The basis has derivatives at the
+  vertex, so that
   the column of any other node is a multiple of `slope`: that of the node at the far end of the neighbour is taken.
 */
 static PetscErrorCode CoupleNeighbours(PatchFDEigen *e)
@@ -351,7 +359,8 @@ static PetscErrorCode CoupleNeighbours(PatchFDEigen *e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A patch while the cover is made: its cells first .. end - 1, its free nodes row .. row + n - 1, and whether there are nodes below and above them */
+/* A patch while the cover is made: its cells first .. end - 1, its free nodes row .. row + n - 1, and whether there are nodes below and
+   above them */
 typedef struct {
   PetscInt  first, end, row, n;
   PetscBool neighbour[2];
@@ -390,7 +399,8 @@ static Patch GetCovered(const PatchFDLine *line, const PatchFDPatches *cover, Pe
 /* Patches with equal cells and equal neighbours have the same matrices */
 static PetscBool SameClass(const PatchFDBand *b, const Patch *p, const Patch *q)
 {
-  return (PetscBool)(b->cls[p->first] == b->cls[q->first] && b->cls[p->end - 1] == b->cls[q->end - 1] && p->neighbour[0] == q->neighbour[0] && p->neighbour[1] == q->neighbour[1]);
+  return (PetscBool)(b->cls[p->first] == b->cls[q->first] && b->cls[p->end - 1] == b->cls[q->end - 1] &&
+                     p->neighbour[0] == q->neighbour[0] && p->neighbour[1] == q->neighbour[1]);
 }
 
 static PetscErrorCode PatchEigenCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, const Patch *p, PatchFDEigen *e)
@@ -417,7 +427,8 @@ void PatchFDPieceFree(const PatchFDLine *line, PetscInt first, PetscInt end, Pet
   *n   = p.n;
 }
 
-PetscErrorCode PatchFDPieceEigenCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PetscInt first, PetscInt end, PatchFDEigen *e)
+PetscErrorCode PatchFDPieceEigenCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PetscInt first, PetscInt end,
+                                       PatchFDEigen *e)
 {
   const Patch p = GetPatch(line, first, end);
 
@@ -513,7 +524,8 @@ static AloneKey GetAloneKey(const PatchFDLine *line, const PatchFDBand *M, Petsc
   const Patch p   = GetVertexPatch(line, c);
   AloneKey    key = {.cells = {M->cls[p.first], M->cls[p.end - 1]}};
 
-  for (int e = 0; e < 2; e++) key.end[e] = (PetscBool)(!(line->dirichlet[e] && line->clamped[e]) && (e ? p.end == line->ncells : p.first == 0));
+  for (int e = 0; e < 2; e++)
+    key.end[e] = (PetscBool)(!(line->dirichlet[e] && line->clamped[e]) && (e ? p.end == line->ncells : p.first == 0));
   return key;
 }
 
@@ -558,7 +570,8 @@ PetscErrorCode PatchFDLinesAloneDestroy(PatchFDLinesAlone *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDPatchesCreateAlone(const PatchFDLine *line, const PatchFDLinesAlone *alone, PatchFDEigen eigen[], PatchFDPatches *patches)
+PetscErrorCode PatchFDPatchesCreateAlone(const PatchFDLine *line, const PatchFDLinesAlone *alone, PatchFDEigen eigen[],
+                                         PatchFDPatches *patches)
 {
   PetscFunctionBegin;
   PetscCall(CoverCreate(line, patches));
@@ -571,7 +584,8 @@ PetscErrorCode PatchFDPatchesCreateAlone(const PatchFDLine *line, const PatchFDL
 
 /* ---- rows ---- */
 
-PetscErrorCode PatchFDRowsCreate(const PatchFDBand *b, const PatchFDLine *row, const PatchFDPatches *rowcover, const PatchFDLine *col, const PatchFDPatches *colcover, PatchFDRows *rows)
+PetscErrorCode PatchFDRowsCreate(const PatchFDBand *b, const PatchFDLine *row, const PatchFDPatches *rowcover, const PatchFDLine *col,
+                                 const PatchFDPatches *colcover, PatchFDRows *rows)
 {
   Patch      p, q, last[2] = {{0}, {0}};
   PetscCount size = 0;

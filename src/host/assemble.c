@@ -51,7 +51,8 @@ PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *desc, PetscReal fi
 
     for (size_t i = 0; i < PatchFDBoxSize(&field->ybox); i++) d[i] = fixed;
     for (PetscInt k = r[2][0]; k < r[2][1]; k++)
-      for (PetscInt j = r[1][0]; j < r[1][1]; j++) PetscCall(PetscArrayzero(d + PatchFDBoxNode(&field->ybox, r[0][0], j, k), r[0][1] - r[0][0]));
+      for (PetscInt j = r[1][0]; j < r[1][1]; j++)
+        PetscCall(PetscArrayzero(d + PatchFDBoxNode(&field->ybox, r[0][0], j, k), r[0][1] - r[0][0]));
     for (PetscInt t = 0; t < desc->nterm; t++)
       if (desc->term[t].row == f && desc->term[t].col == f) PetscCall(TermDiagonal(&desc->term[t], field->write, &field->ybox, d));
   }
@@ -67,7 +68,8 @@ static inline void Unflatten(PetscInt l, const PetscInt n[3], PetscInt at[3])
 }
 
 /* the triples of one term and cell: rows of the cell, columns of those within reach */
-static void CellTriples(const PatchFDOperatorDesc *desc, const PatchFDTerm *t, const PetscInt cell[3], const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+static void CellTriples(const PatchFDOperatorDesc *desc, const PatchFDTerm *t, const PetscInt cell[3], const PetscInt *const index[],
+                        PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   const PatchFDField *rf = &desc->field[t->row], *cf = &desc->field[t->col];
   PetscInt            n[3], w[3];
@@ -104,7 +106,8 @@ static void CellTriples(const PatchFDOperatorDesc *desc, const PatchFDTerm *t, c
   }
 }
 
-PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PetscInt *const index[], PetscCount *count, PetscInt i[],
+                                  PetscInt j[], PetscScalar v[])
 {
   PetscInt at[3];
 
@@ -117,7 +120,8 @@ PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void PatchFDHostCellNumbers(PetscInt dim, PetscInt degree, const PatchFDRange cells, const PatchFDRange range, const PatchFDBox *box, const PetscInt index[], PetscInt number[])
+void PatchFDHostCellNumbers(PetscInt dim, PetscInt degree, const PatchFDRange cells, const PatchFDRange range, const PatchFDBox *box,
+                            const PetscInt index[], PetscInt number[])
 {
   const PetscInt n[3] = {degree + 1, degree + 1, dim == 3 ? degree + 1 : 1};
   PetscInt       at[3];
@@ -137,8 +141,8 @@ void PatchFDHostCellNumbers(PetscInt dim, PetscInt degree, const PatchFDRange ce
   }
 }
 
-PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *box, const PetscInt index[], PetscCount *count, PetscInt i[],
-                                       PetscInt j[], PetscScalar v[])
+PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *box,
+                                       const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   PetscInt at[3];
 
@@ -160,9 +164,11 @@ PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRa
 }
 
 /* of one coarse cell: a fine node that several of them share belongs to the last */
-static void CellTransferTriples(const PatchFDTransferDesc *desc, const PetscInt cell[3], PetscInt first, const PetscInt column[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+static void CellTransferTriples(const PatchFDTransferDesc *desc, const PetscInt cell[3], PetscInt first, const PetscInt column[],
+                                PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
-  const PetscInt nf[3] = {desc->dir[0]->nf, desc->dir[1]->nf, desc->dir[2]->nf}, nc[3] = {desc->dir[0]->nc, desc->dir[1]->nc, desc->dir[2]->nc};
+  const PetscInt nf[3] = {desc->dir[0]->nf, desc->dir[1]->nf, desc->dir[2]->nf},
+                 nc[3] = {desc->dir[0]->nc, desc->dir[1]->nc, desc->dir[2]->nc};
 
   for (PetscInt r = 0; r < nf[0] * nf[1] * nf[2]; r++) {
     PetscInt  a[3], row[3];
@@ -173,7 +179,8 @@ static void CellTransferTriples(const PatchFDTransferDesc *desc, const PetscInt 
       const PetscInt lo = desc->fbox.lo[d];
 
       row[d] = cell[d] * desc->dir[d]->fstride + a[d];
-      mine   = (PetscBool)(mine && row[d] >= lo && row[d] < lo + desc->fbox.n[d] && (a[d] < desc->dir[d]->fstride || cell[d] == desc->dir[d]->ncells - 1));
+      mine = (PetscBool)(mine && row[d] >= lo && row[d] < lo + desc->fbox.n[d] &&
+                         (a[d] < desc->dir[d]->fstride || cell[d] == desc->dir[d]->ncells - 1));
     }
     for (PetscInt c = 0; c < nc[0] * nc[1] * nc[2] && mine; c++) {
       PetscInt  b[3], col[3];
@@ -195,7 +202,8 @@ static void CellTransferTriples(const PatchFDTransferDesc *desc, const PetscInt 
   }
 }
 
-PetscErrorCode PatchFDHostTransferTriples(const PatchFDTransferDesc *desc, PetscInt row, const PetscInt column[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+PetscErrorCode PatchFDHostTransferTriples(const PatchFDTransferDesc *desc, PetscInt row, const PetscInt column[], PetscCount *count,
+                                          PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   PetscInt at[3];
 

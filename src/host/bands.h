@@ -20,7 +20,8 @@ typedef struct {
 } Band;
 
 /*
-  VL rows of a band, or of the pair of it, in the lanes of vectors: entry (l, first + c), or where rows slope (l, first + l + c), of the matrix m is
+  VL rows of a band, or of the pair of it, in the lanes of vectors: entry (l, first + c), or where rows slope (l, first + l + c), of the
+  matrix m is
   X[c * matrices + m][l], zero where row l has no such column
 */
 typedef struct {
@@ -31,7 +32,8 @@ typedef struct {
 /* the matrices of cells that a band is the sum of: entry (i, j) of class c is X[c][i][j], or X[c][j][i] */
 typedef struct {
   PetscInt         nrow, ncol, rowstride, colstride; /* nodes of a cell and from one cell to the next */
-  PetscInt         own[2];                           /* local rows and columns that count in all cells but the last, since the next cell has the others */
+  /* local rows and columns that count in all cells but the last, since the next cell has the others */
+  PetscInt         own[2];
   PetscInt         last;
   const PetscInt  *cls;
   const PetscReal *X[2];
@@ -74,8 +76,10 @@ static inline PetscReal BandCellsEntry(const BandCells *m, int pair, PetscInt c,
   return m->transpose ? X[j * m->nrow + i] : X[i * m->ncol + j];
 }
 
-/* the sum over cells[0] .. cells[1] - 1 of rows[0] .. rows[1] - 1 and columns cols[0] .. cols[1] - 1; row0 and col0 are the first nodes of the arrays */
-static PetscErrorCode BandCreate(const BandCells *m, const PetscInt cells[2], PetscInt n, PetscInt row0, const PetscInt rows[2], PetscInt col0, const PetscInt cols[2], Band *b)
+/* the sum over cells[0] .. cells[1] - 1 of rows[0] .. rows[1] - 1 and columns cols[0] .. cols[1] - 1; row0 and col0 are the first nodes of
+   the arrays */
+static PetscErrorCode BandCreate(const BandCells *m, const PetscInt cells[2], PetscInt n, PetscInt row0, const PetscInt rows[2],
+                                 PetscInt col0, const PetscInt cols[2], Band *b)
 {
   const int npair = m->X[1] ? 2 : 1;
 
@@ -155,7 +159,8 @@ static void LanesColumns(const Band *b, PetscInt row, PetscBool slope, PetscInt 
   if (*end < *lo) *lo = *end = 0;
 }
 
-/* columns are counted from the first one of a tile.  What is repeated after at most `period` vectors is stored once, so that it stays in the cache */
+/* columns are counted from the first one of a tile.  What is repeated after at most `period` vectors is stored once, so that it stays in
+   the cache */
 static PetscErrorCode LanesCreate(BandsPlan *p, PetscInt period)
 {
   const Band    *b = &p->dir[0];
@@ -184,7 +189,8 @@ static PetscErrorCode LanesCreate(BandsPlan *p, PetscInt period)
       for (PetscInt r = row; r < PetscMin(row + VL, b->n); r++) {
         const PetscInt at = c + (p->slope ? r - row : 0) - b->first[r];
 
-        for (PetscInt m = 0; m < matrices && at >= 0 && at < b->count[r]; m++) X[(c - lo) * matrices + m][r - row] = b->X[m][r * b->width + at];
+        for (PetscInt m = 0; m < matrices && at >= 0 && at < b->count[r]; m++)
+          X[(c - lo) * matrices + m][r - row] = b->X[m][r * b->width + at];
       }
     p->lanes[v] = (BandLanes){end > lo ? lo - ilo : 0, end - lo, X};
     size        = (size_t)((end - lo) * matrices);
@@ -196,7 +202,8 @@ static PetscErrorCode LanesCreate(BandsPlan *p, PetscInt period)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells, const PatchFDBox *from, const PatchFDRange read, const PatchFDBox *to, const PatchFDRange write, BandsPlan **plan)
+static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells, const PatchFDBox *from, const PatchFDRange read,
+                                  const PatchFDBox *to, const PatchFDRange write, BandsPlan **plan)
 {
   BandsPlan     *p;
   const PetscInt vectors = (to->n[0] + VL - 1) / VL;
@@ -211,7 +218,8 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
   p->to   = *to;
   p->pair = (PetscBool)(m[0].X[1] != NULL);
   for (int d = 0; d < 3; d++) PetscCall(BandCreate(&m[d], cells[d], to->n[d], to->lo[d], write[d], from->lo[d], read[d], &p->dir[d]));
-  p->flat    = (PetscBool)(from->n[2] == 1 && to->n[2] == 1 && p->dir[2].count[0] && p->dir[2].X[0][0] == 1 && !(p->pair && p->dir[2].X[1][0]));
+  p->flat = (PetscBool)(from->n[2] == 1 && to->n[2] == 1 && p->dir[2].count[0] && p->dir[2].X[0][0] == 1 &&
+                        !(p->pair && p->dir[2].X[1][0]));
   p->columns = (vectors / (vectors * VL / BANDS_COLUMNS + 1) + 1) * VL;
   PetscCall(LanesCreate(p, m[0].rowstride));
   for (int d = 0; d < 2; d++) {
@@ -235,7 +243,8 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
   p->g = (REAL *)(v += planes + 1);
   p->h = (REAL *)(v += rows + 1);
   {
-    const PetscLogDouble x0 = from->n[0], x1 = from->n[1], y1 = to->n[1], y2 = to->n[2], of[3] = {p->pair ? 2 : 1, p->pair ? (p->flat ? 2 : 3) : 1, p->pair ? 2 : 1};
+    const PetscLogDouble x0 = from->n[0], x1 = from->n[1], y1 = to->n[1], y2 = to->n[2],
+                         of[3] = {p->pair ? 2 : 1, p->pair ? (p->flat ? 2 : 3) : 1, p->pair ? 2 : 1};
 
     p->flops = 2 * ((p->flat ? 0 : of[2] * p->dir[2].size * x1 * x0) + of[1] * y2 * p->dir[1].size * x0 + of[0] * y2 * y1 * p->dir[0].size);
   }
@@ -298,9 +307,11 @@ typedef REAL VU __attribute__((vector_size(VBYTES), ANYWHERE)); /* VL numbers an
       if (what != BAND_ONE) *(T *)(b + r * next + i + l * SIZE) = v[r][l]; \
     } \
   } while (0)
-/* K rows that have the same `count` columns, whose entries stand `width` apart, from rows x[c], z[c] of n numbers, `stride` apart, to rows of a and b, `next` apart */
-static inline __attribute__((always_inline)) void CombineRows(int K, BandWhat what, PetscInt count, PetscInt width, const REAL *M, const REAL *A, const REAL *x, const REAL *z,
-                                                              ptrdiff_t stride, PetscInt n, REAL *restrict a, REAL *restrict b, ptrdiff_t next)
+/* K rows that have the same `count` columns, whose entries stand `width` apart, from rows x[c], z[c] of n numbers, `stride` apart, to rows
+   of a and b, `next` apart */
+static inline __attribute__((always_inline)) void CombineRows(int K, BandWhat what, PetscInt count, PetscInt width, const REAL *M,
+                                                              const REAL *A, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n,
+                                                              REAL *restrict a, REAL *restrict b, ptrdiff_t next)
 {
   const int block = BANDS_SUMS / (what == BAND_ONE ? K : (what == BAND_CROSS && K == 1 ? 3 : 2 * K));
   PetscInt  i     = 0;
@@ -323,8 +334,9 @@ static inline __attribute__((always_inline)) void CombineRows(int K, BandWhat wh
 #undef COMBINE
 
 /* the rows from .. to - 1 of a band; x and z begin with column `lo` */
-static inline __attribute__((always_inline)) void BandRows(BandWhat what, const Band *band, PetscInt from, PetscInt to, PetscInt lo, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *a,
-                                                           REAL *b, ptrdiff_t next)
+static inline __attribute__((always_inline)) void BandRows(BandWhat what, const Band *band, PetscInt from, PetscInt to, PetscInt lo,
+                                                           const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *a, REAL *b,
+                                                           ptrdiff_t next)
 {
   PetscInt k;
 
@@ -342,7 +354,8 @@ static inline __attribute__((always_inline)) void BandRows(BandWhat what, const 
 }
 
 #define BAND_ROWS(NAME, WHAT) \
-  static __attribute__((noinline)) void NAME(const Band *band, PetscInt from, PetscInt to, PetscInt lo, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *a, REAL *b, ptrdiff_t next) \
+  static __attribute__((noinline)) void NAME(const Band *band, PetscInt from, PetscInt to, PetscInt lo, const REAL *x, const REAL *z, \
+                                             ptrdiff_t stride, PetscInt n, REAL *a, REAL *b, ptrdiff_t next) \
   { \
     BandRows(WHAT, band, from, to, lo, x, z, stride, n, a, b, next); \
   }
@@ -358,8 +371,9 @@ static __attribute__((noinline)) void LanesEnd(V u, PetscInt n, const REAL *y0, 
 }
 
 /* R rows of y = y0 + alpha (M h + A g), or of y0 + alpha M h: n numbers each */
-static inline __attribute__((always_inline)) void LanesRows(int R, PetscBool pair, PetscBool slope, const BandLanes *lanes, PetscInt n, const REAL *g, const REAL *h, ptrdiff_t ld,
-                                                            REAL alpha, ptrdiff_t next, const REAL *y0, REAL *y)
+static inline __attribute__((always_inline)) void LanesRows(int R, PetscBool pair, PetscBool slope, const BandLanes *lanes, PetscInt n,
+                                                            const REAL *g, const REAL *h, ptrdiff_t ld, REAL alpha, ptrdiff_t next,
+                                                            const REAL *y0, REAL *y)
 {
   for (PetscInt i = 0; i < n; i += VL, lanes++) {
     const REAL    *x = h + lanes->first, *z = g + lanes->first;
@@ -385,19 +399,24 @@ static inline __attribute__((always_inline)) void LanesRows(int R, PetscBool pai
   }
 }
 
-static inline __attribute__((always_inline)) void LanesApply(PetscBool pair, PetscBool slope, const BandLanes *lanes, PetscInt rows, PetscInt n, const REAL *g, const REAL *h, ptrdiff_t ld, REAL alpha,
+static inline __attribute__((always_inline)) void LanesApply(PetscBool pair, PetscBool slope, const BandLanes *lanes, PetscInt rows,
+                                                             PetscInt n, const REAL *g, const REAL *h, ptrdiff_t ld, REAL alpha,
                                                              ptrdiff_t next, const REAL *y0, REAL *y)
 {
   PetscInt r = 0;
 
-  for (; r + 4 <= rows; r += 4) LanesRows(4, pair, slope, lanes, n, g + r * ld, h + r * ld, ld, alpha, next, y0 ? y0 + r * next : NULL, y + r * next);
-  for (; r < rows; r++) LanesRows(1, pair, slope, lanes, n, g + r * ld, h + r * ld, ld, alpha, next, y0 ? y0 + r * next : NULL, y + r * next);
+  for (; r + 4 <= rows; r += 4)
+    LanesRows(4, pair, slope, lanes, n, g + r * ld, h + r * ld, ld, alpha, next, y0 ? y0 + r * next : NULL, y + r * next);
+  for (; r < rows; r++)
+    LanesRows(1, pair, slope, lanes, n, g + r * ld, h + r * ld, ld, alpha, next, y0 ? y0 + r * next : NULL, y + r * next);
 }
 
 /* rows of y from those of g and h: n columns from i0 on */
-static __attribute__((noinline)) void BandsRows(const BandsPlan *p, PetscInt i0, PetscInt rows, PetscInt n, REAL alpha, const REAL *y0, REAL *y)
+static __attribute__((noinline)) void BandsRows(const BandsPlan *p, PetscInt i0, PetscInt rows, PetscInt n, REAL alpha, const REAL *y0,
+                                                REAL *y)
 {
-#define APPLY(PAIR, SLOPE) LanesApply(PAIR, SLOPE, p->lanes + i0 / VL, rows, n, p->g, p->pair ? p->h : p->g, p->ld, alpha, p->to.n[0], y0, y)
+#define APPLY(PAIR, SLOPE) \
+  LanesApply(PAIR, SLOPE, p->lanes + i0 / VL, rows, n, p->g, p->pair ? p->h : p->g, p->ld, alpha, p->to.n[0], y0, y)
   if (p->pair && p->slope) APPLY(PETSC_TRUE, PETSC_TRUE);
   else if (p->pair) APPLY(PETSC_TRUE, PETSC_FALSE);
   else if (p->slope) APPLY(PETSC_FALSE, PETSC_TRUE);
@@ -410,10 +429,12 @@ static __attribute__((noinline)) void BandsRows(const BandsPlan *p, PetscInt i0,
   for (PetscInt c_ = 0; c_ < (n); c_ += 64 / REAL_BYTES) __builtin_prefetch((x) + c_, write)
 
 /*
-  s and t of these planes for the rows in[0] .. in[1] - 1 of x, n columns, of which had[0] .. had[1] - 1 are there.  Beside it, what will be written next is
+  s and t of these planes for the rows in[0] .. in[1] - 1 of x, n columns, of which had[0] .. had[1] - 1 are there.  Beside it, what will be
+  written next is
   asked for: `rows` rows of y and y0, m columns
 */
-static void BandsFill(BandsPlan *p, PetscInt k, PetscInt planes, const PetscInt had[2], const PetscInt in[2], PetscInt n, const REAL *x, PetscInt rows, PetscInt m, const REAL *y0, const REAL *y)
+static void BandsFill(BandsPlan *p, PetscInt k, PetscInt planes, const PetscInt had[2], const PetscInt in[2], PetscInt n, const REAL *x,
+                      PetscInt rows, PetscInt m, const REAL *y0, const REAL *y)
 {
   const Band     *b = &p->dir[2];
   const ptrdiff_t row = p->from.n[0], plane = row * p->from.n[1], toplane = (ptrdiff_t)p->to.n[0] * p->to.n[1];
@@ -444,7 +465,8 @@ static void BandsFill(BandsPlan *p, PetscInt k, PetscInt planes, const PetscInt 
 }
 
 /* columns i0 .. i1 - 1 of the planes from k on */
-static void BandsMarch(BandsPlan *p, PetscInt i0, PetscInt i1, PetscInt k, PetscInt planes, REAL alpha, const REAL *x, const REAL *y0, REAL *y)
+static void BandsMarch(BandsPlan *p, PetscInt i0, PetscInt i1, PetscInt k, PetscInt planes, REAL alpha, const REAL *x, const REAL *y0,
+                       REAL *y)
 {
   const Band     *by  = &p->dir[1];
   const ptrdiff_t row = p->to.n[0], plane = row * p->to.n[1], ld = p->flat ? p->from.n[0] : p->ld;
@@ -484,7 +506,8 @@ static PetscErrorCode BandsApply(BandsPlan *p, PetscReal alpha, const REAL *x, c
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n[0]; i += p->columns)
-    for (PetscInt k = 0; k < n[2]; k += BANDS_PLANES) BandsMarch(p, i, PetscMin(i + p->columns, n[0]), k, PetscMin(BANDS_PLANES, n[2] - k), (REAL)alpha, x, y0, y);
+    for (PetscInt k = 0; k < n[2]; k += BANDS_PLANES)
+      BandsMarch(p, i, PetscMin(i + p->columns, n[0]), k, PetscMin(BANDS_PLANES, n[2] - k), (REAL)alpha, x, y0, y);
   PetscCall(PetscLogFlops(p->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -38,7 +38,8 @@ static inline void BatchClip(Batch *b, const PetscInt n[3], const PatchFDRange r
 }
 
 /*
-  Rows of several lanes are turned into rows of lanes, and back, by transposing tiles of W x W numbers in registers, W = TILE or, of 16 bytes, SMALL: one
+  Rows of several lanes are turned into rows of lanes, and back, by transposing tiles of W x W numbers in registers, W = TILE or, of 16
+  bytes, SMALL: one
   number at a time would cost more than all arithmetic at low degrees.  A vector holds VL / W rows of a tile side by side.
 */
 #define TILE  (VL < 8 ? VL : 8)
@@ -80,11 +81,13 @@ typedef REAL HalfRow __attribute__((vector_size(2 * SMALL * REAL_BYTES)));
 #define UPPER(p, b) ((p) & (b) ? VL + (p) : ((p) | (b)))
 #define BUTTERFLY(W, v, b) \
   do { \
-    _Pragma("GCC unroll 8") for (int j = 0; j < W; j++) { \
+    _Pragma("GCC unroll 8") for (int j = 0; j < W; j++) \
+    { \
       if (!(j & (b))) { \
-        const V lo = __builtin_shufflevector(v[j], v[j | (b)], LANE_LIST(LOWER, b)), hi = __builtin_shufflevector(v[j], v[j | (b)], LANE_LIST(UPPER, b)); \
+        const V lo = __builtin_shufflevector(v[j], v[j | (b)], LANE_LIST(LOWER, b)), \
+                hi = __builtin_shufflevector(v[j], v[j | (b)], LANE_LIST(UPPER, b)); \
 \
-        v[j]       = lo; \
+        v[j] = lo; \
         v[j | (b)] = hi; \
       } \
     } \
@@ -102,7 +105,8 @@ static inline __attribute__((always_inline)) void Transpose(int W, V v[])
 #endif
 }
 
-/* the numbers i .. i + W - 1 of all lanes' rows, as columns.  Rows are joined in registers: a vector that is put together in memory would be waited for */
+/* the numbers i .. i + W - 1 of all lanes' rows, as columns.  Rows are joined in registers: a vector that is put together in memory would
+   be waited for */
 static inline __attribute__((always_inline)) void TileLoad(int W, REAL *const at[VL], ptrdiff_t i, V v[])
 {
 #define ROW(l) (*(const Row *)(at[l] + i))
@@ -115,7 +119,8 @@ static inline __attribute__((always_inline)) void TileLoad(int W, REAL *const at
 #endif
 #if VL == 4 * SMALL
     if (W == SMALL) {
-      const HalfRow lo = __builtin_shufflevector(PART(j), PART(j + SMALL), HALF_LIST(SAME, 0)), hi = __builtin_shufflevector(PART(j + 2 * SMALL), PART(j + 3 * SMALL), HALF_LIST(SAME, 0));
+      const HalfRow lo = __builtin_shufflevector(PART(j), PART(j + SMALL), HALF_LIST(SAME, 0)),
+                    hi = __builtin_shufflevector(PART(j + 2 * SMALL), PART(j + 3 * SMALL), HALF_LIST(SAME, 0));
 
       v[j] = __builtin_shufflevector(lo, hi, LANE_LIST(SAME, 0));
     }
@@ -150,7 +155,8 @@ static inline void BatchGetRows(const Batch *b, const PetscInt n[3], const Patch
   for (int l = 0; l < b->count; l++) {
     int whole = 1;
 
-    for (int d = 0; d < 3 && !b->full; d++) whole &= read ? b->first[d][l] >= box->lo[d] && b->first[d][l] + n[d] <= box->lo[d] + box->n[d] : b->hi[d][l] - b->lo[d][l] == n[d];
+    for (int d = 0; d < 3 && !b->full; d++)
+      whole &= read ? b->first[d][l] >= box->lo[d] && b->first[d][l] + n[d] <= box->lo[d] + box->n[d] : b->hi[d][l] - b->lo[d][l] == n[d];
     if (whole) r->whole[r->nwhole++] = l;
     else r->part[r->npart++] = l;
     r->offset[l] = PatchFDBoxNode(box, b->first[0][l], b->first[1][l], b->first[2][l]);
@@ -161,7 +167,9 @@ static inline void BatchGetRows(const Batch *b, const PetscInt n[3], const Patch
 #define PART_ROWS(l, n, box, node, value) \
   for (PetscInt k = b->lo[2][l]; k < b->hi[2][l]; k++) \
     for (PetscInt j = b->lo[1][l]; j < b->hi[1][l]; j++) \
-      for (ptrdiff_t node = PatchFDBoxNode(box, 0, j, k), value = (((ptrdiff_t)(k - b->first[2][l]) * n[1] + (j - b->first[1][l])) * n[0] - b->first[0][l]) * VL + l, once = 1; once; once = 0)
+      for (ptrdiff_t node = PatchFDBoxNode(box, 0, j, k), \
+                     value = (((ptrdiff_t)(k - b->first[2][l]) * n[1] + (j - b->first[1][l])) * n[0] - b->first[0][l]) * VL + l, once = 1; \
+           once; once = 0)
 
 /* zero in the lanes in which nodes at an end of the block must not be read: beyond lo or hi, of which all lanes have few */
 static void ZeroEnds(const Batch *b, const PetscInt n[3], const BatchRows *r, V *block)
@@ -177,7 +185,8 @@ static void ZeroEnds(const Batch *b, const PetscInt n[3], const BatchRows *r, V 
         most   = PetscMax(most, cut[l]);
       }
       for (PetscInt i = 0; i < most; i++) {
-        const PetscInt from[3] = {d == 0 ? (e ? n[0] - 1 - i : i) : 0, d == 1 ? (e ? n[1] - 1 - i : i) : 0, d == 2 ? (e ? n[2] - 1 - i : i) : 0};
+        const PetscInt from[3] = {d == 0 ? (e ? n[0] - 1 - i : i) : 0, d == 1 ? (e ? n[1] - 1 - i : i) : 0,
+                                  d == 2 ? (e ? n[2] - 1 - i : i) : 0};
         const PetscInt to[3] = {d == 0 ? from[0] + 1 : n[0], d == 1 ? from[1] + 1 : n[1], d == 2 ? from[2] + 1 : n[2]};
         VMask          keep;
 
@@ -235,7 +244,8 @@ static inline __attribute__((always_inline)) void PieceStore(PetscInt columns, R
 #undef STORE
 }
 
-/* the reverse; rows of different lanes do not overlap, or have the same numbers.  The loop stays one: unrolled it is slower by some per cent */
+/* the reverse; rows of different lanes do not overlap, or have the same numbers.  The loop stays one: unrolled it is slower by some per
+   cent */
 static inline __attribute__((always_inline)) void RowStore(REAL *const at[VL], ptrdiff_t row, PetscInt n, const V *in)
 {
   PetscInt i = 0;
@@ -264,7 +274,8 @@ static void RowsGather(const BatchRows *r, const PetscInt n[3], const PatchFDBox
 
   RowsPlaces(r, x, at);
   for (PetscInt k = 0; k < n[2]; k++)
-    for (PetscInt j = 0; j < n[1]; j++) RowLoad(at, ((ptrdiff_t)k * box->n[1] + j) * box->n[0], n[0], PETSC_FALSE, block + (k * n[1] + j) * n[0]);
+    for (PetscInt j = 0; j < n[1]; j++)
+      RowLoad(at, ((ptrdiff_t)k * box->n[1] + j) * box->n[0], n[0], PETSC_FALSE, block + (k * n[1] + j) * n[0]);
 }
 
 /* block = x, zero where nothing may be read */
@@ -290,7 +301,8 @@ static void Gather(const Batch *b, const PetscInt n[3], const PatchFDBox *box, c
 }
 
 /* rows of a tile of W columns, of which the first `columns` are written, to those lanes that can be written as a whole */
-static inline __attribute__((always_inline)) void TileStore(int W, int columns, const BatchRows *r, REAL alpha, const V *in, REAL beta, REAL *x)
+static inline __attribute__((always_inline)) void TileStore(int W, int columns, const BatchRows *r, REAL alpha, const V *in, REAL beta,
+                                                            REAL *x)
 {
   V           v[TILE] = {{0}};
   const REAL *tile    = (const REAL *)v;
@@ -308,7 +320,8 @@ static inline __attribute__((always_inline)) void TileStore(int W, int columns, 
   }
 }
 
-static inline __attribute__((always_inline)) void RowsScatterScaled(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+static inline __attribute__((always_inline)) void RowsScatterScaled(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block,
+                                                                    REAL beta, const PatchFDBox *box, REAL *restrict x)
 {
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
@@ -341,23 +354,27 @@ static inline __attribute__((always_inline)) void RowsScatterScaled(const BatchR
 }
 
 /* sums and values are compiled by themselves: that is nearly all writing */
-static __attribute__((noinline)) void RowsAdd(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, const PatchFDBox *box, REAL *restrict x)
+static __attribute__((noinline)) void RowsAdd(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, const PatchFDBox *box,
+                                              REAL *restrict x)
 {
   RowsScatterScaled(r, n, alpha, block, 1, box, x);
 }
 
-static __attribute__((noinline)) void RowsSet(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, const PatchFDBox *box, REAL *restrict x)
+static __attribute__((noinline)) void RowsSet(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, const PatchFDBox *box,
+                                              REAL *restrict x)
 {
   RowsScatterScaled(r, n, alpha, block, 0, box, x);
 }
 
-static __attribute__((noinline)) void RowsAny(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+static __attribute__((noinline)) void RowsAny(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, REAL beta,
+                                              const PatchFDBox *box, REAL *restrict x)
 {
   RowsScatterScaled(r, n, alpha, block, beta, box, x);
 }
 
 /* x = beta x + alpha block in the whole lanes; blocks of different lanes may share nodes if beta is 1 */
-static inline void RowsScatter(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+static inline void RowsScatter(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box,
+                               REAL *restrict x)
 {
   if (beta == 1) RowsAdd(r, n, alpha, block, box, x);
   else if (beta == 0) RowsSet(r, n, alpha, block, box, x);
@@ -417,7 +434,8 @@ static PetscErrorCode IndexDestroy(Index *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline __attribute__((always_inline)) void NodesGather(PetscInt size, PetscBool whole, const PetscInt *restrict node, PetscInt stride, const REAL *restrict x, REAL *restrict u)
+static inline __attribute__((always_inline)) void NodesGather(PetscInt size, PetscBool whole, const PetscInt *restrict node,
+                                                              PetscInt stride, const REAL *restrict x, REAL *restrict u)
 {
   if (whole)
     for (PetscInt i = 0; i < size; i++) u[i] = x[(size_t)node[i] * stride];
@@ -425,7 +443,8 @@ static inline __attribute__((always_inline)) void NodesGather(PetscInt size, Pet
     for (PetscInt i = 0; i < size; i++) u[i] = node[i] < 0 ? 0 : x[(size_t)node[i] * stride];
 }
 
-static inline __attribute__((always_inline)) void NodesScatter(PetscInt size, PetscBool whole, const PetscInt *restrict node, PetscInt stride, REAL alpha, const REAL *restrict u, REAL *restrict y)
+static inline __attribute__((always_inline)) void NodesScatter(PetscInt size, PetscBool whole, const PetscInt *restrict node,
+                                                               PetscInt stride, REAL alpha, const REAL *restrict u, REAL *restrict y)
 {
   if (whole)
     for (PetscInt i = 0; i < size; i++) y[(size_t)node[i] * stride] += alpha * u[i];

@@ -5,8 +5,8 @@
 #include <petscblaslapack.h>
 
 /* PETSc declares the BLAS for PetscScalar only */
-extern void GEMM(const char *, const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const REAL *, const REAL *, const PetscBLASInt *, const REAL *, const PetscBLASInt *,
-                 const REAL *, REAL *, const PetscBLASInt *);
+extern void GEMM(const char *, const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const REAL *, const REAL *,
+                 const PetscBLASInt *, const REAL *, const PetscBLASInt *, const REAL *, REAL *, const PetscBLASInt *);
 
 typedef struct {
   PetscInt blocks[3], size[3];
@@ -51,7 +51,8 @@ static PetscErrorCode BoxSolveFactor(const PatchFDBoxSteps *s, BoxSolvePlan *p)
   p->copies   = PatchFDCutCopies(s->cut);
   p->n        = s->n;
   PetscCall(PetscMalloc1((size_t)p->nunknown * p->width * p->n, &R));
-  for (PetscInt i = 0; i < s->n; i++) PatchFDCutFactor(s->cut, first->lambda[(s->first + i) % n0] + other->lambda[(s->first + i) / n0], (size_t)s->n, R + i);
+  for (PetscInt i = 0; i < s->n; i++)
+    PatchFDCutFactor(s->cut, first->lambda[(s->first + i) % n0] + other->lambda[(s->first + i) / n0], (size_t)s->n, R + i);
   PetscCall(RealCopy((size_t)p->nunknown * p->width * p->n, R, &p->factors));
   PetscCall(PetscFree(R));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -86,7 +87,8 @@ static PetscErrorCode BoxSolveCreate(const PatchFDBoxSteps *s, void **plan)
 
 /* ---- folds: node i of a line and its mirror image n - 1 - i, in all directions that are folded, at once ---- */
 
-/* numbers of a block in each direction, and where corner c of up to eight is: bit d of c is the second block of direction d, or the mirror image */
+/* numbers of a block in each direction, and where corner c of up to eight is: bit d of c is the second block of direction d, or the mirror
+   image */
 static size_t BoxSolveNumber(const PatchFDBoxFold *f, const PetscInt i[3], int c)
 {
   size_t at = 0;
@@ -130,7 +132,8 @@ static void BoxSolveButterfly(int bits, REAL a[8])
   }
 }
 
-/* the lines of direction 0 that are folded into each other: where corners begin in both arrays, NULL for nodes that do not exist; corner c | 1 goes backwards from the end of c */
+/* the lines of direction 0 that are folded into each other: where corners begin in both arrays, NULL for nodes that do not exist; corner c
+   | 1 goes backwards from the end of c */
 static void BoxSolveLines(const PatchFDBoxFold *f, PetscInt j, PetscInt k, REAL *nodes, REAL *folded, REAL *node[8], REAL *number[8])
 {
   const PetscInt i[3] = {0, j, k};
@@ -230,7 +233,8 @@ static PetscErrorCode BoxSolveProduct(void *plan, int d, PetscInt ninner, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* 1 / (lambda + mu) for row j of the planes of a mode of the last direction.  Zero for the constant of a pure Neumann problem, and for numbers that stand for nothing */
+/* 1 / (lambda + mu) for row j of the planes of a mode of the last direction.  Zero for the constant of a pure Neumann problem, and for
+   numbers that stand for nothing */
 static void BoxSolveInverses(const BoxSolvePlan *p, PetscInt mode, PetscInt j, PetscInt n0, REAL inverse[])
 {
   const REAL *lambda0 = p->lambda[0], lambda = p->lambda[p->last][mode] + p->lambda[p->other][j];
@@ -303,7 +307,8 @@ static PetscErrorCode BoxSolveDivide(void *plan, const void *ends, void *modes)
       BoxSolveInverses(p, l, j, n0, inverse);
       for (PetscInt i = 0; i < n0; i++) carried[i] = 0;
       for (PetscInt e = 0; e < p->nend; e++) {
-        const REAL *z = (const REAL *)ends + (size_t)e * p->inner + j * n0, alpha = p->alpha[l * p->nend + e], mass = p->mass[l * p->nend + e];
+        const REAL *z = (const REAL *)ends + (size_t)e * p->inner + j * n0, alpha = p->alpha[l * p->nend + e],
+                   mass = p->mass[l * p->nend + e];
 
         for (PetscInt i = 0; i < n0; i++) carried[i] += (alpha * inverse[i] + mass) * z[i];
       }

@@ -1,5 +1,6 @@
 /*
-  Set-up of smoothing with bricks (patchfd/private/bricks.h), in double precision: rows of a matrix become stencils, and stencils one-dimensional matrices.
+  Set-up of smoothing with bricks (patchfd/private/bricks.h), in double precision: rows of a matrix become stencils, and stencils
+  one-dimensional matrices.
 */
 #include "lanes.h"
 #include <patchfd/private/bricks.h>
@@ -23,7 +24,8 @@ static inline void PlaceOffset(PetscInt place, PetscInt o[3])
 typedef struct {
   const PatchFDGrid *grid;
   PetscMPIInt        rank, size;
-  PetscInt           first, end, guess[PATCHFD_BRICK_ENTRIES], distance[PATCHFD_BRICK_ENTRIES]; /* distance: of the columns of places from the row, if they are this rank's */
+  /* distance: of the columns of places from the row, if they are this rank's */
+  PetscInt           first, end, guess[PATCHFD_BRICK_ENTRIES], distance[PATCHFD_BRICK_ENTRIES];
   PetscBool          inner; /* are all unknowns next to that of the row? */
 } Reader;
 
@@ -69,7 +71,8 @@ static void FindUnknown(const Reader *r, PetscInt column, PetscInt at[3])
   }
 }
 
-/* is this the column of the unknown at this place of the row?  In a part of few unknowns, places beyond its ends have the distances of others */
+/* is this the column of the unknown at this place of the row?  In a part of few unknowns, places beyond its ends have the distances of
+   others */
 static inline PetscBool IsPlace(const Reader *r, const PetscInt at[3], PetscInt place, PetscInt distance)
 {
   PetscInt to[3];
@@ -173,7 +176,8 @@ PetscErrorCode PatchFDHostRowsScan(Mat A, const PatchFDGrid *grid, PatchFDRowKin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostRowsRead(Mat A, const PatchFDGrid *grid, const PatchFDStencil *stencil, PetscReal row[], PetscInt alone[], PetscReal inverse[])
+PetscErrorCode PatchFDHostRowsRead(Mat A, const PatchFDGrid *grid, const PatchFDStencil *stencil, PetscReal row[], PetscInt alone[],
+                                   PetscReal inverse[])
 {
   Reader   r;
   PetscInt at[3], i, entry[PATCHFD_BRICK_ENTRIES], nalone = 0;
@@ -210,7 +214,8 @@ PetscErrorCode PatchFDHostRowsRead(Mat A, const PatchFDGrid *grid, const PatchFD
 
 /* ---- fits ---- */
 
-/* a geometric mean: the product of numbers as mantissa in [1, 2^count) and exponent, since logarithms of all would cost more than all the rest */
+/* a geometric mean: the product of numbers as mantissa in [1, 2^count) and exponent, since logarithms of all would cost more than all the
+   rest */
 typedef struct {
   double     mantissa;
   PetscInt64 exponent, count, none; /* numbers, and zeros beside them */
@@ -258,7 +263,8 @@ static void Couplings(const PatchFDStencil *s, const PetscReal row[], PetscInt d
   for (PetscInt e = 1; e < s->n; e++) rest += row[e];
   for (int d = 0; d < dim; d++)
     for (int side = 0; side < 2; side++) c[d][side] = PetscMax(c[d][side], 0);
-  /* couplings to boundary values are on the diagonal alone: what the sum of the row has is shared among the directions without a neighbour, at most what is opposite */
+  /* couplings to boundary values are on the diagonal alone: what the sum of the row has is shared among the directions without a neighbour,
+     at most what is opposite */
   for (int d = 0; d < dim; d++) want += c[d][0] == 0 ? c[d][1] : (c[d][1] == 0 ? c[d][0] : 0);
   if (want == 0) return;
   rest = PetscMax(0, PetscMin(1, rest / want));
@@ -268,7 +274,8 @@ static void Couplings(const PatchFDStencil *s, const PetscReal row[], PetscInt d
   }
 }
 
-/* what a brick's planes have: couplings before and after in their own direction, and cells' couplings in direction a over the planes of direction b, cell[a][b] */
+/* what a brick's planes have: couplings before and after in their own direction, and cells' couplings in direction a over the planes of
+   direction b, cell[a][b] */
 typedef struct {
   Mean     before[3][PATCHFD_BRICK_MAX], after[3][PATCHFD_BRICK_MAX], cell[3][3][PATCHFD_BRICK_MAX];
   PetscInt count[3][PATCHFD_BRICK_MAX]; /* of unknowns */
@@ -347,7 +354,8 @@ static void Masses(const PatchFDBricks *b, const Planes *planes, int d, PetscRea
 }
 
 /* diagonals of A and M of one direction in a lane of matrices; a plane without unknowns has ones */
-static void LineMatrices(const PatchFDBricks *b, const Planes *planes, int d, int lane, Lanes A[], Lanes M[], PetscReal dA[], PetscReal dM[])
+static void LineMatrices(const PatchFDBricks *b, const Planes *planes, int d, int lane, Lanes A[], Lanes M[], PetscReal dA[],
+                         PetscReal dM[])
 {
   const PetscInt n = b->n[d];
 
@@ -369,7 +377,8 @@ static void LineMatrices(const PatchFDBricks *b, const Planes *planes, int d, in
 }
 
 /* the scales (diag T / diag A)^(1/2) */
-static void Scales(const PatchFDBricks *b, const PetscInt first[3], PetscReal dA[3][PATCHFD_BRICK_MAX], PetscReal dM[3][PATCHFD_BRICK_MAX], PetscReal scale[])
+static void Scales(const PatchFDBricks *b, const PetscInt first[3], PetscReal dA[3][PATCHFD_BRICK_MAX], PetscReal dM[3][PATCHFD_BRICK_MAX],
+                   PetscReal scale[])
 {
   EACH_UNKNOWN(b, first, at, i)
   {
@@ -469,7 +478,8 @@ PetscErrorCode PatchFDHostBricksSetSteps(const PatchFDFitRule *rule, const Petsc
   PetscInt         *color, *of, *steps;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc4(ncolor * rule->maxsteps + 1, &group, ncolor * rule->maxsteps, &color, ncolor * rule->maxsteps, &of, b->nbrick, &steps));
+  PetscCall(
+    PetscMalloc4(ncolor * rule->maxsteps + 1, &group, ncolor * rule->maxsteps, &color, ncolor * rule->maxsteps, &of, b->nbrick, &steps));
   PetscCall(PetscFree(b->coef));
   PetscCall(PetscMalloc1(2 * b->nbrick * rule->maxsteps, &b->coef));
   b->maxsteps = rule->maxsteps;

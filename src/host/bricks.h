@@ -1,5 +1,6 @@
 /*
-  Smoothing with bricks (patchfd/private/bricks.h): a batch is VL bricks of one colour that take the same number of steps.  Their rows are copied out of the matrix, with
+  Smoothing with bricks (patchfd/private/bricks.h): a batch is VL bricks of one colour that take the same number of steps.  Their rows are
+  copied out of the matrix, with
   one brick in each lane, so that a step reads the numbers of a row one after another, without column numbers.
 */
 #pragma once
@@ -18,7 +19,8 @@ typedef struct {
 typedef struct {
   PetscInt     dim, n[3], m[3]; /* unknowns of a brick, without and with those next to it */
   PetscInt     volume, entries;
-  ptrdiff_t    shift[PATCHFD_BRICK_ENTRIES], inner; /* where an entry's unknown is in a block with those next to it, and where the brick begins there */
+  /* where an entry's unknown is in a block with those next to it, and where the brick begins there */
+  ptrdiff_t    shift[PATCHFD_BRICK_ENTRIES], inner;
   PatchFDBox   box;
   PetscCount   nbrick, nbatch, *order;
   PetscCount   at[PATCHFD_BRICK_COLORS + 1]; /* batches of a colour */
@@ -188,7 +190,8 @@ static void BricksSubtractOwn(const BricksPlan *p, const BricksBatch *b, const V
 }
 
 /* lines of n unknowns: times S, or S' */
-static inline __attribute__((always_inline)) void BricksLines(PetscInt n, PetscBool transpose, PetscInt count, ptrdiff_t stride, const V *S, V *u)
+static inline __attribute__((always_inline)) void BricksLines(PetscInt n, PetscBool transpose, PetscInt count, ptrdiff_t stride, const V *S,
+                                                              V *u)
 {
   for (PetscInt c = 0; c < count; c++) {
     for (ptrdiff_t i = 0; i < stride; i++) {
@@ -306,7 +309,8 @@ static void BricksCGBatch(const BricksPlan *p, const BricksBatch *b, PetscInt st
   for (PetscInt k = 0, at = 0; k < p->n[2]; k++)
     for (PetscInt j = 0; j < p->n[1]; j++)
       for (PetscInt i = 0; i < p->n[0]; i++, at++)
-        for (int l = 0; l < VL; l++) ((REAL *)&p->r[at])[l] = ((const REAL *)&scale[at])[l] == 0 ? 0 : (REAL)PatchFDFitNoise((unsigned)i, (unsigned)j, (unsigned)k);
+        for (int l = 0; l < VL; l++)
+          ((REAL *)&p->r[at])[l] = ((const REAL *)&scale[at])[l] == 0 ? 0 : (REAL)PatchFDFitNoise((unsigned)i, (unsigned)j, (unsigned)k);
   BricksSolve(p, b, p->r, p->z);
   rz = start = BricksDot(p, p->r, p->z);
   for (PetscInt i = 0; i < p->volume; i++) p->p[i] = p->z[i];
@@ -356,4 +360,8 @@ static PetscErrorCode BricksAlone(PetscCount n, const PetscInt list[], const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const PatchFDBricksKernels BRICKS = {.create = BricksCreate, .apply = BricksApply, .cg = BricksCG, .alone = BricksAlone, .destroy = BricksDestroy};
+const PatchFDBricksKernels BRICKS = {.create = BricksCreate,
+                                     .apply = BricksApply,
+                                     .cg = BricksCG,
+                                     .alone = BricksAlone,
+                                     .destroy = BricksDestroy};

@@ -3,7 +3,8 @@
 #include <petscsys.h>
 
 /* out[o][i][s] = sum over j of X(i, j) in[o][j][s], where X(i, j) = X[i * row + j * col] */
-static inline void Contract(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt stride, const PetscReal X[], PetscInt row, PetscInt col, const PetscReal in[], PetscReal out[])
+static inline void Contract(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt stride, const PetscReal X[], PetscInt row, PetscInt col,
+                            const PetscReal in[], PetscReal out[])
 {
   for (PetscInt o = 0; o < outer; o++) {
     for (PetscInt i = 0; i < ni; i++) {
@@ -24,10 +25,12 @@ static inline PetscReal Determinant(PetscInt dim, const PetscReal J[3][3])
 {
   if (dim == 1) return J[0][0];
   if (dim == 2) return J[0][0] * J[1][1] - J[0][1] * J[1][0];
-  return J[0][0] * (J[1][1] * J[2][2] - J[1][2] * J[2][1]) - J[0][1] * (J[1][0] * J[2][2] - J[1][2] * J[2][0]) + J[0][2] * (J[1][0] * J[2][1] - J[1][1] * J[2][0]);
+  return J[0][0] * (J[1][1] * J[2][2] - J[1][2] * J[2][1]) - J[0][1] * (J[1][0] * J[2][2] - J[1][2] * J[2][0]) +
+         J[0][2] * (J[1][0] * J[2][1] - J[1][1] * J[2][0]);
 }
 
-/* column e of the matrix of cofactors, the normal of the surfaces X_e = constant where J[a][e] = dx_a / dX_e: det J times row e of the inverse of J */
+/* column e of the matrix of cofactors, the normal of the surfaces X_e = constant where J[a][e] = dx_a / dX_e: det J times row e of the
+   inverse of J */
 static inline void Cofactors(PetscInt dim, const PetscReal J[3][3], PetscInt e, PetscReal c[3])
 {
   const PetscInt f = (e + 1) % 3, g = (e + 2) % 3;

@@ -5,7 +5,8 @@
 /* a number of the point with these places among all points of each direction */
 static PetscReal CellValue(const PatchFDCellValues *v, const PetscInt at[3], PetscInt number, const PetscReal in[])
 {
-  const PetscInt  *c[3] = {&v->cell[0][at[0]], &v->cell[1][at[1]], &v->cell[2][at[2]]}, *g[3] = {&v->group[0][at[0]], &v->group[1][at[1]], &v->group[2][at[2]]};
+  const PetscInt *c[3] = {&v->cell[0][at[0]], &v->cell[1][at[1]], &v->cell[2][at[2]]},
+                 *g[3] = {&v->group[0][at[0]], &v->group[1][at[1]], &v->group[2][at[2]]};
   const PetscCount cell = ((PetscCount)*c[2] * v->from[1] + *c[1]) * v->from[0] + *c[0];
   PetscReal        sum  = 0;
 
@@ -40,7 +41,8 @@ static PetscErrorCode CellEvaluate(const PatchFDCellValues *v, const PetscReal i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CellTensors(PetscInt dim, PetscCount cells, PetscInt groups, PetscInt points, PetscInt n, const PetscReal in[], PetscReal out[])
+static PetscErrorCode CellTensors(PetscInt dim, PetscCount cells, PetscInt groups, PetscInt points, PetscInt n, const PetscReal in[],
+                                  PetscReal out[])
 {
   PetscFunctionBegin;
   for (PetscCount i = 0; i < cells * points; i++) {
@@ -61,7 +63,10 @@ PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange from, const Pe
   PetscFunctionBegin;
   for (PetscInt k = to[2][0]; k < to[2][1]; k++)
     for (PetscInt j = to[1][0]; j < to[1][1]; j++, out += row[1])
-      PetscCall(PetscArraycpy(out, in + ((PetscCount)(k - from[2][0]) * (from[1][1] - from[1][0]) + j - from[1][0]) * row[0] + (PetscCount)n * (to[0][0] - from[0][0]), row[1]));
+      PetscCall(PetscArraycpy(out,
+                              in + ((PetscCount)(k - from[2][0]) * (from[1][1] - from[1][0]) + j - from[1][0]) * row[0] +
+                                (PetscCount)n * (to[0][0] - from[0][0]),
+                              row[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,9 +1,11 @@
 /*
-  The matrices of cells of operators by quadrature (PatchFDPoints), LANES cells at a time: with the factors G_lr of the points, l and r derivatives or the value,
+  The matrices of cells of operators by quadrature (PatchFDPoints), LANES cells at a time: with the factors G_lr of the points, l and r
+  derivatives or the value,
 
     E(i, j) = sum over l, r and points q of X_l(q0, i0) X_r(q0, j0) X_l(q1, i1) X_r(q1, j1) X_l(q2, i2) X_r(q2, j2) G_lr(q)
 
-  with X_l = D in direction l and B in the others: products of small matrices with n^2 rows, for the pairs (i_d, j_d), direction by direction; the last, direction 0, is one for all terms with
+  with X_l = D in direction l and B in the others: products of small matrices with n^2 rows, for the pairs (i_d, j_d), direction by
+  direction; the last, direction 0, is one for all terms with
   the same matrices there.  In double precision.
 */
 #include "lanes.h"
@@ -20,8 +22,9 @@ PetscErrorCode PatchFDCellMatricesCreate(const PatchFDPoints *points, PatchFDCel
   c       = m->geometry.rule.points;
   m->size = PetscPowInt(n, points->dim);
   room    = PetscPowInt(PetscMax(c, n * n), points->dim);
-  PetscCall(PetscMalloc7(4 * n * n * c, &m->pair, m->geometry.npoint * m->geometry.nfactor, &m->factor, room, &m->work[0], room, &m->work[1], c * PetscPowInt(n * n, points->dim - 1), &m->sum,
-                         m->size * m->size, &m->E, m->size * m->size, &m->place));
+  PetscCall(PetscMalloc7(4 * n * n * c, &m->pair, m->geometry.npoint * m->geometry.nfactor, &m->factor, room, &m->work[0], room,
+                         &m->work[1], c * PetscPowInt(n * n, points->dim - 1), &m->sum, m->size * m->size, &m->E, m->size * m->size,
+                         &m->place));
   for (PetscInt t = 0; t < 4; t++) {
     const PetscReal *X = t / 2 ? m->geometry.rule.D : m->geometry.rule.B, *Y = t % 2 ? m->geometry.rule.D : m->geometry.rule.B;
 
@@ -30,7 +33,8 @@ PetscErrorCode PatchFDCellMatricesCreate(const PatchFDPoints *points, PatchFDCel
         for (PetscInt q = 0; q < c; q++) m->pair[((t * n + i) * n + j) * c + q] = X[q * n + i] * Y[q * n + j];
   }
   for (PetscInt i = 0; i < m->size; i++)
-    for (PetscInt j = 0; j < m->size; j++) m->place[i * m->size + j] = ((i / n / n * n + j / n / n) * n * n + i / n % n * n + j / n % n) * n * n + i % n * n + j % n;
+    for (PetscInt j = 0; j < m->size; j++)
+      m->place[i * m->size + j] = ((i / n / n * n + j / n / n) * n * n + i / n % n * n + j / n % n) * n * n + i % n * n + j % n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -49,7 +53,8 @@ static void LaneAdd(PetscInt n, const Lanes y[], Lanes x[])
     for (int l = 0; l < LANES; l++) x[i][l] += y[i][l];
 }
 
-/* sum += what factor number f makes of the pairs of the last directions, those of derivatives (or the value) l and r of row and column; the points of direction 0 remain */
+/* sum += what factor number f makes of the pairs of the last directions, those of derivatives (or the value) l and r of row and column; the
+   points of direction 0 remain */
 static void AddTerm(PatchFDCellMatrices *m, PetscInt f, PetscInt l, PetscInt r)
 {
   const PetscInt dim = m->geometry.p->dim, n = m->geometry.rule.nodes, c = m->geometry.rule.points, nfactor = m->geometry.nfactor;
@@ -74,7 +79,7 @@ static void AddTerm(PatchFDCellMatrices *m, PetscInt f, PetscInt l, PetscInt r)
 static void AddTerms(PatchFDCellMatrices *m, PetscInt derivatives)
 {
   const PatchFDPoints *p   = m->geometry.p;
-  const PetscInt       dim = p->dim, n = m->geometry.rule.nodes, c = m->geometry.rule.points, size = m->size, outer = PetscPowInt(n * n, dim - 1);
+  const PetscInt dim = p->dim, n = m->geometry.rule.nodes, c = m->geometry.rule.points, size = m->size, outer = PetscPowInt(n * n, dim - 1);
   const Lanes         *x = (const Lanes *)m->work[0];
   PetscInt             f = 0;
 

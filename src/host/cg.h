@@ -122,8 +122,8 @@ static PetscErrorCode CGSums(void *plan, const void *r, const void *z)
 }
 
 /* CG_LANES numbers of the second sweep; d NULL for ones */
-static inline void CGAdvanceLanes(int n, REAL a, const REAL *PETSC_RESTRICT d, const REAL *PETSC_RESTRICT p, const REAL *PETSC_RESTRICT w, REAL *PETSC_RESTRICT x, REAL *PETSC_RESTRICT r,
-                                  double s[PATCHFD_CG_NUM_SUMS][CG_LANES])
+static inline void CGAdvanceLanes(int n, REAL a, const REAL *PETSC_RESTRICT d, const REAL *PETSC_RESTRICT p, const REAL *PETSC_RESTRICT w,
+                                  REAL *PETSC_RESTRICT x, REAL *PETSC_RESTRICT r, double s[PATCHFD_CG_NUM_SUMS][CG_LANES])
 {
   for (int l = 0; l < n; l++) {
     x[l] += a * p[l];

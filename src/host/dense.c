@@ -60,13 +60,16 @@ static void AddTerms(const PatchFDDense *dense, int b, PetscInt nterm, const Pat
   for (PetscInt t = 0; t < nterm; t++) {
     const PetscInt r = term[t].row, c = term[t].col;
 
-    for (int d = 0; d < 3; d++) PatchFDFold(dense->n[r][d], BlockParity(dense, b, r, d), dense->n[c][d], BlockParity(dense, b, c, d), term[t].X[d], dense->n[c][d], H[d]);
+    for (int d = 0; d < 3; d++)
+      PatchFDFold(dense->n[r][d], BlockParity(dense, b, r, d), dense->n[c][d], BlockParity(dense, b, c, d), term[t].X[d], dense->n[c][d],
+                  H[d]);
     AddProduct(term[t].coef, H, h[r], h[c], dense->size[b], K + (PetscCount)first[r] * dense->size[b] + first[c]);
   }
 }
 
 /*
-  The inverse of a symmetric matrix, in place; false if there is none but for rounding, or if it was to be positive definite and is not.  A diagonal entry times that of the inverse is at least 1 for a
+  The inverse of a symmetric matrix, in place; false if there is none but for rounding, or if it was to be positive definite and is not.  A
+  diagonal entry times that of the inverse is at least 1 for a
   definite matrix, at most its condition number, and does not depend on the scales of rows
 */
 static PetscErrorCode Invert(PetscInt n, PetscBool spd, PetscReal K[], PetscBool *regular)
@@ -88,7 +91,8 @@ static PetscErrorCode Invert(PetscInt n, PetscBool spd, PetscReal K[], PetscBool
     if (info == 0) info = LAPACKE_dgetri(LAPACK_COL_MAJOR, m, K, m, pivot);
   }
   PetscCall(PetscFPTrapPop());
-  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Inverse of a patch matrix of size %" PetscInt_FMT ": LAPACK failed with info = %d", n, (int)info);
+  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Inverse of a patch matrix of size %" PetscInt_FMT ": LAPACK failed with info = %d",
+             n, (int)info);
   *regular = (PetscBool)(info == 0);
   for (PetscInt i = 0; i < n; i++) *regular = (PetscBool)(*regular && PetscAbsReal(diagonal[i] * K[(PetscCount)i * (n + 1)]) <= most);
   PetscCall(PetscFree2(pivot, diagonal));
@@ -103,7 +107,8 @@ static PetscErrorCode Invert(PetscInt n, PetscBool spd, PetscReal K[], PetscBool
 }
 
 /*
-  Constants z of one field, |z| = 1, as the null space of a block K = E' A E with even parities: (A + s z z')^-1 = pinv(A) + z z' / s, and z = E y.
+  Constants z of one field, |z| = 1, as the null space of a block K = E' A E with even parities: (A + s z z')^-1 = pinv(A) + z z' / s, and z
+  = E y.
   y[i] is zero but for the numbers of the field, and ez = E' z.
 */
 static void Constants(const PatchFDDense *dense, PetscInt field, PetscReal y[], PetscReal ez[])
@@ -163,13 +168,15 @@ PetscErrorCode PatchFDHostDenseParity(PetscInt nterm, const PatchFDMatrixTerm te
     for (PetscInt t = 0; t < nterm; t++) {
       const PetscInt r = term[t].row, c = term[t].col;
 
-      dense->parity[d] = (PetscBool)(dense->parity[d] && PatchFDMirrored(dense->n[r][d], dense->n[c][d], dense->odd[r][d] == dense->odd[c][d] ? 1 : -1, term[t].X[d]));
+      dense->parity[d] = (PetscBool)(dense->parity[d] && PatchFDMirrored(dense->n[r][d], dense->n[c][d],
+                                                                         dense->odd[r][d] == dense->odd[c][d] ? 1 : -1, term[t].X[d]));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostDenseCreate(PetscInt nterm, const PatchFDMatrixTerm term[], PetscBool spd, PetscInt constants, PatchFDDense *dense, PetscBool *regular)
+PetscErrorCode PatchFDHostDenseCreate(PetscInt nterm, const PatchFDMatrixTerm term[], PetscBool spd, PetscInt constants,
+                                      PatchFDDense *dense, PetscBool *regular)
 {
   const PetscCount total = PatchFDHostDenseSizes(dense);
   PetscInt         longest = 1;
@@ -193,14 +200,16 @@ PetscErrorCode PatchFDHostDenseCreate(PetscInt nterm, const PatchFDMatrixTerm te
 }
 
 /* where the nodes of a cell are among those of the patch, or -1 */
-static PetscBool CellPlaces(PetscInt degree, PetscInt dim, const PetscInt cell[3], const PetscInt first[3], const PetscInt n[3], PetscInt place[])
+static PetscBool CellPlaces(PetscInt degree, PetscInt dim, const PetscInt cell[3], const PetscInt first[3], const PetscInt n[3],
+                            PetscInt place[])
 {
   PetscBool any = PETSC_FALSE;
 
   for (PetscInt k = 0; k <= (dim == 3 ? degree : 0); k++) {
     for (PetscInt j = 0; j <= degree; j++) {
       for (PetscInt i = 0; i <= degree; i++) {
-        const PetscInt at[3] = {cell[0] * degree + i - first[0], cell[1] * degree + j - first[1], dim == 3 ? cell[2] * degree + k - first[2] : 0};
+        const PetscInt at[3] = {cell[0] * degree + i - first[0], cell[1] * degree + j - first[1],
+                                dim == 3 ? cell[2] * degree + k - first[2] : 0};
         PetscBool      in    = PETSC_TRUE;
 
         for (int d = 0; d < 3; d++) in = (PetscBool)(in && at[d] >= 0 && at[d] < n[d]);
@@ -212,7 +221,8 @@ static PetscBool CellPlaces(PetscInt degree, PetscInt dim, const PetscInt cell[3
   return any;
 }
 
-PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[], const PetscInt first[3], PatchFDDense *dense)
+PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[], const PetscInt first[3],
+                                     PatchFDDense *dense)
 {
   const PetscInt nodes = PetscPowInt(degree + 1, dim);
   PetscInt      *place, c[3];
@@ -247,7 +257,8 @@ PetscErrorCode PatchFDHostInvert(PetscInt count, PetscInt n, PetscReal *const K[
 
 PetscErrorCode PatchFDHostDenseInvert(PetscBool spd, PetscInt constants, PatchFDDense *dense, PetscBool *regular)
 {
-  return constants >= 0 ? InvertConstants(dense, constants, spd, dense->block[0], regular) : Invert(dense->size[0], spd, dense->block[0], regular);
+  return constants >= 0 ? InvertConstants(dense, constants, spd, dense->block[0], regular)
+                        : Invert(dense->size[0], spd, dense->block[0], regular);
 }
 
 

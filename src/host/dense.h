@@ -1,5 +1,6 @@
 /*
-  Local solves by dense inverses, for a batch of patches: u = U blocks U' u (PatchFDDense).  In each direction with parity the block's lines become
+  Local solves by dense inverses, for a batch of patches: u = U blocks U' u (PatchFDDense).  In each direction with parity the block's lines
+  become
   sums, then differences; a block of the inverse acts on one choice of sums and differences.
 */
 #pragma once
@@ -32,7 +33,8 @@ static PetscErrorCode DenseClassDestroy(DenseClass *c)
 /* lines of direction d to sums and differences (fold), or back: the adjoint; `line` is a work line */
 static void DenseFold(const PetscInt n[3], int d, PetscBool fold, V *u, V *line)
 {
-  const PetscInt inner = (d > 0 ? n[0] : 1) * (d > 1 ? n[1] : 1), outer = (d < 1 ? n[1] : 1) * (d < 2 ? n[2] : 1), m = n[d], even = (m + 1) / 2, odd = m / 2;
+  const PetscInt inner = (d > 0 ? n[0] : 1) * (d > 1 ? n[1] : 1), outer = (d < 1 ? n[1] : 1) * (d < 2 ? n[2] : 1), m = n[d],
+                 even = (m + 1) / 2, odd = m / 2;
 
   for (PetscInt o = 0; o < outer; o++) {
     for (PetscInt i = 0; i < inner; i++) {

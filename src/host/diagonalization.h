@@ -1,5 +1,6 @@
 /*
-  Local problems of vertex patches by fast diagonalization (Cui, Grosse-Bley, Kanschat, Strzodka, eq. 2.8 and 2.13).  A batch is VL patches of one
+  Local problems of vertex patches by fast diagonalization (Cui, Grosse-Bley, Kanschat, Strzodka, eq. 2.8 and 2.13).  A batch is VL patches
+  of one
   colour.
 
   With I the n free nodes of a patch in a direction, S' M_II S = 1, S' A_II S = diag(lambda), D = lambda (+) lambda (+) lambda:
@@ -8,12 +9,15 @@
 
     boundary  x_I = (S S S) ((S' S' S' b_I - sum_f alpha_f (x) Y_f) / D - sum_f mu_f (x) W_f)
 
-  The second form needs no residual: the free nodes of x are never read.  For a face f in direction d, Y_f is the face's closure transformed by
+  The second form needs no residual: the free nodes of x are never read.  For a face f in direction d, Y_f is the face's closure transformed
+  by
   C = [mu_0, T, mu_1] in the other directions; W_f is the same without the rim in directions after d.  (Derivation and verification: the
-  mass-orthogonal lifting of the boundary values, so that edges and corners have no terms of their own.)  As S T = 1, nothing has to be transformed for
+  mass-orthogonal lifting of the boundary values, so that edges and corners have no terms of their own.)  As S T = 1, nothing has to be
+  transformed for
   W: the way back goes through z, y and x, and before each direction its two faces enter as they stand there, one number each for a line.
 
-  In a discontinuous space the masses do not couple a patch to anything, so that A_{I,B} has one term for each direction, whose columns are the cells
+  In a discontinuous space the masses do not couple a patch to anything, so that A_{I,B} has one term for each direction, whose columns are
+  the cells
   below and above.  Then `boundary` is a solve with the residual of x without the patch's own values, x_I = A_II^{-1} (b_I - A_IB x_B).
 
   Opposite faces enter through their sum and difference where a patch has parity (eigen.h).
@@ -77,7 +81,8 @@ static void SeparableCross(SeparablePlan *p, const BatchDirection d[3], const Ba
   u = b_I - A_{I,closure} x in a discontinuous space, with g_d what A in direction d gives: the masses of the other directions follow,
   M2 (M1 g0 + M0 g1) + M0 M1 g2.
 */
-static void SeparableResidualCells(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b, PetscBool own, PetscBool zero)
+static void SeparableResidualCells(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b,
+                                   PetscBool own, PetscBool zero)
 {
   static const REAL one  = 1;
   const PetscInt    n[3] = {d[0].n, d[1].n, d[2].n};
@@ -102,7 +107,8 @@ static void SeparableResidualCells(SeparablePlan *p, const BatchDirection d[3], 
   for (size_t i = 0; i < size; i++) p->u[i] -= p->t[i];
 }
 
-/* The rows of the lanes in an array, if all of them have what is around them in the box: quicker than a Batch.  Empty lanes have those of the last one, and its numbers */
+/* The rows of the lanes in an array, if all of them have what is around them in the box: quicker than a Batch.  Empty lanes have those of
+   the last one, and its numbers */
 typedef struct {
   ptrdiff_t offset[VL];
   VMask     keep[3][2]; /* zero in the lanes that must not read below or above, if there are any */
@@ -135,7 +141,8 @@ static inline void LanePlaces(const LaneRows *r, const REAL *x, REAL *at[VL])
   for (int l = 0; l < VL; l++) at[l] = (REAL *)x + r->offset[l];
 }
 
-/* in cubes that the compiler knows by their length all directions have parity, and the third one may not exist: the length, or 0 for other patches */
+/* in cubes that the compiler knows by their length all directions have parity, and the third one may not exist: the length, or 0 for other
+   patches */
 static inline PetscInt SeparableCube(const BatchDirection d[3])
 {
   const PetscBool square = (PetscBool)(d[0].ext && d[1].ext && d[0].n == d[1].n && d[0].parity && d[1].parity);
@@ -143,7 +150,8 @@ static inline PetscInt SeparableCube(const BatchDirection d[3])
   return square && (!d[2].ext || (d[2].n == d[0].n && d[2].parity)) ? d[0].n : 0;
 }
 
-/* The closures of the faces into face[f][e] in direction f, that in y without its rim in z, that in x without rims but with room for them: where there are no LaneRows */
+/* The closures of the faces into face[f][e] in direction f, that in y without its rim in z, that in x without rims but with room for them:
+   where there are no LaneRows */
 static void SeparableGatherFaces(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const REAL *x)
 {
   for (int f = 0; f < 3; f++) {
@@ -179,7 +187,8 @@ static inline __attribute__((always_inline)) void LanesKeep(VMask keep, PetscInt
 }
 
 /* row (j, k) of the closure of face e in direction f, y or z; `rim` is the end in y at which it is, or -1 */
-static inline __attribute__((always_inline)) void FaceRow(const Faces *s, int f, int e, int rim, PetscInt c0, PetscInt j, PetscInt k, const V *gathered, V *row)
+static inline __attribute__((always_inline)) void FaceRow(const Faces *s, int f, int e, int rim, PetscInt c0, PetscInt j, PetscInt k,
+                                                          const V *gathered, V *row)
 {
   if (!s->rows) {
     for (PetscInt i = 0; i < c0; i++) row[i] = gathered[i];
@@ -212,15 +221,19 @@ static inline __attribute__((always_inline)) void SeparablePair(PetscBool parity
 }
 
 /*
-  Y[f][e] of all faces, and what faces are on the way back: face[0][e] in nodes, rows[e], the faces in y transformed in x with a rim in z, and Y[2]
-  itself; each as sum and difference where the patch has parity in direction f.  A row of a face in y or z is transformed while it is in registers; its ends
+  Y[f][e] of all faces, and what faces are on the way back: face[0][e] in nodes, rows[e], the faces in y transformed in x with a rim in z,
+  and Y[2]
+  itself; each as sum and difference where the patch has parity in direction f.  A row of a face in y or z is transformed while it is in
+  registers; its ends
   are rims of the faces in x, and the outermost rows of a face in z those of the faces in y.
 */
-static inline __attribute__((always_inline)) void FacesToModes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity, const Faces *s, V *row, V *line)
+static inline __attribute__((always_inline)) void FacesToModes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity,
+                                                               const Faces *s, V *row, V *line)
 {
   const BatchDirection *d  = p->dir;
-  const PetscBool       p0 = (PetscBool)(parity || d[0].parity), p1 = (PetscBool)(parity || d[1].parity), p2 = (PetscBool)(parity || d[2].parity);
-  const PetscInt        n2 = d[2].n, e1 = parity ? 1 : d[1].ext, e2 = d[2].ext, c0 = n0 + 2, c1 = n1 + 2 * e1, c2 = n2 + 2 * e2, nz = parity ? n0 : n2;
+  const PetscBool p0 = (PetscBool)(parity || d[0].parity), p1 = (PetscBool)(parity || d[1].parity), p2 = (PetscBool)(parity || d[2].parity);
+  const PetscInt  n2 = d[2].n, e1 = parity ? 1 : d[1].ext, e2 = d[2].ext, c0 = n0 + 2, c1 = n1 + 2 * e1, c2 = n2 + 2 * e2,
+                 nz = parity ? n0 : n2;
 
   for (int e = 0; e < 2 && e2; e++) {
     for (PetscInt j = 0; j < c1; j++) {
@@ -287,7 +300,8 @@ static __attribute__((noinline)) void SeparableFaces(SeparablePlan *p, const Bat
   }
 }
 
-/* What a batch is solved with: 1 / D; the values of the faces, or not; where rows of b are read and of x written, or NULL where u has the one and gets the other */
+/* What a batch is solved with: 1 / D; the values of the faces, or not; where rows of b are read and of x written, or NULL where u has the
+   one and gets the other */
 typedef struct {
   Coef            inv;
   PetscBool       faces;
@@ -297,7 +311,8 @@ typedef struct {
 } Solve;
 
 /* u = (S' S') b or u, plane by plane, which stays in the cache */
-static inline __attribute__((always_inline)) void SolveToModes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity, const Solve *s, V *u, V *line)
+static inline __attribute__((always_inline)) void SolveToModes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity,
+                                                               const Solve *s, V *u, V *line)
 {
   const BatchDirection *d = p->dir;
   const PatchFDBox     *box = &p->field.box;
@@ -313,20 +328,25 @@ static inline __attribute__((always_inline)) void SolveToModes(const SeparablePl
       if (s->rows) RowLoad(at, from, n0, parity || d[0].ext, row);
       if (parity || d[0].ext) ModesLine(d[0].modes, parity || d[0].parity, n0, PETSC_FALSE, row, 1, row, 1, line);
     }
-    for (PetscInt i = 0; i < n0 && (parity || d[1].ext); i++) ModesLine(d[1].modes, parity || d[1].parity, n1, PETSC_FALSE, u + i, n0, u + i, n0, line);
+    for (PetscInt i = 0; i < n0 && (parity || d[1].ext); i++)
+      ModesLine(d[1].modes, parity || d[1].parity, n1, PETSC_FALSE, u + i, n0, u + i, n0, line);
   }
 }
 
 /*
-  A line in z: to modes, u = (u - sum_f alpha_f Y_f) / D, and back.  With parity in a direction the even modes see the faces' sum (e = 0), the odd ones the
+  A line in z: to modes, u = (u - sum_f alpha_f Y_f) / D, and back.  With parity in a direction the even modes see the faces' sum (e = 0),
+  the odd ones the
   difference (e = 1); without it every mode sees both.
 */
-static inline __attribute__((always_inline)) void SolveLine(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscInt n2, PetscBool parity, const Solve *s, PetscInt i, PetscInt j, V *u, V *line, V *g)
+static inline __attribute__((always_inline)) void SolveLine(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscInt n2, PetscBool parity,
+                                                            const Solve *s, PetscInt i, PetscInt j, V *u, V *line, V *g)
 {
   const BatchDirection *d     = p->dir;
-  const PetscBool       p0    = (PetscBool)(parity || d[0].parity), p1 = (PetscBool)(parity || d[1].parity), p2 = (PetscBool)(parity || d[2].parity), deep = (PetscBool)(n2 > 1 || d[2].ext);
+  const PetscBool p0 = (PetscBool)(parity || d[0].parity), p1 = (PetscBool)(parity || d[1].parity), p2 = (PetscBool)(parity || d[2].parity),
+                  deep = (PetscBool)(n2 > 1 || d[2].ext);
   const PetscInt        plane = n0 * n1, at = j * n0 + i, odd0 = i >= (n0 + 1) / 2, odd1 = j >= (n1 + 1) / 2;
-  const V *const        x[2] = {p->Y[0][p0 ? odd0 : 0] + j, p->Y[0][p0 ? odd0 : 1] + j}, *const y[2] = {p->Y[1][p1 ? odd1 : 0] + i, p->Y[1][p1 ? odd1 : 1] + i};
+  const V *const x[2] = {p->Y[0][p0 ? odd0 : 0] + j, p->Y[0][p0 ? odd0 : 1] + j}, *const y[2] = {p->Y[1][p1 ? odd1 : 0] + i,
+                                                                                                 p->Y[1][p1 ? odd1 : 1] + i};
   const V *const        z[2] = {p->Y[2][0] + at, p->Y[2][1] + at};
   const REAL *const     inv = s->inv.s + at;
 
@@ -344,7 +364,8 @@ static inline __attribute__((always_inline)) void SolveLine(const SeparablePlan 
 }
 
 /* (S S) u, with what the faces give on the way, to u or x = (1 - omega) x + omega u */
-static inline __attribute__((always_inline)) void SolveToNodes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity, const Solve *s, V *u, V *line)
+static inline __attribute__((always_inline)) void SolveToNodes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity,
+                                                               const Solve *s, V *u, V *line)
 {
   const BatchDirection *d = p->dir;
   const PatchFDBox     *box = &p->field.box;
@@ -356,11 +377,14 @@ static inline __attribute__((always_inline)) void SolveToNodes(const SeparablePl
     const PetscInt across = (k + d[2].ext) * n0, along = (k + d[2].ext) * (n1 + 2 * d[1].ext) + d[1].ext;
 
     for (PetscInt i = 0; i < n0 && (parity || d[1].ext); i++)
-      NodesLine(&d[1], parity || d[1].parity, n1, s->faces ? p->rows[0] + across + i : NULL, p->rows[1] + across + i, u + i, n0, u + i, n0, line);
+      NodesLine(&d[1], parity || d[1].parity, n1, s->faces ? p->rows[0] + across + i : NULL, p->rows[1] + across + i, u + i, n0, u + i, n0,
+                line);
     for (PetscInt j = 0; j < n1; j++, to += box->n[0]) {
       V *const row = u + j * n0;
 
-      if (parity || d[0].ext) NodesLine(&d[0], parity || d[0].parity, n0, s->faces ? p->face[0][0] + along + j : NULL, p->face[0][1] + along + j, row, 1, row, 1, line);
+      if (parity || d[0].ext)
+        NodesLine(&d[0], parity || d[0].parity, n0, s->faces ? p->face[0][0] + along + j : NULL, p->face[0][1] + along + j, row, 1, row, 1,
+                  line);
       if (!s->rows) continue;
       if (s->omega != 1) {
         RowLoad(at, to, n0, parity || d[0].ext, line);
@@ -371,7 +395,8 @@ static inline __attribute__((always_inline)) void SolveToNodes(const SeparablePl
   }
 }
 
-static inline __attribute__((always_inline)) void SolveLines(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscInt n2, PetscBool parity, const Solve *s, V *u, V *line, V *g)
+static inline __attribute__((always_inline)) void SolveLines(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscInt n2,
+                                                             PetscBool parity, const Solve *s, V *u, V *line, V *g)
 {
   for (PetscInt j = 0; j < n1; j++)
     for (PetscInt i = 0; i < n0; i++) SolveLine(p, n0, n1, n2, parity, s, i, j, u, line, g);
@@ -417,7 +442,8 @@ static void SeparableSolve(SeparablePlan *p, int count, const PetscInt patch[3][
 }
 
 /* x_I = (1 - omega) x_I + omega A_II^{-1} (b_I - A_IB x_B) in a continuous space */
-static void SeparableBoundary(SeparablePlan *p, int count, const PetscInt patch[3][VL], const PetscInt n[3], Coef inv, REAL omega, PetscBool zero, REAL *x, const REAL *b)
+static void SeparableBoundary(SeparablePlan *p, int count, const PetscInt patch[3][VL], const PetscInt n[3], Coef inv, REAL omega,
+                              PetscBool zero, REAL *x, const REAL *b)
 {
   const PatchFDBox *box = &p->field.box;
   Batch             free;
@@ -436,7 +462,8 @@ static void SeparableBoundary(SeparablePlan *p, int count, const PetscInt patch[
 }
 
 /* One batch of patches, all of the same size */
-static void SeparableBatch(SeparablePlan *p, PatchFDPatchOp operation, int count, const PetscInt patch[3][VL], REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
+static void SeparableBatch(SeparablePlan *p, PatchFDPatchOp operation, int count, const PetscInt patch[3][VL], REAL omega, PetscBool zero,
+                           REAL *x, const REAL *b, REAL *r)
 {
   const PatchFDBox *box = &p->field.box;
   BatchDirection   *d   = p->dir;
@@ -466,7 +493,8 @@ static void SeparableBatch(SeparablePlan *p, PatchFDPatchOp operation, int count
 }
 
 /* multiplications and additions of one patch, as executed for a patch with parity or without */
-static PetscLogDouble SeparableFlops(const SeparablePlan *p, PatchFDPatchOp operation, const PetscInt n[3], PetscBool parity, PetscBool zero)
+static PetscLogDouble SeparableFlops(const SeparablePlan *p, PatchFDPatchOp operation, const PetscInt n[3], PetscBool parity,
+                                     PetscBool zero)
 {
   const PetscInt *ext = p->ext;
   PetscLogDouble  c[3], v = (PetscLogDouble)n[0] * n[1] * n[2], f = 0, line[3], own = operation == PATCHFD_OP_BOUNDARY ? 0 : 1;

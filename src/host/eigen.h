@@ -1,5 +1,6 @@
 /*
-  Eigenvectors of the patches of one direction, and lines of a block to modes and back.  Where a patch is mirror-symmetric its modes are even or odd:
+  Eigenvectors of the patches of one direction, and lines of a block to modes and back.  Where a patch is mirror-symmetric its modes are
+  even or odd:
   transforms work on sums and differences of mirrored entries, at half the multiplications.
 */
 #pragma once
@@ -9,13 +10,15 @@
 typedef struct {
   PetscInt  n, even; /* modes; even ones come first */
   PetscBool parity;
-  REAL     *modes[3], *closure[3], *nodes[3]; /* S', C (only in a continuous space), S: full, and with parity the halves that act on sums and on differences */
+  /* S', C (only in a continuous space), S: full, and with parity the halves that act on sums and on differences */
+  REAL     *modes[3], *closure[3], *nodes[3];
   REAL     *MI, *AI;                          /* with the columns of the closure in a continuous space, otherwise M_II and A_II */
   REAL     *E[2];                             /* discontinuous: columns of A for the cell below and above */
   REAL     *lambda, *mu[2], *alpha[2];
 } EigenClass;
 
-/* the matrices and vectors of one direction for the batch at hand, an entry of each lane in a vector.  Of S', C and S with parity both halves */
+/* the matrices and vectors of one direction for the batch at hand, an entry of each lane in a vector.  Of S', C and S with parity both
+   halves */
 typedef struct {
   PetscInt          n, ext;
   PetscBool         same, parity;
@@ -112,7 +115,8 @@ static PetscErrorCode EigenClassDestroy(EigenClass *c)
 /* ---- transforms of a line; `line` is a work line ---- */
 
 /* to modes from the n nodes of a patch, or from those of its closure; in and out may be the same */
-static inline __attribute__((always_inline)) void ModesLine(V *const m[2], PetscBool parity, PetscInt n, PetscBool closure, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+static inline __attribute__((always_inline)) void ModesLine(V *const m[2], PetscBool parity, PetscInt n, PetscBool closure, const V *in,
+                                                            ptrdiff_t is, V *out, ptrdiff_t os, V *line)
 {
   const PetscInt even = (n + 1) / 2, odd = n / 2, rim = closure ? 1 : 0, c = n + 2 * rim;
 
@@ -139,7 +143,8 @@ static inline __attribute__((always_inline)) V FacePair(PetscBool parity, PetscI
 }
 
 /* to nodes; `faces` are the values of the line's two, or NULL */
-static inline __attribute__((always_inline)) void NodesLine(const BatchDirection *d, PetscBool parity, PetscInt n, const V *lo, const V *hi, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+static inline __attribute__((always_inline)) void NodesLine(const BatchDirection *d, PetscBool parity, PetscInt n, const V *lo, const V *hi,
+                                                            const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
 {
   const PetscInt even = (n + 1) / 2, odd = n / 2;
 
@@ -164,13 +169,16 @@ static inline __attribute__((always_inline)) void NodesLine(const BatchDirection
 /* FUNCTION(n) for each length of a line that the compiler is to know: the usual degrees have parity */
 #define LENGTHS(FUNCTION) FUNCTION(1) FUNCTION(3) FUNCTION(5) FUNCTION(7) FUNCTION(9) FUNCTION(11) FUNCTION(13) FUNCTION(15)
 
-/* `inner` lines from the closure, each inner x outer of a block: entry i of line (l, o) at l + (i + o * n) * inner; as they are where the direction does not exist */
-static inline __attribute__((always_inline)) void ClosureLines(const BatchDirection *d, PetscBool parity, PetscInt n, PetscInt inner, PetscInt outer, const V *in, V *out, V *line)
+/* `inner` lines from the closure, each inner x outer of a block: entry i of line (l, o) at l + (i + o * n) * inner; as they are where the
+   direction does not exist */
+static inline __attribute__((always_inline)) void ClosureLines(const BatchDirection *d, PetscBool parity, PetscInt n, PetscInt inner,
+                                                               PetscInt outer, const V *in, V *out, V *line)
 {
   if (!d->ext) {
     memcpy(out, in, (size_t)(inner * outer) * sizeof(V));
     return;
   }
   for (PetscInt o = 0; o < outer; o++)
-    for (PetscInt l = 0; l < inner; l++) ModesLine(d->closure, parity, n, PETSC_TRUE, in + o * inner * (n + 2) + l, inner, out + o * inner * n + l, inner, line);
+    for (PetscInt l = 0; l < inner; l++)
+      ModesLine(d->closure, parity, n, PETSC_TRUE, in + o * inner * (n + 2) + l, inner, out + o * inner * n + l, inner, line);
 }

@@ -1,6 +1,8 @@
 /*
-  Local solvers of operators with any terms, of one field or several: the residual from the terms (rows.h), the solve by products with inverses (dense.h), or
-  by fast diagonalization of a part of the operator (diagonalization.h), or of the velocities of a saddle point (schur.h).  The numbers of a batch are those of its fields, one after another.
+  Local solvers of operators with any terms, of one field or several: the residual from the terms (rows.h), the solve by products with
+  inverses (dense.h), or
+  by fast diagonalization of a part of the operator (diagonalization.h), or of the velocities of a saddle point (schur.h).  The numbers of a
+  batch are those of its fields, one after another.
 */
 #pragma once
 #include "dense.h"
@@ -111,7 +113,8 @@ static void FieldsDense(FieldsPlan *p, int count, const PetscInt patch[3][VL], s
 }
 
 /* One batch of patches, all of the same size */
-static void FieldsBatch(FieldsPlan *p, PatchFDPatchOp operation, int count, const PetscInt patch[3][VL], REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
+static void FieldsBatch(FieldsPlan *p, PatchFDPatchOp operation, int count, const PetscInt patch[3][VL], REAL omega, PetscBool zero,
+                        REAL *x, const REAL *b, REAL *r)
 {
   const PatchFDLocalField *field  = p->desc.field;
   const PetscInt           nfield = p->desc.nfield;

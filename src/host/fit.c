@@ -1,4 +1,5 @@
-/* Fits of local solvers to each patch (patchfd/private/fit.h): which patches there are, how many steps they take, and their groups.  The numbers are in fitnumbers.c */
+/* Fits of local solvers to each patch (patchfd/private/fit.h): which patches there are, how many steps they take, and their groups.  The
+   numbers are in fitnumbers.c */
 #include "lanes.h"
 #include <patchfd/private/fit.h>
 
@@ -9,7 +10,9 @@ static PetscInt FindKind(const PatchFDFitMesh *mesh, int d, PetscInt patch, Pets
 {
   const PatchFDPatches *p    = mesh->dir[d];
   const PetscBool       real = (PetscBool)(d < mesh->dim);
-  const Kind            kind = {.ncells = PetscMin(PATCHFD_FIT_MAX_CELLS, mesh->ncells[d] - p->cell[patch]), .n = p->n[patch], .lower = real ? p->first[patch] - p->cell[patch] * mesh->degree : 0};
+  const Kind            kind = {.ncells = PetscMin(PATCHFD_FIT_MAX_CELLS, mesh->ncells[d] - p->cell[patch]),
+                                .n = p->n[patch],
+                                .lower = real ? p->first[patch] - p->cell[patch] * mesh->degree : 0};
   PetscInt              i    = 0;
 
   while (i < *nkind && (kinds[i].ncells != kind.ncells || kinds[i].n != kind.n || kinds[i].lower != kind.lower)) i++;
@@ -45,7 +48,8 @@ static void SetColors(const PatchFDFitMesh *mesh, PatchFDFit *fit)
 {
   fit->ncolor = mesh->ncolor;
   for (PetscInt i = 0; i < 8; i++) fit->parity[i] = -1;
-  for (PetscInt c = 0; c < mesh->ncolor; c++) fit->parity[mesh->color[c].parity[0] + 2 * mesh->color[c].parity[1] + 4 * mesh->color[c].parity[2]] = c;
+  for (PetscInt c = 0; c < mesh->ncolor; c++)
+    fit->parity[mesh->color[c].parity[0] + 2 * mesh->color[c].parity[1] + 4 * mesh->color[c].parity[2]] = c;
 }
 
 /* room for the records of patches of every kind */
@@ -169,7 +173,8 @@ static void SortPatches(const PatchFDFit *fit, PetscBool put, PetscCount bin[])
     for (PetscInt j = 0; j < fit->grid[1]; j++) {
       for (PetscInt i = 0; i < fit->grid[0]; i++, number++) {
         const PatchFDFitLine *line[3] = {&fit->line[0][i], &fit->line[1][j], &fit->line[2][k]};
-        const PetscInt        kind[3] = {line[0]->kind, line[1]->kind, line[2]->kind}, color = fit->parity[line[0]->cell % 2 + 2 * (line[1]->cell % 2) + 4 * (line[2]->cell % 2)];
+        const PetscInt        kind[3] = {line[0]->kind, line[1]->kind, line[2]->kind},
+                       color = fit->parity[line[0]->cell % 2 + 2 * (line[1]->cell % 2) + 4 * (line[2]->cell % 2)];
         const PetscCount      at      = bin[PatchFDFitBin(fit->nkind, color, fit->take[number], kind)]++;
 
         if (put) fit->number[at] = number;
@@ -187,7 +192,8 @@ static void SetCoefficients(const PatchFDFitRule *rule, PatchFDFit *fit)
     const PetscCount count = PatchFDFitCount(fit, i);
 
     for (PetscCount p = 0; p < count && fit->steps[i]; p++)
-      PatchFDFitRuleCoefficients(rule, fit->steps[i], fit->bound ? fit->bound + 2 * fit->number[fit->group[i] + p] : one, 2 * count, fit->coef + fit->coefat[i] + 2 * p);
+      PatchFDFitRuleCoefficients(rule, fit->steps[i], fit->bound ? fit->bound + 2 * fit->number[fit->group[i] + p] : one, 2 * count,
+                                 fit->coef + fit->coefat[i] + 2 * p);
   }
 }
 
@@ -210,7 +216,8 @@ PetscErrorCode PatchFDHostFitSort(const PatchFDFitRule *rule, PatchFDFit *fit)
 /* ---- the rule ---- */
 
 /*
-  Lanczos' tridiagonal matrix of conjugate gradients: 1 / a_i + b_{i-1} / a_{i-1} on the diagonal and sqrt(b_{i-1}) / a_{i-1} beside it.  Where the iteration has ended a = 1 and b = 0,
+  Lanczos' tridiagonal matrix of conjugate gradients: 1 / a_i + b_{i-1} / a_{i-1} on the diagonal and sqrt(b_{i-1}) / a_{i-1} beside it.
+  Where the iteration has ended a = 1 and b = 0,
   so that the matrix goes on with ones
 */
 PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscReal a[], const PetscReal b[], PetscReal bound[])
@@ -246,7 +253,8 @@ PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscRea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *rule, PetscInt group, PetscInt n, const PetscReal a[], const PetscReal b[], PatchFDFit *fit)
+PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *rule, PetscInt group, PetscInt n, const PetscReal a[], const PetscReal b[],
+                                      PatchFDFit *fit)
 {
   const PetscCount count = PatchFDFitCount(fit, group);
   const PetscInt  *number = fit->number + fit->group[group];
@@ -283,15 +291,18 @@ void PatchFDHostFitCount(const PatchFDFit *fit, const PatchFDRange cells, PetscI
 
 /* ---- cells of groups ---- */
 
-/* index[nodes of a cell]: the places of its nodes among the unknowns of a patch with `n` of them from node `first` on, counted from `compact`, or -1 */
-static void CellIndex(const PetscInt n[3], const PetscInt first[3], const PetscInt cell[3], PetscInt dim, PetscInt degree, PetscCount compact, PetscInt index[])
+/* index[nodes of a cell]: the places of its nodes among the unknowns of a patch with `n` of them from node `first` on, counted from
+   `compact`, or -1 */
+static void CellIndex(const PetscInt n[3], const PetscInt first[3], const PetscInt cell[3], PetscInt dim, PetscInt degree,
+                      PetscCount compact, PetscInt index[])
 {
   const PetscInt nz = dim == 3 ? degree + 1 : 1;
 
   for (PetscInt k = 0; k < nz; k++) {
     for (PetscInt j = 0; j <= degree; j++) {
       for (PetscInt i = 0; i <= degree; i++) {
-        const PetscInt at[3] = {cell[0] * degree + i - first[0], cell[1] * degree + j - first[1], dim == 3 ? cell[2] * degree + k - first[2] : 0};
+        const PetscInt at[3] = {cell[0] * degree + i - first[0], cell[1] * degree + j - first[1],
+                                dim == 3 ? cell[2] * degree + k - first[2] : 0};
         PetscBool      in    = PETSC_TRUE;
 
         for (int d = 0; d < 3; d++) in = (PetscBool)(in && at[d] >= 0 && at[d] < n[d]);
@@ -302,7 +313,8 @@ static void CellIndex(const PetscInt n[3], const PetscInt first[3], const PetscI
 }
 
 /* those of the patch at place p */
-static void PatchCells(const PatchFDFit *fit, const PatchFDFitRun *run, PetscCount p, PetscCount compact, PetscCount *ncells, PetscCount cells[], PetscInt index[])
+static void PatchCells(const PatchFDFit *fit, const PatchFDFitRun *run, PetscCount p, PetscCount compact, PetscCount *ncells,
+                       PetscCount cells[], PetscInt index[])
 {
   const PetscInt nodes = PetscPowInt(fit->degree + 1, fit->dim);
   PetscInt       n[3], low[3], first[3];
@@ -315,14 +327,16 @@ static void PatchCells(const PatchFDFit *fit, const PatchFDFitRun *run, PetscCou
     first[d] = line->first;
   }
   for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
-    const PetscInt offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]}, cell[3] = {low[0] + offset[0], low[1] + offset[1], low[2] + offset[2]};
+    const PetscInt offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]},
+                   cell[3] = {low[0] + offset[0], low[1] + offset[1], low[2] + offset[2]};
 
     cells[*ncells] = PatchFDFitCellNumber(fit, low, offset);
     CellIndex(run->n, first, cell, fit->dim, fit->degree, compact, index + (*ncells)++ * nodes);
   }
 }
 
-PetscErrorCode PatchFDHostFitCells(const PatchFDFit *fit, PetscInt group, PetscCount *nnodes, PetscCount *ncells, PetscCount **cells, PetscInt **index)
+PetscErrorCode PatchFDHostFitCells(const PatchFDFit *fit, PetscInt group, PetscCount *nnodes, PetscCount *ncells, PetscCount **cells,
+                                   PetscInt **index)
 {
   const PetscCount npatch = PatchFDFitCount(fit, group), room = npatch << fit->dim;
 
@@ -333,7 +347,8 @@ PetscErrorCode PatchFDHostFitCells(const PatchFDFit *fit, PetscInt group, PetscC
   for (PetscInt i = fit->runs[group]; i < fit->runs[group + 1]; i++) {
     const PatchFDFitRun *run = &fit->run[i];
 
-    for (PetscCount p = run->first; p < run->first + run->count; p++) PatchCells(fit, run, p, (p - fit->group[group]) * fit->volume, ncells, *cells, *index);
+    for (PetscCount p = run->first; p < run->first + run->count; p++)
+      PatchCells(fit, run, p, (p - fit->group[group]) * fit->volume, ncells, *cells, *index);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

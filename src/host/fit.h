@@ -1,5 +1,6 @@
 /*
-  Local solvers that are fitted to each patch (patchfd/private/fit.h).  A batch is VL patches of equal size; where their matrices differ they are stored
+  Local solvers that are fitted to each patch (patchfd/private/fit.h).  A batch is VL patches of equal size; where their matrices differ
+  they are stored
   with one patch in each lane.
 */
 #pragma once
@@ -83,7 +84,10 @@ static PetscErrorCode FitMakeBatches(FitPlan *p)
       for (PetscCount i = 0; i < run->count; i += VL) {
         FitBatch *b = &p->batch[p->nbatch++];
 
-        *b = (FitBatch){.first = run->first + i, .count = (int)PetscMin(VL, run->count - i), .run = run, .exact = (PetscBool)(f->steps[group] == 0)};
+        *b = (FitBatch){.first = run->first + i,
+                        .count = (int)PetscMin(VL, run->count - i),
+                        .run = run,
+                        .exact = (PetscBool)(f->steps[group] == 0)};
         for (int d = 0; d < 3; d++)
           for (int l = 0; l < b->count; l++) b->node[d][l] = PatchFDFitLineOf(f, f->number[b->first + l], d)->first;
       }
@@ -116,7 +120,8 @@ static PetscErrorCode FitMakeRecords(FitPlan *p)
   PetscFunctionBegin;
   for (PetscCount i = 0; i < p->nbatch; i++)
     for (int d = 0; d < 3 && !p->batch[i].exact; d++)
-      if (FitRecord(p, &p->batch[i], 0, d) != FitRecord(p, &p->batch[i], p->batch[i].count - 1, d)) size += (size_t)PatchFDFitRecordSize(p->batch[i].run->n[d]);
+      if (FitRecord(p, &p->batch[i], 0, d) != FitRecord(p, &p->batch[i], p->batch[i].count - 1, d))
+        size += (size_t)PatchFDFitRecordSize(p->batch[i].run->n[d]);
   PetscCall(VMalloc(size, &v, &p->lanesbase));
   for (PetscCount i = 0; i < p->nbatch; i++) {
     FitBatch        *b = &p->batch[i];
@@ -256,7 +261,8 @@ static void FitScale(FitPlan *p, const FitBatch *b, const PetscInt n[3], const B
       const V A1 = b->g[1] * FitAt(b->record[1], n[1] * (n[1] + 1) + j), M1 = FitAt(b->record[1], n[1] * (n[1] + 2) + j);
       const V rest = A1 * M2 + M1 * A2 + b->g[3] * M1 * M2, M = b->g[0] * M1 * M2;
 
-      for (PetscInt i = 0; i < n[0]; i++, c++) *c = FitRoot((FitAt(b->record[0], n[0] * (n[0] + 1) + i) * M + FitAt(b->record[0], n[0] * (n[0] + 2) + i) * rest) / *c);
+      for (PetscInt i = 0; i < n[0]; i++, c++)
+        *c = FitRoot((FitAt(b->record[0], n[0] * (n[0] + 1) + i) * M + FitAt(b->record[0], n[0] * (n[0] + 2) + i) * rest) / *c);
     }
   }
 }
@@ -452,7 +458,8 @@ static void FitStart(const PetscInt n[3], V *r)
       for (PetscInt i = 0; i < n[0]; i++) *r++ = Splat((REAL)PatchFDFitNoise((unsigned)i, (unsigned)j, (unsigned)k));
 }
 
-static PetscErrorCode FitCG(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *dir)
+static PetscErrorCode FitCG(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r,
+                            void *dir)
 {
   FitPlan         *p     = (FitPlan *)plan;
   const PetscCount count = PatchFDFitCount(p->desc, group);

@@ -1,4 +1,5 @@
-/* Local solvers that are fitted to each patch: set-up of those that are exact, and their corrections without a residual of the whole mesh.  What a batch has is in fitfactor.h */
+/* Local solvers that are fitted to each patch: set-up of those that are exact, and their corrections without a residual of the whole mesh.
+   What a batch has is in fitfactor.h */
 #pragma once
 #include "fit.h"
 
@@ -39,7 +40,8 @@ static PetscErrorCode FitExactMalloc(FitPlan *p, PetscBool rows)
       if (b->count < VL) PetscCall(PetscArrayzero(b->factor, factor + row));
     }
     if (!allocated) {
-      PetscCheck((PetscLogDouble)size * (PetscLogDouble)sizeof(V) <= limit, PETSC_COMM_SELF, PETSC_ERR_MEM, "-pc_patchfd_fit_exact: the exact solvers of the patches take %.3g GiB; allowed are %g",
+      PetscCheck((PetscLogDouble)size * (PetscLogDouble)sizeof(V) <= limit, PETSC_COMM_SELF, PETSC_ERR_MEM,
+                 "-pc_patchfd_fit_exact: the exact solvers of the patches take %.3g GiB; allowed are %g",
                  (PetscLogDouble)size * (PetscLogDouble)sizeof(V) / 1073741824.0, limit / 1073741824.0);
       PetscCall(VMallocUntouched(size, &v, &p->exactbase));
     }
@@ -55,7 +57,8 @@ typedef struct {
   PetscInt from, to;
 } FitPlace;
 
-/* the exact patches of a run, one after another: the next one, its batch, and the triangles of this batch, PATCHFD_LANES patches at a time */
+/* the exact patches of a run, one after another: the next one, its batch, and the triangles of this batch, PATCHFD_LANES patches at a time
+   */
 typedef struct {
   const PatchFDFitRun *run;
   PetscCount           next;
@@ -64,7 +67,8 @@ typedef struct {
 } FitCursor;
 
 /*
-  Cells are visited in their order, and a patch is summed up when its last cell is there, while its first ones still are: so matrices of cells are those of two layers and stay in a cache.  All
+  Cells are visited in their order, and a patch is summed up when its last cell is there, while its first ones still are: so matrices of
+  cells are those of two layers and stay in a cache.  All
   patches of a run come in the order of their cells
 */
 typedef struct {
@@ -148,7 +152,8 @@ static PetscErrorCode FitExactMakerDestroy(FitExactMaker *m)
 }
 
 /* all entries of the matrix of the cell number `corner` of a patch that go anywhere */
-static PetscErrorCode FitPlaces(const PatchFDFit *fit, const FitBoundary *boundary, PetscInt corner, PetscBool rows, PetscInt size, FitPlace **places, PetscInt *count)
+static PetscErrorCode FitPlaces(const PatchFDFit *fit, const FitBoundary *boundary, PetscInt corner, PetscBool rows, PetscInt size,
+                                FitPlace **places, PetscInt *count)
 {
   const PetscInt n = fit->degree + 1, offset[3] = {corner & 1, corner >> 1 & 1, corner >> 2};
 
@@ -160,9 +165,11 @@ static PetscErrorCode FitPlaces(const PatchFDFit *fit, const FitBoundary *bounda
     PetscInt       node[2][3], to;
 
     for (int s = 0; s < 2; s++)
-      for (int d = 0; d < 3; d++) node[s][d] = d < fit->dim ? offset[d] * fit->degree + (d == 0 ? at[s] % n : (d == 1 ? at[s] / n % n : at[s] / n / n)) : 0;
+      for (int d = 0; d < 3; d++)
+        node[s][d] = d < fit->dim ? offset[d] * fit->degree + (d == 0 ? at[s] % n : (d == 1 ? at[s] / n % n : at[s] / n / n)) : 0;
     to = FitEntry(boundary, node[0], node[1]);
-    if (to >= 0 && (rows || to < FitTriangle(boundary->size))) (*places)[(*count)++] = (FitPlace){.from = FitTriangle(PetscMax(at[0], at[1])) + PetscMin(at[0], at[1]), .to = to};
+    if (to >= 0 && (rows || to < FitTriangle(boundary->size)))
+      (*places)[(*count)++] = (FitPlace){.from = FitTriangle(PetscMax(at[0], at[1])) + PetscMin(at[0], at[1]), .to = to};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -187,7 +194,8 @@ static PetscErrorCode FitFactors(FitBatch *b, PatchFDLanes triangle[], PetscBool
 static PetscErrorCode FitExactPatch(const FitPlan *p, FitExactMaker *m, FitCursor *c, PetscBool *regular)
 {
   FitBatch         *b        = c->batch;
-  const PetscInt    triangle = FitTriangle(b->boundary->size), size = triangle + (b->rows ? b->boundary->at[b->boundary->size] : 0), kind = FitKindNumber(b->run->kind);
+  const PetscInt    triangle = FitTriangle(b->boundary->size), size = triangle + (b->rows ? b->boundary->at[b->boundary->size] : 0),
+                 kind = FitKindNumber(b->run->kind);
   const int         lane     = (int)(c->next - b->first);
   PatchFDLanes     *out      = c->triangle + lane / PATCHFD_LANES * triangle;
   PetscInt          low[3], n[3];
@@ -200,7 +208,9 @@ static PetscErrorCode FitExactPatch(const FitPlan *p, FitExactMaker *m, FitCurso
     const PetscReal *E         = m->E + PatchFDFitCellNumber(p->desc, low, offset) % m->ring * m->size;
     const FitPlace  *place;
 
-    if (!m->places[kind][corner]) PetscCall(FitPlaces(p->desc, b->boundary, corner, (PetscBool)(b->rows != NULL), m->cells.size, &m->places[kind][corner], &m->nplaces[kind][corner]));
+    if (!m->places[kind][corner])
+      PetscCall(FitPlaces(p->desc, b->boundary, corner, (PetscBool)(b->rows != NULL), m->cells.size, &m->places[kind][corner],
+                          &m->nplaces[kind][corner]));
     place = m->places[kind][corner];
     for (PetscInt i = 0; i < m->nplaces[kind][corner]; i++) m->sum[place[i].to] += E[place[i].from];
   }
@@ -246,7 +256,8 @@ static PetscErrorCode FitExact(void *plan, const PatchFDPoints *points, PetscBoo
       const PatchFDFitRun *run  = c->run;
       const PetscInt       last = fit->kind[2][run->kind[2]].ncells - 1;
 
-      while (c->next < run->first + run->count && PatchFDFitLineOf(fit, fit->number[c->next], 2)->cell + last <= layer) PetscCall(FitExactPatch(p, &m, c, regular));
+      while (c->next < run->first + run->count && PatchFDFitLineOf(fit, fit->number[c->next], 2)->cell + last <= layer)
+        PetscCall(FitExactPatch(p, &m, c, regular));
     }
   }
   PetscCall(FitExactMakerDestroy(&m));

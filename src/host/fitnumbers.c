@@ -1,11 +1,13 @@
 /*
   Fits of local solvers to the metric of each patch (patchfd/private/fit.h): their numbers, in double precision.
 
-  With G_a the diagonal of |J| J^{-1} K J^{-T} at the points of a patch, J the derivatives by the coordinates of unit cells, <> the mean over the patch and <>_b that over all
+  With G_a the diagonal of |J| J^{-1} K J^{-T} at the points of a patch, J the derivatives by the coordinates of unit cells, <> the mean
+  over the patch and <>_b that over all
   directions but b, a function of t_b,
 
     shared   g_a = exp <log G_a>, and the matrices of constants
-    own      A_b and M_b with the weights exp <log G_b>_b and exp of the mean over a != b of <log G_a>_b - <log G_a>: exact where every G_a is a product
+    own      A_b and M_b with the weights exp <log G_b>_b and exp of the mean over a != b of <log G_a>_b - <log G_a>: exact where every G_a
+    is a product
 
   and g_3 = <|J| s> in both.
 */
@@ -16,7 +18,8 @@ typedef PatchFDFitKind Kind;
 
 /* ---- means ---- */
 
-PetscErrorCode PatchFDHostFitMeansCreate(PetscInt dim, PetscInt points, PetscCount ncells, PetscBool stiff, PetscBool shift, PatchFDFitMeans *m)
+PetscErrorCode PatchFDHostFitMeansCreate(PetscInt dim, PetscInt points, PetscCount ncells, PetscBool stiff, PetscBool shift,
+                                         PatchFDFitMeans *m)
 {
   const PetscCount n = ncells * PetscPowInt(points, dim);
 
@@ -120,7 +123,8 @@ static PetscReal LogMass(PetscInt dim, const PatchMeans *m, PetscBool shared, Pe
 }
 
 /* ratios of all points of a cell of the patch */
-static void RatioOfCell(const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans *m, const PetscInt offset[3], PetscCount cell, PatchFDFitRatio *ratio)
+static void RatioOfCell(const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans *m, const PetscInt offset[3], PetscCount cell,
+                        PatchFDFitRatio *ratio)
 {
   const PetscInt  dim = c->dim, q = c->points, npoint = PetscPowInt(q, dim);
   const PetscReal shift = c->hasshift ? LogShift(m->shift) : 0;
@@ -137,13 +141,15 @@ static void RatioOfCell(const PatchFDFit *fit, const PatchFDFitMeans *c, const P
       for (PetscInt l = 0; l < q; l++, i++) {
         const double mass = M[0][l] + M[1][j] + (dim == 3 ? M[2][k] : 0);
         const float *log  = c->log + cell * dim * npoint + i;
-        const double v[3] = {log[0] - A[0][l] - mass + M[0][l], log[npoint] - A[1][j] - mass + M[1][j], dim == 3 ? log[2 * npoint] - A[2][k] - mass + M[2][k] : 0};
+        const double v[3] = {log[0] - A[0][l] - mass + M[0][l], log[npoint] - A[1][j] - mass + M[1][j],
+                             dim == 3 ? log[2 * npoint] - A[2][k] - mass + M[2][k] : 0};
 
         PatchFDFitRatioAdd((int)dim, v, c->hasshift ? c->logshift[cell * npoint + i] - shift - mass : 0, c->hasshift, ratio);
       }
 }
 
-static PetscBool PatchIsClose(const PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, const PatchMeans *m, const PatchCells *p)
+static PetscBool PatchIsClose(const PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, const PatchMeans *m,
+                              const PatchCells *p)
 {
   PatchFDFitRatio ratio = {.lo = PETSC_MAX_REAL, .hi = PETSC_MIN_REAL};
   PetscReal       cross = 0;
@@ -200,7 +206,8 @@ static PetscErrorCode WorkshopCreate(PetscInt degree, PetscInt gauss, Workshop *
 
   PetscFunctionBegin;
   PetscCall(PatchFDRuleCreate(degree, gauss, &w->rule));
-  PetscCall(PetscCalloc6(size, &w->A, size, &w->M, size, &w->S, 2 * size, &w->work, PATCHFD_FIT_MAX_CELLS * w->rule.points, &w->weight[0], PATCHFD_FIT_MAX_CELLS * w->rule.points, &w->weight[1]));
+  PetscCall(PetscCalloc6(size, &w->A, size, &w->M, size, &w->S, 2 * size, &w->work, PATCHFD_FIT_MAX_CELLS * w->rule.points, &w->weight[0],
+                         PATCHFD_FIT_MAX_CELLS * w->rule.points, &w->weight[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -277,7 +284,8 @@ PetscErrorCode PatchFDHostFitConstants(PatchFDFit *fit)
 /* ---- numbers ---- */
 
 /* the records of patches of one kind */
-static void OwnRecords(Workshop *w, const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans m[], const PetscInt kind[3], const PetscInt number[], PetscInt count, PetscReal records[])
+static void OwnRecords(Workshop *w, const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans m[], const PetscInt kind[3],
+                       const PetscInt number[], PetscInt count, PetscReal records[])
 {
   for (PetscInt b = 0; b < c->dim; b++) {
     const Kind *k = &fit->kind[b][kind[b]];
@@ -297,7 +305,8 @@ static void OwnRecords(Workshop *w, const PatchFDFit *fit, const PatchFDFitMeans
 }
 
 /* the numbers of a patch but its records, and how many steps it takes */
-static void PatchNumbers(PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, const PetscReal w[], PetscInt number, PatchMeans *m, PetscReal g[])
+static void PatchNumbers(PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, const PetscReal w[], PetscInt number,
+                         PatchMeans *m, PetscReal g[])
 {
   PatchCells cells;
 
@@ -308,7 +317,8 @@ static void PatchNumbers(PatchFDFit *fit, const PatchFDFitRule *rule, const Patc
   fit->take[number] = rule->lanczos && !PatchIsClose(fit, rule, c, m, &cells) ? 2 : 1;
 }
 
-PetscErrorCode PatchFDHostFitNumbers(PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, PetscReal g[], PetscReal records[])
+PetscErrorCode PatchFDHostFitNumbers(PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, PetscReal g[],
+                                     PetscReal records[])
 {
   Workshop   w;
   PatchMeans m[LANES];

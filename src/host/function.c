@@ -1,5 +1,6 @@
 /*
-  Functions of space and grid functions.  In a field a cell c has the nodes c stride .. c stride + k, and it has nq points, quadrature points for example, in
+  Functions of space and grid functions.  In a field a cell c has the nodes c stride .. c stride + k, and it has nq points, quadrature
+  points for example, in
   each direction, which are the same for all fields; sums over points or nodes are done one direction after the other.
 
   Arrays over one cell have x fastest: nodes a[i2][i1][i0], points v[q2][q1][q0].
@@ -7,7 +8,8 @@
 #include "cell.h"
 #include <patchfd/private/assembly.h>
 
-PetscErrorCode PatchFDHostPointwise(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *pointwise)
+PetscErrorCode PatchFDHostPointwise(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                                    void *pointwise)
 {
   const PatchFDPointwise *p = (const PatchFDPointwise *)pointwise;
 
@@ -22,8 +24,9 @@ enum {
 };
 
 /* `count` nodes of a row, from (i, j, k) on */
-static PetscErrorCode InterpolateRow(PetscInt dim, PetscReal *const nodes[3], const PatchFDShape *shape, const PetscInt i[3], PetscInt count, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc,
-                                     PetscInt first, PetscInt n, PetscScalar u[])
+static PetscErrorCode InterpolateRow(PetscInt dim, PetscReal *const nodes[3], const PatchFDShape *shape, const PetscInt i[3],
+                                     PetscInt count, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, PetscInt first, PetscInt n,
+                                     PetscScalar u[])
 {
   const PetscReal *x = shape ? &shape->x[dim * PatchFDBoxNode(&shape->box, i[0], i[1], i[2])] : NULL;
   PetscReal        straight[3 * NODES];
@@ -38,8 +41,9 @@ static PetscErrorCode InterpolateRow(PetscInt dim, PetscReal *const nodes[3], co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDShape *shape, const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc,
-                                      PetscInt first, PetscInt n, const PatchFDBox *box, PetscScalar u[])
+PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDShape *shape, const PatchFDRange range,
+                                      PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, PetscInt first, PetscInt n,
+                                      const PatchFDBox *box, PetscScalar u[])
 {
   PetscInt i[3];
 
@@ -48,7 +52,8 @@ PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], c
   for (i[2] = range[2][0]; i[2] < range[2][1]; i[2]++)
     for (i[1] = range[1][0]; i[1] < range[1][1]; i[1]++)
       for (i[0] = range[0][0]; i[0] < range[0][1]; i[0] += NODES)
-        PetscCall(InterpolateRow(dim, nodes, shape, i, PetscMin(NODES, range[0][1] - i[0]), f, ctx, time, Nc, first, n, &u[n * PatchFDBoxNode(box, i[0], i[1], i[2])]));
+        PetscCall(InterpolateRow(dim, nodes, shape, i, PetscMin(NODES, range[0][1] - i[0]), f, ctx, time, Nc, first, n,
+                                 &u[n * PatchFDBoxNode(box, i[0], i[1], i[2])]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,7 +63,8 @@ typedef struct {
 } PointShape;
 
 /*
-  Room for a cell's values of a field at nodes, at points, and in between, for a sum of such values, for derivatives in three directions, for those of a function
+  Room for a cell's values of a field at nodes, at points, and in between, for a sum of such values, for derivatives in three directions,
+  for those of a function
   of Nc components, for weights, positions [points][dim] and what they depend on
 */
 typedef struct {
@@ -78,7 +84,8 @@ static PetscErrorCode CellBuffersCreate(PetscInt nfield, const PatchFDFieldPoint
     for (PetscInt i = 0; i < nfield; i++) n = PetscMax(n, PetscMax(field[i].q[d].degree + 1, field[i].q[d].nq));
     size *= n;
   }
-  PetscCall(PetscMalloc7(size, &c->node, size, &c->point, size, &c->work[0], size, &c->work[1], size, &c->sum, Nc * size, &c->f, size, &c->weight));
+  PetscCall(
+    PetscMalloc7(size, &c->node, size, &c->point, size, &c->work[0], size, &c->work[1], size, &c->sum, Nc * size, &c->f, size, &c->weight));
   PetscCall(PetscMalloc5(size, &c->gradient[0], size, &c->gradient[1], size, &c->gradient[2], 3 * size, &c->x, size, &c->at));
   for (PetscInt p = 0; p < size; p++) c->at[p] = (PointShape){.J = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, .det = 1};
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -143,7 +150,8 @@ static void GetShapeNodes(PetscInt dim, const PatchFDFieldPoints *field, const P
 
   for (PetscInt k = 0; k <= q[2].degree; k++) {
     for (PetscInt j = 0; j <= q[1].degree; j++) {
-      const PetscReal *row = &shape->x[dim * PatchFDBoxNode(&shape->box, cell[0] * q[0].stride, cell[1] * q[1].stride + j, cell[2] * q[2].stride + k) + a];
+      const PetscReal *
+        row = &shape->x[dim * PatchFDBoxNode(&shape->box, cell[0] * q[0].stride, cell[1] * q[1].stride + j, cell[2] * q[2].stride + k) + a];
 
       for (PetscInt i = 0; i <= q[0].degree; i++) *node++ = row[dim * i];
     }
@@ -171,7 +179,8 @@ static void PointsOfCell(PetscInt dim, const PatchFDQuadrature q[3], const Petsc
   }
 }
 
-/* places in space in c->x; and, with `derivatives` (all dim of them, or 0) what belongs to them in c->at, where J and its determinant are those of the box to begin with */
+/* places in space in c->x; and, with `derivatives` (all dim of them, or 0) what belongs to them in c->at, where J and its determinant are
+   those of the box to begin with */
 static void ShapeAtPoints(PetscInt dim, PetscInt derivatives, const PatchFDFieldPoints *field, const PetscInt cell[3], CellBuffers *c)
 {
   const PatchFDQuadrature *q      = field->q;
@@ -201,7 +210,8 @@ static PetscReal Measure(PetscInt dim, PetscInt side, const PointShape *at)
 }
 
 /* values of f (NULL: zero), positions and weights at the points of a cell */
-static PetscErrorCode FunctionAtPoints(PetscInt dim, const PatchFDFieldPoints *field, const PetscInt cell[3], PetscInt Nc, PatchFDFunction f, void *ctx, PetscReal time, CellBuffers *c)
+static PetscErrorCode FunctionAtPoints(PetscInt dim, const PatchFDFieldPoints *field, const PetscInt cell[3], PetscInt Nc,
+                                       PatchFDFunction f, void *ctx, PetscReal time, CellBuffers *c)
 {
   const PetscInt npoint = NumPoints(field->q);
 
@@ -237,7 +247,8 @@ static void AddNodes(const CellBuffers *c, const PatchFDFieldPoints *field, cons
   }
 }
 
-PetscErrorCode PatchFDHostLoad(PetscInt dim, PetscInt nfield, const PatchFDFieldPoints field[], const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, PetscScalar b[])
+PetscErrorCode PatchFDHostLoad(PetscInt dim, PetscInt nfield, const PatchFDFieldPoints field[], const PatchFDRange cells, PatchFDFunction f,
+                               void *ctx, PetscReal time, PetscScalar b[])
 {
   const PetscInt value[3] = {0, 0, 0};
   CellBuffers c;
@@ -265,7 +276,8 @@ static void GetNodes(const PetscInt cell[3], const PatchFDFieldPoints *field, co
 
   for (PetscInt k = 0; k <= q[2].degree; k++) {
     for (PetscInt j = 0; j <= q[1].degree; j++) {
-      const PetscScalar *row = &u[(ptrdiff_t)field->at + PatchFDBoxNode(&field->box, cell[0] * q[0].stride, cell[1] * q[1].stride + j, cell[2] * q[2].stride + k)];
+      const PetscScalar *row = &u[(ptrdiff_t)field->at +
+                                  PatchFDBoxNode(&field->box, cell[0] * q[0].stride, cell[1] * q[1].stride + j, cell[2] * q[2].stride + k)];
 
       for (PetscInt i = 0; i <= q[0].degree; i++) *v++ = row[i];
     }
@@ -273,7 +285,8 @@ static void GetNodes(const PetscInt cell[3], const PatchFDFieldPoints *field, co
 }
 
 /* a derivative of a field at the points of a cell is added to c->sum */
-static void AddDerivative(const PetscInt cell[3], const PatchFDFieldPoints *field, const PetscInt order[3], const PetscScalar u[], CellBuffers *c)
+static void AddDerivative(const PetscInt cell[3], const PatchFDFieldPoints *field, const PetscInt order[3], const PetscScalar u[],
+                          CellBuffers *c)
 {
   PetscReal scale = 1; /* from the cell [0, 1] to this one */
 
@@ -296,8 +309,9 @@ static void AddDeviation(const CellBuffers *c, PetscInt npoint, PetscInt Nc, Pet
   }
 }
 
-PetscErrorCode PatchFDHostDeviation(PetscInt dim, PetscInt nfield, const PatchFDFieldPoints field[], const PatchFDRange cells, PetscInt nder, const PatchFDDerivative der[], PetscInt Nc, PatchFDFunction f,
-                                    void *ctx, PetscReal time, const PetscScalar u[], PatchFDDeviation e[])
+PetscErrorCode PatchFDHostDeviation(PetscInt dim, PetscInt nfield, const PatchFDFieldPoints field[], const PatchFDRange cells,
+                                    PetscInt nder, const PatchFDDerivative der[], PetscInt Nc, PatchFDFunction f, void *ctx, PetscReal time,
+                                    const PetscScalar u[], PatchFDDeviation e[])
 {
   const PetscInt npoint = NumPoints(field[0].q);
   CellBuffers    c;
@@ -320,7 +334,8 @@ PetscErrorCode PatchFDHostDeviation(PetscInt dim, PetscInt nfield, const PatchFD
 }
 
 /* c->gradient = the derivatives of a field by the coordinates of the box at the points of a cell */
-static PetscErrorCode GradientInBox(PetscInt dim, const PetscInt cell[3], const PatchFDFieldPoints *field, const PetscScalar u[], CellBuffers *c)
+static PetscErrorCode GradientInBox(PetscInt dim, const PetscInt cell[3], const PatchFDFieldPoints *field, const PetscScalar u[],
+                                    CellBuffers *c)
 {
   PetscFunctionBegin;
   for (PetscInt d = 0; d < dim; d++) {
@@ -347,7 +362,8 @@ static void GradientInSpace(PetscInt dim, PetscInt npoint, PetscInt m, CellBuffe
   }
 }
 
-PetscErrorCode PatchFDHostGradientDeviation(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, const PetscScalar u[], PatchFDDeviation e[])
+PetscErrorCode PatchFDHostGradientDeviation(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, PatchFDFunction f,
+                                            void *ctx, PetscReal time, const PetscScalar u[], PatchFDDeviation e[])
 {
   const PetscInt npoint = NumPoints(field->q);
   CellBuffers    c;
@@ -368,7 +384,8 @@ PetscErrorCode PatchFDHostGradientDeviation(PetscInt dim, const PatchFDFieldPoin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *field, const PatchFDRange cells, const PetscScalar u[], const PatchFDBox *points, PetscInt Nc, PetscInt component, PetscScalar v[])
+PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *field, const PatchFDRange cells, const PetscScalar u[], const PatchFDBox *points,
+                                 PetscInt Nc, PetscInt component, PetscScalar v[])
 {
   const PetscInt value[3] = {0, 0, 0}, nq[3] = {field->q[0].nq, field->q[1].nq, field->q[2].nq};
   CellBuffers    c;
@@ -384,7 +401,8 @@ PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *field, const PatchFDR
     NodesToPoints(field->q, value, &c);
     for (PetscInt k = 0; k < nq[2]; k++)
       for (PetscInt j = 0; j < nq[1]; j++)
-        for (PetscInt i = 0; i < nq[0]; i++) v[Nc * PatchFDBoxNode(points, cell[0] * nq[0] + i, cell[1] * nq[1] + j, cell[2] * nq[2] + k) + component] = *p++;
+        for (PetscInt i = 0; i < nq[0]; i++)
+          v[Nc * PatchFDBoxNode(points, cell[0] * nq[0] + i, cell[1] * nq[1] + j, cell[2] * nq[2] + k) + component] = *p++;
   }
   PetscCall(CellBuffersDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -423,14 +441,16 @@ static PetscCount FirstIndefinite(const PatchFDPoints *points, PetscCount count)
 
 void PatchFDHostCheckCoefficients(const PatchFDPoints *points, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *m)
 {
-  const PetscCount all = points->ncells * npoint, nkappa = points->kappaconstant ? PetscMin(1, all) : all, nshift = !points->shift ? 0 : (points->shiftconstant ? PetscMin(1, all) : all);
+  const PetscCount all = points->ncells * npoint, nkappa = points->kappaconstant ? PetscMin(1, all) : all,
+                   nshift = !points->shift ? 0 : (points->shiftconstant ? PetscMin(1, all) : all);
   const PetscCount kappa = FirstIndefinite(points, nkappa), shift = FirstDefect(nshift, PETSC_TRUE, points->shift);
 
   for (PetscCount i = 0; i < shift; i++) m->largest = PetscMax(m->largest, points->shift[i]);
   if (kappa < nkappa) m->defect = PATCHFD_DEFECT_KAPPA;
   if (shift < nshift && (!m->defect || shift < kappa)) m->defect = PATCHFD_DEFECT_SHIFT;
   if (m->defect) {
-    const PetscInt cell = (PetscInt)((m->defect == PATCHFD_DEFECT_KAPPA ? kappa : shift) / npoint), n[2] = {cells[0][1] - cells[0][0], cells[1][1] - cells[1][0]};
+    const PetscInt cell = (PetscInt)((m->defect == PATCHFD_DEFECT_KAPPA ? kappa : shift) / npoint),
+                   n[2] = {cells[0][1] - cells[0][0], cells[1][1] - cells[1][0]};
 
     m->cell[0] = cells[0][0] + cell % n[0];
     m->cell[1] = cells[1][0] + cell / n[0] % n[1];
@@ -440,7 +460,8 @@ void PatchFDHostCheckCoefficients(const PatchFDPoints *points, PetscInt npoint, 
 
 /* ---- values at points, and loads of such values ---- */
 
-PetscErrorCode PatchFDHostPointFields(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PetscScalar u[], PetscScalar value[], PetscScalar gradient[])
+PetscErrorCode PatchFDHostPointFields(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PetscScalar u[],
+                                      PetscScalar value[], PetscScalar gradient[])
 {
   const PetscInt order[3] = {0, 0, 0}, npoint = NumPoints(field->q);
   PetscCount     first = 0;
@@ -468,7 +489,8 @@ PetscErrorCode PatchFDHostPointFields(PetscInt dim, const PatchFDFieldPoints *fi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* c->point = what derivatives by coordinate e of the cell, of length h in the box, are multiplied with where those in space are with flux[npoint][dim] */
+/* c->point = what derivatives by coordinate e of the cell, of length h in the box, are multiplied with where those in space are with
+   flux[npoint][dim] */
 static void FluxInBox(PetscInt dim, PetscInt npoint, PetscInt e, PetscReal h, const PetscScalar flux[], CellBuffers *c)
 {
   for (PetscInt p = 0; p < npoint; p++) {
@@ -480,7 +502,8 @@ static void FluxInBox(PetscInt dim, PetscInt npoint, PetscInt e, PetscReal h, co
   }
 }
 
-PetscErrorCode PatchFDHostPointLoad(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PetscScalar source[], const PetscScalar flux[], PetscScalar b[])
+PetscErrorCode PatchFDHostPointLoad(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PetscScalar source[],
+                                    const PetscScalar flux[], PetscScalar b[])
 {
   const PetscInt npoint = NumPoints(field->q);
   PetscCount     first  = 0;

@@ -11,18 +11,28 @@
 PetscErrorCode PatchFDPointsCheck(const PatchFDPoints *p)
 {
   PetscFunctionBegin;
-  PetscCheck(p->dim == 2 || p->dim == 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Operators by quadrature in %" PetscInt_FMT " dimensions; there have to be 2 or 3", p->dim);
+  PetscCheck(p->dim == 2 || p->dim == 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Operators by quadrature in %" PetscInt_FMT " dimensions; there have to be 2 or 3", p->dim);
   PetscCheck(p->degree >= 1 && p->degree <= PATCHFD_POINTS_MAX_DEGREE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Degree %" PetscInt_FMT " of an operator by quadrature; it has to be 1 to %d", p->degree, PATCHFD_POINTS_MAX_DEGREE);
-  PetscCheck(!p->gauss || p->gauss == p->degree + 1 || p->gauss == p->degree + 2 || (p->gauss == 2 * p->degree + 1 && p->gauss <= PATCHFD_POINTS_MAX_DEGREE + 2), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "%" PetscInt_FMT " Gauss points for degree %" PetscInt_FMT "; there have to be one or two more than the degree, or, up to degree %d, one more than twice the degree", p->gauss, p->degree, (PATCHFD_POINTS_MAX_DEGREE + 1) / 2);
-  PetscCheck(p->geodegree >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the geometry; it has to be 1 or more", p->geodegree);
-  PetscCheck(p->ncomp >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " components; there have to be 1 or more", p->ncomp);
+  PetscCheck(!p->gauss || p->gauss == p->degree + 1 || p->gauss == p->degree + 2 ||
+               (p->gauss == 2 * p->degree + 1 && p->gauss <= PATCHFD_POINTS_MAX_DEGREE + 2),
+             PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscInt_FMT " Gauss points for degree %" PetscInt_FMT
+             "; there have to be one or two more than the degree, or, up to degree %d, one more than twice the degree",
+             p->gauss, p->degree, (PATCHFD_POINTS_MAX_DEGREE + 1) / 2);
+  PetscCheck(p->geodegree >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Degree %" PetscInt_FMT " of the geometry; it has to be 1 or more", p->geodegree);
+  PetscCheck(p->ncomp >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " components; there have to be 1 or more",
+             p->ncomp);
   PetscCheck(p->nkappa == 0 || p->nkappa == 1 || p->nkappa == p->dim * (p->dim + 1) / 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "%" PetscInt_FMT " numbers for the coefficient of the stiffness; there have to be 0, 1 or %" PetscInt_FMT, p->nkappa, p->dim * (p->dim + 1) / 2);
+             "%" PetscInt_FMT " numbers for the coefficient of the stiffness; there have to be 0, 1 or %" PetscInt_FMT, p->nkappa,
+             p->dim * (p->dim + 1) / 2);
   PetscCheck(p->nkappa || p->shift, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "An operator by quadrature without stiffness and mass");
   PetscCheck(PatchFDPointsCanCompute(p) || p->factors != PATCHFD_FACTORS_COMPUTED, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-             "Factors are to be computed in each product: that needs multilinear geometry, found degree %" PetscInt_FMT ", and constant coefficients", p->geodegree);
+             "Factors are to be computed in each product: that needs multilinear geometry, found degree %" PetscInt_FMT
+             ", and constant coefficients",
+             p->geodegree);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -38,7 +48,8 @@ PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *p, PatchFDGeometry *g)
   c          = g->rule.points;
   g->npoint  = PetscPowInt(c, p->dim);
   g->nfactor = (p->nkappa ? p->dim * (p->dim + 1) / 2 : 0) + (p->shift ? 1 : 0);
-  PetscCall(PetscMalloc6(c * m, &g->B, c * m, &g->D, p->dim * PetscPowInt(m, p->dim), &g->x, p->dim * p->dim * g->npoint, &g->J, 2 * PetscPowInt(PetscMax(c, m), p->dim), &g->work, p->nkappa, &g->K));
+  PetscCall(PetscMalloc6(c * m, &g->B, c * m, &g->D, p->dim * PetscPowInt(m, p->dim), &g->x, p->dim * p->dim * g->npoint, &g->J,
+                         2 * PetscPowInt(PetscMax(c, m), p->dim), &g->work, p->nkappa, &g->K));
   PetscCall(PatchFDBasis(p->geodegree, c, g->rule.x, g->B, g->D, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -67,8 +78,10 @@ static void Interpolate(PetscInt dim, PetscInt m, PetscInt c, const PetscReal *c
   }
 }
 
-/* J[a][b][point] = derivative of coordinate a in reference direction b, from x[a][node]; the polynomials and their derivatives are B and D[c][m] */
-static void Jacobians(PetscInt dim, PetscInt m, PetscInt c, const PetscReal B[], const PetscReal D[], const Lanes x[], Lanes work[], Lanes J[])
+/* J[a][b][point] = derivative of coordinate a in reference direction b, from x[a][node]; the polynomials and their derivatives are B and
+   D[c][m] */
+static void Jacobians(PetscInt dim, PetscInt m, PetscInt c, const PetscReal B[], const PetscReal D[], const Lanes x[], Lanes work[],
+                      Lanes J[])
 {
   const PetscInt size = PetscPowInt(m, dim), npoint = PetscPowInt(c, dim);
 
@@ -94,7 +107,8 @@ static inline __attribute__((always_inline)) void LaneCofactors(PetscInt dim, co
 }
 
 /* f = K c for a number, or a tensor (xx xy yy, or xx xy xz yy yz zz) */
-static inline __attribute__((always_inline)) void LaneTensor(PetscInt dim, PetscInt nkappa, const LaneHalf k[], const LaneHalf c[3], LaneHalf f[3])
+static inline __attribute__((always_inline)) void LaneTensor(PetscInt dim, PetscInt nkappa, const LaneHalf k[], const LaneHalf c[3],
+                                                             LaneHalf f[3])
 {
   if (nkappa == 1)
     for (PetscInt a = 0; a < dim; a++) f[a] = k[0] * c[a];
@@ -109,7 +123,8 @@ static inline __attribute__((always_inline)) void LaneTensor(PetscInt dim, Petsc
 }
 
 /* in all lanes at a point: det J, and weight / det C' K C with the cofactors C of J[a][b], which are `stride` apart */
-static inline __attribute__((always_inline)) void LaneFactors(PetscInt dim, PetscInt nkappa, const Lanes J[], PetscInt stride, PetscReal weight, const Lanes K[], Lanes det, Lanes factor[])
+static inline __attribute__((always_inline)) void LaneFactors(PetscInt dim, PetscInt nkappa, const Lanes J[], PetscInt stride,
+                                                              PetscReal weight, const Lanes K[], Lanes det, Lanes factor[])
 {
   for (int half = 0; half < 2; half++) {
     LaneHalf j[3][3], c[3][3], k[6], d = {0};
@@ -136,7 +151,8 @@ static inline __attribute__((always_inline)) void LaneFactors(PetscInt dim, Pets
 }
 
 /* one function for each number of kappa */
-static void PointFactors(PetscInt dim, PetscInt nkappa, const Lanes J[], PetscInt stride, PetscReal weight, const Lanes K[], Lanes det, Lanes factor[])
+static void PointFactors(PetscInt dim, PetscInt nkappa, const Lanes J[], PetscInt stride, PetscReal weight, const Lanes K[], Lanes det,
+                         Lanes factor[])
 {
   switch (10 * dim + nkappa) {
 #define CASE(DIM, N) \
@@ -165,9 +181,9 @@ static PetscErrorCode PointConductivity(PatchFDGeometry *g, PetscCount first, Pe
 
     for (PetscInt i = 0; i < p->nkappa; i++) g->K[i][l] = k[i];
     if (p->nkappa > 1) FillTensor(p->dim, p->nkappa, k, K);
-    PetscCheck(p->nkappa == 1 ? *k > 0 && *k < PETSC_MAX_REAL : TensorIsPositive(p->dim, (const PetscReal(*)[3])K), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "The coefficient of the stiffness is %g%s in cell %" PetscCount_FMT "; it has to be positive%s", (double)k[0], p->nkappa == 1 ? "" : ", ...",
-               PetscMin(first + l, p->ncells - 1), p->nkappa == 1 ? "" : " definite");
+    PetscCheck(p->nkappa == 1 ? *k > 0 && *k < PETSC_MAX_REAL : TensorIsPositive(p->dim, (const PetscReal(*)[3])K), PETSC_COMM_SELF,
+               PETSC_ERR_ARG_OUTOFRANGE, "The coefficient of the stiffness is %g%s in cell %" PetscCount_FMT "; it has to be positive%s",
+               (double)k[0], p->nkappa == 1 ? "" : ", ...", PetscMin(first + l, p->ncells - 1), p->nkappa == 1 ? "" : " definite");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -182,7 +198,8 @@ static PetscErrorCode PointDeterminants(const PatchFDGeometry *g, PetscCount fir
   if (good) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt l = 0; l < LANES; l++) {
     PetscCheck(det[l] > 0 && det[l] < PETSC_MAX_REAL, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "Cell %" PetscCount_FMT " is inverted or degenerate: the determinant of its map from the unit %s is %g at one of its points; it has to be positive",
+               "Cell %" PetscCount_FMT
+               " is inverted or degenerate: the determinant of its map from the unit %s is %g at one of its points; it has to be positive",
                PetscMin(first + l, g->p->ncells - 1), g->p->dim == 3 ? "cube" : "square", (double)det[l]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -228,7 +245,8 @@ PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *g, PetscCount first, PatchF
     if (p->nkappa && (q == 0 || !p->kappaconstant)) PetscCall(PointConductivity(g, first, q));
     PointFactors(dim, p->nkappa, (const Lanes *)g->J + q, g->npoint, weight, (const Lanes *)g->K, det, factor);
     PetscCall(PointDeterminants(g, first, det));
-    for (PetscInt l = 0; l < LANES && p->shift; l++) factor[g->nfactor - 1][l] = weight * det[l] * p->shift[p->shiftconstant ? 0 : PetscMin(first + l, p->ncells - 1) * g->npoint + q];
+    for (PetscInt l = 0; l < LANES && p->shift; l++)
+      factor[g->nfactor - 1][l] = weight * det[l] * p->shift[p->shiftconstant ? 0 : PetscMin(first + l, p->ncells - 1) * g->npoint + q];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -241,7 +259,8 @@ static void ShapeNodes(PetscInt dim, const PatchFDFieldPoints *field, const Patc
 
   for (PetscInt l = 0; l < LANES; l++) {
     for (PetscInt i = 0; i < size; i++) {
-      const PetscInt   at[3] = {PetscMin(cell[0] + l, cells[0][1] - 1) * k + i % (k + 1), cell[1] * k + i / (k + 1) % (k + 1), dim == 3 ? cell[2] * k + i / (k + 1) / (k + 1) : 0};
+      const PetscInt   at[3] = {PetscMin(cell[0] + l, cells[0][1] - 1) * k + i % (k + 1), cell[1] * k + i / (k + 1) % (k + 1),
+                              dim == 3 ? cell[2] * k + i / (k + 1) / (k + 1) : 0};
       const PetscReal *from  = &shape->x[dim * PatchFDBoxNode(&shape->box, at[0], at[1], at[2])];
 
       for (PetscInt a = 0; a < dim; a++) x[a * size + i][l] = from[a];
@@ -326,7 +345,8 @@ PetscErrorCode PatchFDHostCheckShape(PetscInt dim, const PatchFDFieldPoints *fie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscInt Nc, PetscReal v[])
+PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, PatchFDFunction f, void *ctx,
+                                      PetscInt Nc, PetscReal v[])
 {
   const PetscReal *const basis[3] = {field->q[0].B[0], field->q[0].B[0], field->q[0].B[0]};
   PetscReal             *x;
@@ -336,7 +356,8 @@ PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *fi
   PetscCall(ShapeCellsCreate(dim, field, cells, &s));
   PetscCall(PetscMalloc1(LANES * dim * s.npoint, &x));
   while (ShapeCellsNext(field, cells, &s)) {
-    for (PetscInt a = 0; a < dim; a++) Interpolate(dim, s.m, s.c, basis, (const Lanes *)s.x + a * PetscPowInt(s.m, dim), s.work, s.at + a * s.npoint);
+    for (PetscInt a = 0; a < dim; a++)
+      Interpolate(dim, s.m, s.c, basis, (const Lanes *)s.x + a * PetscPowInt(s.m, dim), s.work, s.at + a * s.npoint);
     for (PetscInt p = 0; p < s.npoint; p++)
       for (PetscInt l = 0; l < s.count; l++)
         for (PetscInt a = 0; a < dim; a++) x[(l * s.npoint + p) * dim + a] = s.at[a * s.npoint + p][l];
@@ -397,7 +418,8 @@ static void MetricSumsEnd(PetscInt dim, const MetricSums *sum, PatchFDMetric *m)
 }
 
 /* a point: its place in each direction, its determinants and factors, those of cells of the size 1 */
-static void MetricSumsAdd(const ShapeCells *s, const PatchFDFieldPoints *field, const PetscInt point[3], const Lanes det, Lanes factor[], const Lanes shift, MetricSums *sum, PatchFDMetric *m)
+static void MetricSumsAdd(const ShapeCells *s, const PatchFDFieldPoints *field, const PetscInt point[3], const Lanes det, Lanes factor[],
+                          const Lanes shift, MetricSums *sum, PatchFDMetric *m)
 {
   const PetscInt dim = s->dim, c = s->c, entry[2][3] = {{0, 2}, {0, 3, 5}};
   PetscReal      other = 1;
@@ -426,8 +448,10 @@ static void MetricSumsAdd(const ShapeCells *s, const PatchFDFieldPoints *field, 
   }
 }
 
-/* factors without weights, shifts and determinants at a point of the cells at hand where factors, those of shifts among them, are given; `first`: the number of these cells */
-static void GivenMetric(const ShapeCells *s, const PatchFDFieldPoints *field, const PetscInt point[3], const PatchFDPoints *points, PetscCount first, Lanes factor[], Lanes shift, Lanes det)
+/* factors without weights, shifts and determinants at a point of the cells at hand where factors, those of shifts among them, are given;
+   `first`: the number of these cells */
+static void GivenMetric(const ShapeCells *s, const PatchFDFieldPoints *field, const PetscInt point[3], const PatchFDPoints *points,
+                        PetscCount first, Lanes factor[], Lanes shift, Lanes det)
 {
   const PetscCount q      = (point[2] * s->c + point[1]) * s->c + point[0];
   PetscReal        weight = 1;
@@ -443,7 +467,8 @@ static void GivenMetric(const ShapeCells *s, const PatchFDFieldPoints *field, co
 }
 
 /* the same at point p of the cells, from their derivatives */
-static void PointMetric(const ShapeCells *s, const PatchFDPoints *points, PetscCount first, PetscInt p, Lanes factor[], Lanes shift, Lanes det)
+static void PointMetric(const ShapeCells *s, const PatchFDPoints *points, PetscCount first, PetscInt p, Lanes factor[], Lanes shift,
+                        Lanes det)
 {
   Lanes K[6];
 
@@ -457,7 +482,8 @@ static void PointMetric(const ShapeCells *s, const PatchFDPoints *points, PetscC
 }
 
 /* coefficients have been checked (PatchFDHostCheckCoefficients()) */
-PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PatchFDPoints *points, PatchFDMetric *m)
+PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PatchFDPoints *points,
+                                 PatchFDMetric *m)
 {
   PetscCount first = 0;
   ShapeCells s;
@@ -486,7 +512,8 @@ PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const PetscInt rownumber[], const PetscInt colnumber[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const PetscInt rownumber[], const PetscInt colnumber[],
+                                        PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   const PetscInt   size = PetscPowInt(points->degree + 1, points->dim), ncomp = points->ncomp;
   const PetscReal *e;

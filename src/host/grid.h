@@ -42,13 +42,15 @@ static PetscErrorCode GridCopy(const PatchFDRange r, const PatchFDBox *fbox, con
   if (r[0][1] <= r[0][0]) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
     for (PetscInt j = r[1][0]; j < r[1][1]; j++) {
-      PetscCall(PetscMemcpy((REAL *)to + PatchFDBoxNode(tbox, r[0][0], j, k), (const REAL *)from + PatchFDBoxNode(fbox, r[0][0], j, k), (size_t)(r[0][1] - r[0][0]) * sizeof(REAL)));
+      PetscCall(PetscMemcpy((REAL *)to + PatchFDBoxNode(tbox, r[0][0], j, k), (const REAL *)from + PatchFDBoxNode(fbox, r[0][0], j, k),
+                            (size_t)(r[0][1] - r[0][0]) * sizeof(REAL)));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GridFixed(const PatchFDRange r, const PatchFDRange free, PetscReal a, const PatchFDBox *ybox, void *y, PetscReal b, const PatchFDBox *xbox, const void *x)
+static PetscErrorCode GridFixed(const PatchFDRange r, const PatchFDRange free, PetscReal a, const PatchFDBox *ybox, void *y, PetscReal b,
+                                const PatchFDBox *xbox, const void *x)
 {
   PetscFunctionBegin;
   for (PetscInt k = r[2][0]; k < r[2][1]; k++) {

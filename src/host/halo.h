@@ -15,7 +15,8 @@ static PetscErrorCode HaloCreate(const PatchFDHaloDesc *desc, PETSC_UNUSED Patch
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
   p->desc = *desc;
-  for (int side = 0; side < 2; side++) PetscCall(PetscMalloc1((size_t)PATCHFD_HALO_MAX_ARRAYS * desc->first[side][desc->n] * desc->unit, &p->buffer[side]));
+  for (int side = 0; side < 2; side++)
+    PetscCall(PetscMalloc1((size_t)PATCHFD_HALO_MAX_ARRAYS * desc->first[side][desc->n] * desc->unit, &p->buffer[side]));
   *plan = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

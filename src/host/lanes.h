@@ -12,7 +12,8 @@ typedef PatchFDLanes Lanes;
 typedef PetscReal LaneHalf __attribute__((vector_size(LANES / 2 * sizeof(PetscReal)), aligned(sizeof(PetscReal)), may_alias));
 
 /* `rows` rows of LaneContract(), whose sums stay in registers */
-static inline __attribute__((always_inline)) void LaneContractRows(int rows, PetscInt nj, PetscInt stride, const PetscReal X[], PetscInt row, PetscInt col, const Lanes in[], Lanes out[])
+static inline __attribute__((always_inline)) void LaneContractRows(int rows, PetscInt nj, PetscInt stride, const PetscReal X[],
+                                                                   PetscInt row, PetscInt col, const Lanes in[], Lanes out[])
 {
   for (PetscInt s = 0; s < stride; s++) {
     LaneHalf sum[4][2] = {{{0}}};
@@ -34,7 +35,9 @@ static inline __attribute__((always_inline)) void LaneContractRows(int rows, Pet
   }
 }
 
-static inline __attribute__((always_inline)) void LaneContractOf(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt stride, const PetscReal X[], PetscInt row, PetscInt col, const Lanes in[], Lanes out[])
+static inline __attribute__((always_inline)) void LaneContractOf(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt stride,
+                                                                 const PetscReal X[], PetscInt row, PetscInt col, const Lanes in[],
+                                                                 Lanes out[])
 {
   for (PetscInt o = 0; o < outer; o++, in += nj * stride) {
     for (PetscInt i = 0, rows; i < ni; i += rows, out += rows * stride) {
@@ -49,8 +52,10 @@ static inline __attribute__((always_inline)) void LaneContractOf(PetscInt outer,
   }
 }
 
-/* out[o][i][s] = sum over j of X(i, j) in[o][j][s], where X(i, j) = X[i * row + j * col]; short sums have lengths that the compiler knows */
-static inline void LaneContract(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt stride, const PetscReal X[], PetscInt row, PetscInt col, const Lanes in[], Lanes out[])
+/* out[o][i][s] = sum over j of X(i, j) in[o][j][s], where X(i, j) = X[i * row + j * col]; short sums have lengths that the compiler knows
+   */
+static inline void LaneContract(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt stride, const PetscReal X[], PetscInt row, PetscInt col,
+                                const Lanes in[], Lanes out[])
 {
   switch (nj) {
 #define CASE(N) \
@@ -220,7 +225,8 @@ static inline void LaneJacobi(PetscInt n, Lanes C[], Lanes V[])
 }
 
 /*
-  S with S' A S = diag(lambda) and S' M S = 1, on the diagonal of A afterwards, from a guess S.  M and A are overwritten; work has room for two matrices
+  S with S' A S = diag(lambda) and S' M S = 1, on the diagonal of A afterwards, from a guess S.  M and A are overwritten; work has room for
+  two matrices
 */
 static inline void LaneEigen(PetscInt n, Lanes A[], Lanes M[], Lanes S[], Lanes work[])
 {

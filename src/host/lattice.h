@@ -1,12 +1,17 @@
 /*
-  y = y0 + alpha A x for linear elements on a lattice of cubes, each cut into the simplices whose corners are a monotone path from corner 0 to the opposite
+  y = y0 + alpha A x for linear elements on a lattice of cubes, each cut into the simplices whose corners are a monotone path from corner 0
+  to the opposite
   one (Kuhn 1960).  A simplex with the mean capacity c and conductivity k of its corners adds
 
-    mass V c / ((dim + 1) (dim + 2)) to each edge and twice that to each corner,   stiffness V k / h_d^2 to the edge in direction d, no other
+    mass V c / ((dim + 1) (dim + 2)) to each edge and twice that to each corner,   stiffness V k / h_d^2 to the edge in direction d, no
+    other
 
-  so that with the entries a_e of edges the rows of A are sums of a_e (x_w - x_v) over the edges from v to w, and x_v times that of the row of M.  Rows of cubes are
-  worked on one after the other, layer by layer (latticerow.h): entries of the edges from each first corner, then what these give to the rows of both ends.  Rows of
-  numbers wait in between in memory that caches should hold, so that each number of a field is read once: there all nodes of a row are there, with zeros for those that do not exist.
+  so that with the entries a_e of edges the rows of A are sums of a_e (x_w - x_v) over the edges from v to w, and x_v times that of the row
+  of M.  Rows of cubes are
+  worked on one after the other, layer by layer (latticerow.h): entries of the edges from each first corner, then what these give to the
+  rows of both ends.  Rows of
+  numbers wait in between in memory that caches should hold, so that each number of a field is read once: there all nodes of a row are
+  there, with zeros for those that do not exist.
 */
 #pragma once
 #include "cg.h"
@@ -275,7 +280,8 @@ static const REAL *LatticeExists(const LatticePlan *p, PetscInt j, PetscInt k)
   if (!p->active) return p->all;
   const unsigned char *active = LatticeBodyRow(p, j, k);
 
-  for (PetscInt i = PetscMax(p->cubes[0][0], p->desc.ybox.lo[0] - 1); i < p->cubes[0][1] && LatticePlace(p, i) < p->n; i++) p->body[LatticePlace(p, i)] = (REAL)(active[i - p->cubes[0][0]] != 0);
+  for (PetscInt i = PetscMax(p->cubes[0][0], p->desc.ybox.lo[0] - 1); i < p->cubes[0][1] && LatticePlace(p, i) < p->n; i++)
+    p->body[LatticePlace(p, i)] = (REAL)(active[i - p->cubes[0][0]] != 0);
   return p->body;
 }
 
@@ -369,7 +375,8 @@ static void LatticeWrite(const LatticeCall *call, const REAL *sum, ptrdiff_t at,
 /* nodes that are not: y = y0, the identity's rows in a sweep and on the diagonal */
 static void LatticeSkip(const LatticeCall *call, ptrdiff_t at, PetscInt n)
 {
-  for (PetscInt i = 0; i < n; i++) call->y[at + i] = call->p ? call->p[at + i] : (!call->x ? call->identity : LatticeValue(call->y0, 0, at + i));
+  for (PetscInt i = 0; i < n; i++)
+    call->y[at + i] = call->p ? call->p[at + i] : (!call->x ? call->identity : LatticeValue(call->y0, 0, at + i));
 }
 
 /* row j of plane k, whose sums are complete; x is the copied row */
@@ -446,7 +453,9 @@ static void LatticeRobinNode(const LatticePlan *p, LatticeCall *call, const Pets
     if (!LatticeHasCube(p, node, high << s | i << d | j << e)) continue;
     if (p->desc.dim == 1) sum += 2 * x;
     else if (p->desc.dim == 2) sum += 2 * x + LatticeRead(p, call, node, d, i ? -1 : 1, e, 0);
-    else if (i == j) sum += 4 * x + LatticeRead(p, call, node, d, i ? -1 : 1, e, 0) + LatticeRead(p, call, node, d, 0, e, i ? -1 : 1) + 2 * LatticeRead(p, call, node, d, i ? -1 : 1, e, i ? -1 : 1);
+    else if (i == j)
+      sum += 4 * x + LatticeRead(p, call, node, d, i ? -1 : 1, e, 0) + LatticeRead(p, call, node, d, 0, e, i ? -1 : 1) +
+             2 * LatticeRead(p, call, node, d, i ? -1 : 1, e, i ? -1 : 1);
     else sum += 2 * x + LatticeRead(p, call, node, d, i ? -1 : 1, e, 0) + LatticeRead(p, call, node, d, 0, e, j ? -1 : 1);
   }
   call->y[at] += call->alpha * call->side[side] * sum;
@@ -506,7 +515,8 @@ static void LatticePrepare(const LatticePlan *p, const PatchFDMaterial *m, Latti
     call->conductivity[d]      = m->stiffness != 0 ? (const REAL *)m->conductivity[d] : NULL;
     call->constconductivity[d] = (REAL)m->constconductivity[d];
     call->constant             = (PetscBool)(call->constant && !call->conductivity[d]);
-    same = (PetscBool)(same && call->stiffness[d] == call->stiffness[0] && m->conductivity[d] == m->conductivity[0] && (m->conductivity[d] || m->constconductivity[d] == m->constconductivity[0]));
+    same = (PetscBool)(same && call->stiffness[d] == call->stiffness[0] && m->conductivity[d] == m->conductivity[0] &&
+                       (m->conductivity[d] || m->constconductivity[d] == m->constconductivity[0]));
     for (int e = 0; e < 2; e++) call->side[2 * d + e] = (REAL)(m->side * desc->robin[2 * d + e] * area / (dim * (dim + 1)));
   }
   call->ndir = same ? 1 : dim;
@@ -535,10 +545,18 @@ static PetscErrorCode LatticeDiagonal(void *plan, const PatchFDMaterial *materia
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LatticeSweep(void *plan, const PatchFDMaterial *material, const void *d, const void *r, const void *q, void *dir, void *w, PatchFDSweep *sweep)
+static PetscErrorCode LatticeSweep(void *plan, const PatchFDMaterial *material, const void *d, const void *r, const void *q, void *dir,
+                                   void *w, PatchFDSweep *sweep)
 {
   const LatticePlan *p    = (const LatticePlan *)plan;
-  LatticeCall        call = {.alpha = 1, .x = (const REAL *)dir, .y = (REAL *)w, .d = (const REAL *)d, .r = (const REAL *)r, .q = (const REAL *)q, .p = (REAL *)dir, .b = (REAL)sweep->b};
+  LatticeCall        call = {.alpha = 1,
+                             .x = (const REAL *)dir,
+                             .y = (REAL *)w,
+                             .d = (const REAL *)d,
+                             .r = (const REAL *)r,
+                             .q = (const REAL *)q,
+                             .p = (REAL *)dir,
+                             .b = (REAL)sweep->b};
 
   PetscFunctionBegin;
   if (sweep->stop) PetscFunctionReturn(PETSC_SUCCESS);

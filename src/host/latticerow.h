@@ -1,18 +1,23 @@
 /*
   Linear elements on a lattice (lattice.h): the arithmetic of a row of cubes, VL of them at a time.
 
-  The corners of a cube are in four rows of nodes, the node, the next one in y, those above both; corner m + 1 is one number to the right of corner m.
-  A tetrahedron t_pq has the corners 0, p, q, 7: the six are a ring 13, 23, 26, 46, 45, 15, in a square there are t_1 and t_2.  With their sums of a field over
+  The corners of a cube are in four rows of nodes, the node, the next one in y, those above both; corner m + 1 is one number to the right of
+  corner m.
+  A tetrahedron t_pq has the corners 0, p, q, 7: the six are a ring 13, 23, 26, 46, 45, 15, in a square there are t_1 and t_2.  With their
+  sums of a field over
   the corners, and a_1 = t_13 + t_15 and so on those over the two tetrahedra with corner 1, the edges from v have
 
     x: a_1(v) + t_23(v - y)  and of the layer below  t_45 + a_6(- y)     xy: a_3 and a_4 of the layer below     xyz: all six
     y: a_2(v) + t_13(v - x)  and of the layer below  t_46 + a_5(- x)     xz: a_5(v) + a_2(v - y)
     z: a_4(v) + t_26(v - y) + t_15(v - x) + a_3(v - x - y)               yz: a_6(v) + a_1(v - x)
 
-  in squares x: t_1(v) + t_2(v - y), y: t_2(v) + t_1(v - x), xy: t_1 + t_2.  Cubes that do not exist have sums zero: so sides and bodies need no other code.
+  in squares x: t_1(v) + t_2(v - y), y: t_2(v) + t_1(v - x), xy: t_1 + t_2.  Cubes that do not exist have sums zero: so sides and bodies
+  need no other code.
 
-  Row sums of M are dim + 2 times the sum around the node of the means' factor: in three dimensions each tetrahedron around a node has one diagonal of a square
-  from it, and these edges' entries take care of that; otherwise there is a sum for the node, t_1 + t_2 of v and of v - x - y, t_1(v - x), t_2(v - y).
+  Row sums of M are dim + 2 times the sum around the node of the means' factor: in three dimensions each tetrahedron around a node has one
+  diagonal of a square
+  from it, and these edges' entries take care of that; otherwise there is a sum for the node, t_1 + t_2 of v and of v - x - y, t_1(v - x),
+  t_2(v - y).
 */
 #pragma once
 #include "lines.h"
@@ -69,10 +74,12 @@ typedef struct {
 
 static inline __attribute__((always_inline)) LatticeCube LatticeCubeSums(V exists, const REAL *const f[4], PetscInt i)
 {
-  const V c1 = LatticeRight(f[0], i), c2 = LatticeAt(f[1], i), c3 = LatticeRight(f[1], i), c4 = LatticeAt(f[2], i), c5 = LatticeRight(f[2], i), c6 = LatticeAt(f[3], i);
+  const V c1 = LatticeRight(f[0], i), c2 = LatticeAt(f[1], i), c3 = LatticeRight(f[1], i), c4 = LatticeAt(f[2], i),
+          c5 = LatticeRight(f[2], i), c6 = LatticeAt(f[3], i);
   const V ends = exists * (LatticeAt(f[0], i) + LatticeRight(f[3], i));
 
-  return (LatticeCube){exists * (c1 + c3) + ends, exists * (c2 + c3) + ends, exists * (c2 + c6) + ends, exists * (c4 + c6) + ends, exists * (c4 + c5) + ends, exists * (c1 + c5) + ends};
+  return (LatticeCube){exists * (c1 + c3) + ends, exists * (c2 + c3) + ends, exists * (c2 + c6) + ends,
+                       exists * (c4 + c6) + ends, exists * (c4 + c5) + ends, exists * (c1 + c5) + ends};
 }
 
 /* mass: are there capacities?  ndir: 1 if what edges in axes have is the same in all directions, or 3 */
@@ -148,10 +155,12 @@ static inline void LatticeEdges1(const LatticeRows *rows)
 }
 
 /*
-  The same for constants: entries that a simplex gives to an edge of axes, and to others.  y, z: do the rows of cubes before (0) and behind (1) the nodes exist?
+  The same for constants: entries that a simplex gives to an edge of axes, and to others.  y, z: do the rows of cubes before (0) and behind
+  (1) the nodes exist?
   Around an edge in x the cubes on the same side in both other directions have two tetrahedra with it, the others one
 */
-static inline void LatticeEdgesConstant(const int dim, PetscInt n, const REAL *exists, const REAL y[2], const REAL z[2], const REAL axis[3], REAL other, REAL *const edge[])
+static inline void LatticeEdgesConstant(const int dim, PetscInt n, const REAL *exists, const REAL y[2], const REAL z[2], const REAL axis[3],
+                                        REAL other, REAL *const edge[])
 {
   V last = {0};
 
@@ -180,7 +189,8 @@ static inline void LatticeEdgesConstant(const int dim, PetscInt n, const REAL *e
 
 /* ---- what they give to rows ---- */
 
-/* an edge with entry e between nodes with v and w, whose rows have no sum to take care of: to that of v, and what that of w gets; or to their diagonal entries */
+/* an edge with entry e between nodes with v and w, whose rows have no sum to take care of: to that of v, and what that of w gets; or to
+   their diagonal entries */
 static inline __attribute__((always_inline)) V LatticeFlow(const PetscBool diagonal, V e, V v, V w, V *own)
 {
   const V f = diagonal ? e : e * (v - w);

@@ -41,7 +41,8 @@ typedef struct {
 } Coef;
 
 /*
-  Memory aligned for V: *base is what to free.  That of large arrays, all of which is written later, is not touched, and may come in large pages: set-up waits for fewer of them, and sweeps find
+  Memory aligned for V: *base is what to free.  That of large arrays, all of which is written later, is not touched, and may come in large
+  pages: set-up waits for fewer of them, and sweeps find
   them sooner
 */
 static PetscErrorCode VMallocUntouched(size_t n, V **p, void **base)
@@ -52,7 +53,10 @@ static PetscErrorCode VMallocUntouched(size_t n, V **p, void **base)
   PetscCall(PetscMalloc((n + 1) * sizeof(V), base));
   *p = (V *)(((uintptr_t)*base + sizeof(V) - 1) & ~(uintptr_t)(sizeof(V) - 1));
 #if defined(MADV_HUGEPAGE)
-  if (n * sizeof(V) >= 1024 * page) (void)madvise((void *)(((uintptr_t)*base + page - 1) & ~(page - 1)), (n - page / sizeof(V)) * sizeof(V) & ~(size_t)(page - 1), MADV_HUGEPAGE); /* or not */
+  /* or not */
+  if (n * sizeof(V) >= 1024 * page)
+    (void)madvise((void *)(((uintptr_t)*base + page - 1) & ~(page - 1)), (n - page / sizeof(V)) * sizeof(V) & ~(size_t)(page - 1),
+                  MADV_HUGEPAGE);
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -81,7 +85,8 @@ static PetscErrorCode RealDuplicate(size_t n, const REAL *from, REAL **to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* n vectors of a long array are about to be read, others behind them soon: these are asked for, since processors stop reading ahead at the end of a page */
+/* n vectors of a long array are about to be read, others behind them soon: these are asked for, since processors stop reading ahead at the
+   end of a page */
 static inline __attribute__((always_inline)) void ReadAhead(size_t n, const V *v)
 {
   const size_t ahead = 8192, line = 64;
@@ -136,9 +141,11 @@ static inline V Splat(REAL a)
     if (nr == 1) ROWS(1, "GCC unroll 16", MATRIX); \
   } while (0)
 
-/* out = m in, or out += m in, for one line; in and out do not overlap.  Matrices in vectors are operands of the multiply-adds as they stand */
+/* out = m in, or out += m in, for one line; in and out do not overlap.  Matrices in vectors are operands of the multiply-adds as they stand
+   */
 #define LINE_OF(NAME, T) \
-  static inline __attribute__((always_inline)) void NAME(PetscInt nr, PetscInt nc, const T *m, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, PetscBool add) \
+  static inline __attribute__((always_inline)) void NAME(PetscInt nr, PetscInt nc, const T *m, const V *in, ptrdiff_t is, V *out, \
+                                                         ptrdiff_t os, PetscBool add) \
   { \
     if (__builtin_constant_p(nr) && __builtin_constant_p(nc) && nr < 24 && nc <= 16) SHORT_LINE(m); \
     else LINE(m); \
@@ -148,7 +155,8 @@ LINE_OF(LineEach, V)
 #undef LINE_OF
 
 /* two lines, il and ol apart: a number of the matrix is read once for both */
-static inline __attribute__((always_inline)) void LinePair(PetscInt nr, PetscInt nc, const REAL *m, const V *in, ptrdiff_t is, ptrdiff_t il, V *out, ptrdiff_t os, ptrdiff_t ol, PetscBool add)
+static inline __attribute__((always_inline)) void LinePair(PetscInt nr, PetscInt nc, const REAL *m, const V *in, ptrdiff_t is, ptrdiff_t il,
+                                                           V *out, ptrdiff_t os, ptrdiff_t ol, PetscBool add)
 {
   V sum[2][PAIR_ROWS];
 
@@ -167,7 +175,8 @@ static inline __attribute__((always_inline)) void LinePair(PetscInt nr, PetscInt
 }
 
 /* `count` lines, in pairs where the lengths are known to the compiler and all sums stay in registers */
-static inline __attribute__((always_inline)) void LinesSame(int count, PetscInt nr, PetscInt nc, const REAL *m, const V *in, ptrdiff_t is, ptrdiff_t il, V *out, ptrdiff_t os, ptrdiff_t ol, PetscBool add)
+static inline __attribute__((always_inline)) void LinesSame(int count, PetscInt nr, PetscInt nc, const REAL *m, const V *in, ptrdiff_t is,
+                                                            ptrdiff_t il, V *out, ptrdiff_t os, ptrdiff_t ol, PetscBool add)
 {
   int l = 0;
 
@@ -182,7 +191,8 @@ static inline void Line(PetscInt nr, PetscInt nc, Coef m, const V *in, ptrdiff_t
   else LINE(m.v);
 }
 
-static inline __attribute__((always_inline)) void ContractDirection(int d, const PetscInt n[3], PetscInt nr, Coef m, const V *in, V *out, PetscBool add)
+static inline __attribute__((always_inline)) void ContractDirection(int d, const PetscInt n[3], PetscInt nr, Coef m, const V *in, V *out,
+                                                                    PetscBool add)
 {
   const PetscInt inner = (d > 0 ? n[0] : 1) * (d > 1 ? n[1] : 1), outer = (d < 1 ? n[1] : 1) * (d < 2 ? n[2] : 1);
 

@@ -1,5 +1,6 @@
 /*
-  Local solvers of vertex patches: the patches of a colour in batches of VL.  What is done with a batch is in diagonalization.h where the operator is the
+  Local solvers of vertex patches: the patches of a colour in batches of VL.  What is done with a batch is in diagonalization.h where the
+  operator is the
   Kronecker sum of one field that is diagonalized, otherwise in fields.h.
 */
 #pragma once
@@ -102,7 +103,8 @@ static int LocalNextBatch(LocalPatches *patches, PetscInt patch[3][VL])
   return count;
 }
 
-static void LocalBatch(LocalPlan *p, PatchFDPatchOp operation, int count, const PetscInt patch[3][VL], REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
+static void LocalBatch(LocalPlan *p, PatchFDPatchOp operation, int count, const PetscInt patch[3][VL], REAL omega, PetscBool zero, REAL *x,
+                       const REAL *b, REAL *r)
 {
   if (p->fields) FieldsBatch(p->fields, operation, count, patch, omega, zero, x, b, r);
   else SeparableBatch(p->separable, operation, count, patch, omega, zero, x, b, r);
@@ -113,11 +115,13 @@ static PetscLogDouble LocalFlops(const LocalPlan *p, PatchFDPatchOp operation, c
   const PatchFDPatches *const *dir = p->desc.field[0].dir;
 
   if (p->fields) return FieldsFlops(p->fields, operation, patch, zero);
-  return SeparableFlops(p->separable, operation, (const PetscInt[]){dir[0]->n[patch[0][0]], dir[1]->n[patch[1][0]], dir[2]->n[patch[2][0]]}, p->separable->dir[0].parity, zero);
+  return SeparableFlops(p->separable, operation, (const PetscInt[]){dir[0]->n[patch[0][0]], dir[1]->n[patch[1][0]], dir[2]->n[patch[2][0]]},
+                        p->separable->dir[0].parity, zero);
 }
 
 /* all patches of such runs: they have the same size */
-static PetscErrorCode LocalRuns(LocalPlan *p, PatchFDPatchOp operation, LocalPatches *q, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+static PetscErrorCode LocalRuns(LocalPlan *p, PatchFDPatchOp operation, LocalPatches *q, PetscReal omega, PetscBool zero, void *x,
+                                const void *b, void *r)
 {
   PetscInt       patch[3][VL];
   PetscInt64     total = 0;
@@ -137,7 +141,8 @@ static PetscErrorCode LocalRuns(LocalPlan *p, PatchFDPatchOp operation, LocalPat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LocalColor(LocalPlan *p, PatchFDPatchOp operation, const PatchFDColor *color, const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+static PetscErrorCode LocalColor(LocalPlan *p, PatchFDPatchOp operation, const PatchFDColor *color, const PatchFDRange patches,
+                                 PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
   LocalPatches q = {.step = color->phase == PATCHFD_ALL_PHASES ? 1 : p->desc.nphase, .phase = color->phase};
 
@@ -161,11 +166,15 @@ static PetscErrorCode LocalColor(LocalPlan *p, PatchFDPatchOp operation, const P
 /* colours that differ in x only, from the first one on: they go through a row together */
 static PetscInt LocalColorsOfRow(PetscInt ncolors, const PatchFDColor colors[])
 {
-  return ncolors > 1 && colors[1].parity[1] == colors[0].parity[1] && colors[1].parity[2] == colors[0].parity[2] && colors[1].parity[0] != colors[0].parity[0] ? 2 : 1;
+  return ncolors > 1 && colors[1].parity[1] == colors[0].parity[1] && colors[1].parity[2] == colors[0].parity[2] &&
+             colors[1].parity[0] != colors[0].parity[0]
+         ? 2
+         : 1;
 }
 
 /*
-  Read what layer k of these patches has and the one below it has not, row by row, as the memory is quickest: patches, whose rows are short and far apart,
+  Read what layer k of these patches has and the one below it has not, row by row, as the memory is quickest: patches, whose rows are short
+  and far apart,
   wait for each piece of them
 */
 static void LocalReadLayer(const LocalPlan *p, const PatchFDRange patches, PetscInt k, const REAL *x)
@@ -186,10 +195,12 @@ static void LocalReadLayer(const LocalPlan *p, const PatchFDRange patches, Petsc
 }
 
 /*
-  The colours one after another, but layer by layer in z, so that a layer stays in the cache for all of its colours.  A patch reads what its neighbours
+  The colours one after another, but layer by layer in z, so that a layer stays in the cache for all of its colours.  A patch reads what its
+  neighbours
   write and no more: colours of one parity in z do not see each other's layers, and one of the other parity follows a layer behind.
 */
-static PetscErrorCode LocalLayers(LocalPlan *p, PatchFDPatchOp operation, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+static PetscErrorCode LocalLayers(LocalPlan *p, PatchFDPatchOp operation, PetscInt ncolors, const PatchFDColor colors[],
+                                  const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
   PetscInt behind = 0;
 
@@ -211,7 +222,9 @@ static PetscErrorCode LocalLayers(LocalPlan *p, PatchFDPatchOp operation, PetscI
       if (next < ncolors) k -= colors[next].parity[2] != colors[c].parity[2];
     }
   }
-  if (p->stencil) PetscCall(PetscLogFlops((PetscLogDouble)PatchFDRangeSize(patches) * ncolors / (p->desc.field[0].dir[2]->npatch > 1 ? 8 : 4) * StencilFlops(p->stencil)));
+  if (p->stencil)
+    PetscCall(PetscLogFlops((PetscLogDouble)PatchFDRangeSize(patches) * ncolors / (p->desc.field[0].dir[2]->npatch > 1 ? 8 : 4) *
+                            StencilFlops(p->stencil)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,14 +238,15 @@ static PetscBool LocalGoesByLayers(const LocalPlan *p, PatchFDPatchOp operation,
   return (PetscBool)(p->stencil || (patches[0][1] - patches[0][0]) * (patches[1][1] - patches[1][0]) / 4 >= many);
 }
 
-static PetscErrorCode LocalApply(void *plan, PatchFDPatchOp operation, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x,
-                                 const void *b, void *r)
+static PetscErrorCode LocalApply(void *plan, PatchFDPatchOp operation, PetscInt ncolors, const PatchFDColor colors[],
+                                 const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
   LocalPlan *p = (LocalPlan *)plan;
 
   PetscFunctionBegin;
   if (LocalGoesByLayers(p, operation, patches)) PetscCall(LocalLayers(p, operation, ncolors, colors, patches, omega, zero, x, b, r));
   else
-    for (PetscInt i = 0; i < ncolors; i++) PetscCall(LocalColor(p, operation, &colors[i], patches, omega, (PetscBool)(zero && i == 0), x, b, r));
+    for (PetscInt i = 0; i < ncolors; i++)
+      PetscCall(LocalColor(p, operation, &colors[i], patches, omega, (PetscBool)(zero && i == 0), x, b, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,6 @@
 /*
-  y = y0 + alpha A x.  A = A0 (x) M1 (x) M2 + M0 (x) A1 (x) M2 + M0 (x) M1 (x) A2 summed over cells (direction 0 is x): bands.h.  Any other sum of
+  y = y0 + alpha A x.  A = A0 (x) M1 (x) M2 + M0 (x) A1 (x) M2 + M0 (x) M1 (x) A2 summed over cells (direction 0 is x): bands.h.  Any other
+  sum of
   terms: terms.h; operators by quadrature: points.h.
 */
 #pragma once
@@ -7,7 +8,8 @@
 #include "points.h"
 #include "terms.h"
 
-static PetscErrorCode SumCreate(const PatchFDOperatorDesc *desc, const PatchFDBand *const A[3], const PatchFDBand *const M[3], BandsPlan **plan)
+static PetscErrorCode SumCreate(const PatchFDOperatorDesc *desc, const PatchFDBand *const A[3], const PatchFDBand *const M[3],
+                                BandsPlan **plan)
 {
   const PatchFDField *f = desc->field;
   BandCells           m[3];
@@ -16,7 +18,14 @@ static PetscErrorCode SumCreate(const PatchFDOperatorDesc *desc, const PatchFDBa
   for (int d = 0; d < 3; d++) {
     const PetscInt n = M[d]->nloc, stride = M[d]->stride;
 
-    m[d] = (BandCells){.nrow = n, .ncol = n, .rowstride = stride, .colstride = stride, .own = {n, n}, .last = M[d]->ncells - 1, .cls = M[d]->cls, .X = {M[d]->X, A[d]->X}};
+    m[d] = (BandCells){.nrow = n,
+                       .ncol = n,
+                       .rowstride = stride,
+                       .colstride = stride,
+                       .own = {n, n},
+                       .last = M[d]->ncells - 1,
+                       .cls = M[d]->cls,
+                       .X = {M[d]->X, A[d]->X}};
   }
   PetscCall(BandsCreate(m, desc->cells, &f->xbox, f->read, &f->ybox, f->write, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -83,7 +92,8 @@ static PetscErrorCode OperatorApply(void *plan, PetscReal alpha, const void *x, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode OperatorPick(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[], void **picked)
+static PetscErrorCode OperatorPick(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[],
+                                   void **picked)
 {
   OperatorPlan *p;
 

@@ -1,7 +1,8 @@
 /*
   y = y0 + alpha A x for operators by quadrature (PatchFDPoints in kernels.h): a batch is VL cells, one in each lane.
 
-  With u the block of a cell's n^3 nodes, B and D = C B values and derivatives of its polynomials at c points in a direction (B = 1, c = n if the nodes are
+  With u the block of a cell's n^3 nodes, B and D = C B values and derivatives of its polynomials at c points in a direction (B = 1, c = n
+  if the nodes are
   the points), and G the factors of the points,
 
     a = (B (x) B) u            n slices of c^2: directions x and y
@@ -11,7 +12,8 @@
     q = g q + C' r + C' s
     a = B' q + D' t,  u = (B' (x) B') a
 
-  In two dimensions there is one slice, and no t.  With a mass matrix alone q = g q, with B in all directions.  The factors are read, or computed from the
+  In two dimensions there is one slice, and no t.  With a mass matrix alone q = g q, with B in all directions.  The factors are read, or
+  computed from the
   coefficients of the multilinear map of the cell (Swirydowicz, Chalmers, Karakus and Warburton 2017).
 */
 #pragma once
@@ -66,8 +68,10 @@ static PetscErrorCode PointsDestroy(PointsPlan *p)
 /* ---- factors from the map of a cell ---- */
 
 /*
-  The map is the sum of m[i] times the product of the reference coordinates whose bits are set in i + 1: m[0] r, m[1] s, m[2] r s, m[3] t, ...
-  On a slice of points, at t, the derivative in r is that at s = 0 and its slope in s, the other way round, and the derivative in t is bilinear.
+  The map is the sum of m[i] times the product of the reference coordinates whose bits are set in i + 1: m[0] r, m[1] s, m[2] r s, m[3] t,
+  ...
+  On a slice of points, at t, the derivative in r is that at s = 0 and its slope in s, the other way round, and the derivative in t is
+  bilinear.
 */
 typedef struct {
   V r[3], s[3], rs[3]; /* dx/dr = r + s rs, dx/ds = s + r rs */
@@ -109,7 +113,8 @@ static inline __attribute__((always_inline)) V PointsCofactors(int dim, const Po
     return J[0][0] * C[0][0] + J[0][1] * C[0][1];
   }
   for (int b = 0; b < 3; b++)
-    for (int a = 0; a < 3; a++) C[b][a] = J[(b + 1) % 3][(a + 1) % 3] * J[(b + 2) % 3][(a + 2) % 3] - J[(b + 1) % 3][(a + 2) % 3] * J[(b + 2) % 3][(a + 1) % 3];
+    for (int a = 0; a < 3; a++)
+      C[b][a] = J[(b + 1) % 3][(a + 1) % 3] * J[(b + 2) % 3][(a + 2) % 3] - J[(b + 1) % 3][(a + 2) % 3] * J[(b + 2) % 3][(a + 1) % 3];
   return J[0][0] * C[0][0] + J[0][1] * C[0][1] + J[0][2] * C[0][2];
 }
 
@@ -148,7 +153,8 @@ static inline __attribute__((always_inline)) void PointsRead(int dim, const V *g
 }
 
 /* the same with factors that are computed; kappa is a number or, with K, one.  Returns the determinant */
-static inline __attribute__((always_inline)) V PointsCompute(int dim, const PointsSlice *slice, REAL r, REAL s, REAL kappa, const REAL *K, V d[3])
+static inline __attribute__((always_inline)) V PointsCompute(int dim, const PointsSlice *slice, REAL r, REAL s, REAL kappa, const REAL *K,
+                                                             V d[3])
 {
   V       C[3][3], g[3] = {{0}};
   const V det = PointsCofactors(dim, slice, r, s, C), scale = kappa / det;
@@ -183,7 +189,8 @@ static inline __attribute__((always_inline)) void PointsSliceRead(int dim, int c
   }
 }
 
-static inline __attribute__((always_inline)) void PointsSliceCompute(const PointsPlan *p, int dim, int c, PetscInt k, const V *map, const REAL *K, V *q, V *r, V *s, V *t)
+static inline __attribute__((always_inline)) void PointsSliceCompute(const PointsPlan *p, int dim, int c, PetscInt k, const V *map,
+                                                                     const REAL *K, V *q, V *r, V *s, V *t)
 {
   const REAL  kappa = K ? 1 : p->K[0], shift = p->shift;
   const REAL *x = p->x, *w = p->w;
@@ -206,7 +213,8 @@ static inline __attribute__((always_inline)) void PointsSliceCompute(const Point
   }
 }
 
-static inline __attribute__((always_inline)) void PointsSliceFactors(const PointsPlan *p, PetscCount batch, int dim, int c, PetscInt k, V *q, V *r, V *s, V *t)
+static inline __attribute__((always_inline)) void PointsSliceFactors(const PointsPlan *p, PetscCount batch, int dim, int c, PetscInt k,
+                                                                     V *q, V *r, V *s, V *t)
 {
   if (p->computed) {
     const V *map = p->map + batch * ((1 << dim) - 1) * dim;
@@ -375,8 +383,9 @@ static PetscErrorCode PointsNodes(const PatchFDOperatorDesc *desc, PointsPlan *p
     p->stride[d] = d < p->dim ? points->degree : 0;
   }
   if (points->nodes == PATCHFD_NODES_BOX) {
-    PetscCheck(desc->nfield == 1 && p->ncomp == 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " fields with %" PetscInt_FMT " components; operators by quadrature on a box of nodes have 1 of 1", desc->nfield,
-               p->ncomp);
+    PetscCheck(desc->nfield == 1 && p->ncomp == 1, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "%" PetscInt_FMT " fields with %" PetscInt_FMT " components; operators by quadrature on a box of nodes have 1 of 1",
+               desc->nfield, p->ncomp);
     p->field = desc->field[0];
     PetscCall(PetscArraycpy(p->cells, desc->cells, 3));
     p->ncells = PatchFDRangeSize(p->cells);
@@ -429,7 +438,8 @@ static PetscErrorCode PointsFactors(const PatchFDPoints *points, PatchFDGeometry
   for (PetscCount first = 0; first < p->nbatch * VL; first += PATCHFD_LANES) {
     if (first < p->ncells) PetscCall(PatchFDGeometryCells(geometry, first, factor));
     for (PetscCount l = 0, i = first; l < PATCHFD_LANES && i < p->nbatch * VL; l++, i++) {
-      const PetscCount cell = PetscMin(i, p->ncells - 1), batch = i / VL, from = cell < first ? PATCHFD_LANES - 1 : cell - first; /* behind the last cell that is still there */
+      /* behind the last cell that is still there */
+      const PetscCount cell = PetscMin(i, p->ncells - 1), batch = i / VL, from = cell < first ? PATCHFD_LANES - 1 : cell - first;
       const int        lane = (int)(i % VL);
 
       if (p->computed) PointsMap(points, cell, lane, p->map + batch * map);
@@ -530,7 +540,8 @@ static PetscErrorCode PointsPickLanes(PetscCount ncells, const PetscCount cells[
 }
 
 /* the operator of some of the cells */
-static PetscErrorCode PointsPick(const PointsPlan *from, PetscCount ncells, const PetscCount cells[], const PetscInt index[], PointsPlan **plan)
+static PetscErrorCode PointsPick(const PointsPlan *from, PetscCount ncells, const PetscCount cells[], const PetscInt index[],
+                                 PointsPlan **plan)
 {
   const PetscInt c = from->c, n = from->n;
   PointsPlan    *p;

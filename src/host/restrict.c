@@ -1,13 +1,17 @@
 /*
   The form of a mesh on the functions of a coarser one: element-wise Galerkin operators by quadrature (PatchFDPoints).
 
-  Functions u, v of the coarse mesh are polynomials of degree k in each direction of a coarse cell, and so they are in the fine cells that it consists of.  There the form is a sum, over points x, of factors G(x) times
-  products of derivatives of u and v, polynomials p of degree 2 k at most.  These are known from 2 k + 1 Gauss points, p(x) = sum over g of L_g(x) p(x_g), so that the coarse cell has the same form with the factors
+  Functions u, v of the coarse mesh are polynomials of degree k in each direction of a coarse cell, and so they are in the fine cells that
+  it consists of.  There the form is a sum, over points x, of factors G(x) times
+  products of derivatives of u and v, polynomials p of degree 2 k at most.  These are known from 2 k + 1 Gauss points, p(x) = sum over g of
+  L_g(x) p(x_g), so that the coarse cell has the same form with the factors
 
     G_g = sum over x of L_g(x) G(x)
 
-  at its points; derivatives by its coordinates are twice those by the coordinates of a fine cell that is half of it.  So the matrix is P'AP, cell by cell, whatever K is, and costs no more than an operator with so many
-  points.  G_g alone need not be positive definite.  What a fit needs is: for the polynomials l_a of degree k that are 1 at one of k + 1 Gauss points and 0 at the others
+  at its points; derivatives by its coordinates are twice those by the coordinates of a fine cell that is half of it.  So the matrix is
+  P'AP, cell by cell, whatever K is, and costs no more than an operator with so many
+  points.  G_g alone need not be positive definite.  What a fit needs is: for the polynomials l_a of degree k that are 1 at one of k + 1
+  Gauss points and 0 at the others
 
     sum over g of l_a(x_g)^2 G_g = sum over x of l_a(x)^2 G(x)
 
@@ -36,7 +40,8 @@ static void LaneContractEach(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt 
 typedef struct {
   PetscInt        dim, from, to; /* points in a direction */
   PetscBool       halve[3];
-  PetscReal      *L[3];          /* L_g(x) [to][from] where x is in the lower half of the coarse cell, in its upper half, or in the whole of it */
+  /* L_g(x) [to][from] where x is in the lower half of the coarse cell, in its upper half, or in the whole of it */
+  PetscReal      *L[3];
   PatchFDGeometry geometry;
   Lanes          *X, *factor, *work;
 } Restriction;
@@ -54,7 +59,8 @@ static PetscErrorCode RestrictionCreate(const PatchFDPoints *fine, const PetscBo
   PetscCall(PatchFDRuleCreate(degree, r->to, &rule));
   r->from = r->geometry.rule.points;
   size    = PetscPowInt(PetscMax(r->from, r->to), r->dim) * r->geometry.nfactor;
-  PetscCall(PetscMalloc6(r->from * r->to, &r->L[0], r->from * r->to, &r->L[1], r->from * r->to, &r->L[2], r->from * r->to, &r->X, size, &r->factor, size, &r->work));
+  PetscCall(PetscMalloc6(r->from * r->to, &r->L[0], r->from * r->to, &r->L[1], r->from * r->to, &r->L[2], r->from * r->to, &r->X, size,
+                         &r->factor, size, &r->work));
   PetscCall(PetscMalloc2(r->from, &x, r->from * r->to, &L));
   for (int part = 0; part < 3; part++) {
     for (PetscInt i = 0; i < r->from; i++) x[i] = part == 2 ? r->geometry.rule.x[i] : 0.5 * (r->geometry.rule.x[i] + part);
@@ -127,7 +133,8 @@ static PetscCount CoarseNumber(const PatchFDRange coarse, const PetscBool halve[
   return number;
 }
 
-PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *fine, const PatchFDRange cells, const PetscBool halve[3], const PatchFDRange coarse, PetscInt degree, PetscReal kappa[], PetscReal shift[])
+PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *fine, const PatchFDRange cells, const PetscBool halve[3], const PatchFDRange coarse,
+                                   PetscInt degree, PetscReal kappa[], PetscReal shift[])
 {
   const PetscInt   full = fine->dim * (fine->dim + 1) / 2;
   const PetscCount npoint = PetscPowInt(2 * degree + 1, fine->dim);
@@ -155,7 +162,8 @@ PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *fine, const PatchFDRange
 }
 
 /* out[cell][point][n] = the product of X[to][from] in all directions with in[cell][point][n] */
-static PetscErrorCode ContractCells(PetscInt dim, PetscInt n, PetscInt to, PetscInt from, const PetscReal X[], PetscCount ncells, const PetscReal in[], PetscReal out[])
+static PetscErrorCode ContractCells(PetscInt dim, PetscInt n, PetscInt to, PetscInt from, const PetscReal X[], PetscCount ncells,
+                                    const PetscReal in[], PetscReal out[])
 {
   const PetscInt size[2] = {n * PetscPowInt(from, dim), n * PetscPowInt(to, dim)}, room = PetscMax(size[0], size[1]);
   PetscReal     *work;
@@ -231,7 +239,8 @@ static PetscReal MeanTrace(const PatchFDPoints *p, const PatchFDRule *rule, Pets
   return sum;
 }
 
-PetscErrorCode PatchFDHostContrast(const PatchFDPoints *fine, const PatchFDRange cells, const PetscBool halve[3], const PatchFDRange coarse, PetscReal *contrast)
+PetscErrorCode PatchFDHostContrast(const PatchFDPoints *fine, const PatchFDRange cells, const PetscBool halve[3], const PatchFDRange coarse,
+                                   PetscReal *contrast)
 {
   const PetscCount n = PatchFDRangeSize(coarse);
   PatchFDRule      rule;

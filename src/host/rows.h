@@ -1,10 +1,12 @@
 /*
-  The residual of a batch of patches from the terms of an operator, for the rows of one field and the columns of one field.  With X_d the rows of a patch in
+  The residual of a batch of patches from the terms of an operator, for the rows of one field and the columns of one field.  With X_d the
+  rows of a patch in
   direction d,
 
     sum coef X_2 X_1 X_0 x:   P_a = X_0a x,   Q_c = sum coef X_1b P_a,   sum X_2c Q_c
 
-  so that terms share what they have in common.  x is gathered on the patch and its rim, the nodes that all bands of a direction see; bands that reach
+  so that terms share what they have in common.  x is gathered on the patch and its rim, the nodes that all bands of a direction see; bands
+  that reach
   further see the slabs of nodes beyond on either side, too.  A term may have one such band.
 */
 #pragma once
@@ -54,7 +56,8 @@ static void RowsMatrixFill(RowsMatrix *m, PetscInt c, PetscInt n, PetscInt nc)
 }
 
 /* n and nc are those of the largest patch */
-static PetscErrorCode RowsMatrixCreate(const PatchFDRows *rows, PetscReal coef, const PatchFDPatches *row, const PatchFDPatches *col, PetscInt n, PetscInt nc, PetscInt rim, RowsMatrix *m)
+static PetscErrorCode RowsMatrixCreate(const PatchFDRows *rows, PetscReal coef, const PatchFDPatches *row, const PatchFDPatches *col,
+                                       PetscInt n, PetscInt nc, PetscInt rim, RowsMatrix *m)
 {
   const size_t nclass = (size_t)rows->nclass;
 
@@ -76,7 +79,8 @@ static PetscErrorCode RowsDestroy(RowsPlan **p)
   PetscFunctionBegin;
   if (!*p) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++)
-    for (int i = 0; i < (*p)->nmatrix[d]; i++) PetscCall(PetscFree3((*p)->matrix[d][i].X, (*p)->matrix[d][i].E[0], (*p)->matrix[d][i].E[1]));
+    for (int i = 0; i < (*p)->nmatrix[d]; i++)
+      PetscCall(PetscFree3((*p)->matrix[d][i].X, (*p)->matrix[d][i].E[0], (*p)->matrix[d][i].E[1]));
   PetscCall(PetscFree((*p)->base));
   PetscCall(PetscFree(*p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -129,13 +133,15 @@ static PetscErrorCode RowsCreate(const PatchFDLocalDesc *desc, PetscInt row, Pet
     PetscInt reach = 0;
 
     if (desc->term[t].row != row || desc->term[t].col != col) continue;
-    PetscCheck(p->nterm < ROWS_MAX_TERMS, PETSC_COMM_SELF, PETSC_ERR_SUP, "An operator of %" PetscInt_FMT " terms; patches' residuals can be computed for at most %d", desc->nterm, ROWS_MAX_TERMS);
+    PetscCheck(p->nterm < ROWS_MAX_TERMS, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "An operator of %" PetscInt_FMT " terms; patches' residuals can be computed for at most %d", desc->nterm, ROWS_MAX_TERMS);
     for (int d = 0; d < 3; d++) {
       PetscCall(RowsFind(p, d, desc->term[t].dir[d], d == 1 ? desc->term[t].coef : 1, desc->field, &p->term[p->nterm][d]));
       if (desc->term[t].dir[d]->ext > p->rim[d]) reach++;
     }
     p->nterm++;
-    PetscCheck(reach <= 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "Patches' residuals cannot be computed for terms that reach beyond a patch in more than one direction");
+    PetscCheck(reach <= 1, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "Patches' residuals cannot be computed for terms that reach beyond a patch in more than one direction");
   }
   for (int d = 0; d < 3; d++) {
     width[d] = (size_t)PetscMax(p->n[d], p->nc[d] + 2 * p->rim[d]);
@@ -182,7 +188,8 @@ static void RowsSelect(RowsPlan *p, int count, const PetscInt patch[3][VL])
 }
 
 /* x on the slab of nodes beyond the rim at end e of direction d, in slab[0]; size[] is its size */
-static void RowsGatherBeyond(RowsPlan *p, const PetscInt c[3], const Batch *closure, int d, int e, PetscInt width, const PatchFDLocalField *col, const REAL *x, PetscInt size[3])
+static void RowsGatherBeyond(RowsPlan *p, const PetscInt c[3], const Batch *closure, int d, int e, PetscInt width,
+                             const PatchFDLocalField *col, const REAL *x, PetscInt size[3])
 {
   Batch beyond = *closure;
 
@@ -193,10 +200,13 @@ static void RowsGatherBeyond(RowsPlan *p, const PetscInt c[3], const Batch *clos
   Gather(&beyond, size, &col->box, x, p->slab[0]);
 }
 
-/* u -= A x for patches of n[] free nodes in the rows' field and nc[] in the columns', where they begin at `free`; x is that field's part of the array */
-static void RowsSubtract(RowsPlan *p, const PetscInt n[3], const PetscInt nc[3], const Batch *free, const PatchFDLocalField *col, const REAL *x, V *u)
+/* u -= A x for patches of n[] free nodes in the rows' field and nc[] in the columns', where they begin at `free`; x is that field's part of
+   the array */
+static void RowsSubtract(RowsPlan *p, const PetscInt n[3], const PetscInt nc[3], const Batch *free, const PatchFDLocalField *col,
+                         const REAL *x, V *u)
 {
-  const PetscInt c[3] = {nc[0] + 2 * p->rim[0], nc[1] + 2 * p->rim[1], nc[2] + 2 * p->rim[2]}, c1[3] = {n[0], c[1], c[2]}, c2[3] = {n[0], n[1], c[2]};
+  const PetscInt c[3] = {nc[0] + 2 * p->rim[0], nc[1] + 2 * p->rim[1], nc[2] + 2 * p->rim[2]}, c1[3] = {n[0], c[1], c[2]},
+                 c2[3] = {n[0], n[1], c[2]};
   PetscInt       size[3];
   PetscBool      started[ROWS_MAX_TERMS] = {PETSC_FALSE};
   Batch          closure = *free;

@@ -1,10 +1,12 @@
 /*
-  Local solves of saddle points, for a batch of patches: velocities by fast diagonalization, the pressure by conjugate gradients on its Schur complement (Cui,
+  Local solves of saddle points, for a batch of patches: velocities by fast diagonalization, the pressure by conjugate gradients on its
+  Schur complement (Cui,
   Kanschat, Multigrid methods for the Stokes problem on GPU systems, section 4).  With the patch's matrix (A B'; B 0),
 
     S p = B A^{-1} r_u - r_p,   S = B A^{-1} B',   u = A^{-1} (r_u - B' p),
 
-  preconditioned by the inverse of the mass matrix, to which S is equivalent.  Where nothing flows out of a patch constants are the null space of S: their part
+  preconditioned by the inverse of the mass matrix, to which S is equivalent.  Where nothing flows out of a patch constants are the null
+  space of S: their part
   is taken from r_p and from p.  The last field is the pressure.  Each patch of a batch stops when it has converged, whatever the others do.
 */
 #pragma once
@@ -29,7 +31,8 @@ typedef struct {
   void                   *base;
 } SchurPlan;
 
-static PetscErrorCode SchurMatrixCreate(const PatchFDRows *rows, PetscReal coef, const PatchFDPatches *row, const PatchFDPatches *col, SchurMatrix *m)
+static PetscErrorCode SchurMatrixCreate(const PatchFDRows *rows, PetscReal coef, const PatchFDPatches *row, const PatchFDPatches *col,
+                                        SchurMatrix *m)
 {
   PetscInt n[2] = {0, 0};
 
@@ -82,7 +85,8 @@ static PetscErrorCode SchurCreate(const PatchFDLocalDesc *desc, SeparablePlan **
 
     if (term->row != p->dim || term->col == p->dim) continue;
     for (int d = 0; d < 3; d++) {
-      PetscCall(SchurMatrixCreate(term->dir[d], d ? 1 : term->coef, desc->field[term->row].dir[d], desc->field[term->col].dir[d], &p->B[term->col][d]));
+      PetscCall(SchurMatrixCreate(term->dir[d], d ? 1 : term->coef, desc->field[term->row].dir[d], desc->field[term->col].dir[d],
+                                  &p->B[term->col][d]));
       lanes += 2 * p->B[term->col][d].size;
     }
   }
@@ -181,7 +185,8 @@ static void SchurIterate(SchurPlan *s, int count, const PetscInt patch[3][VL], P
   memcpy(s->d, s->r, (size_t)np * sizeof(V));
   SeparableSolve(s->fd[s->dim], count, patch, s->d);
   first = rz = SchurDot(np, s->r, s->d);
-  for (int l = 0; l < VL; l++) done[l] = (PetscBool)(l >= count || !(first[l] > 0) || rr[l] <= rounding * rounding * scale[l]); /* a constant and rounding errors are solved by zero */
+  /* a constant and rounding errors are solved by zero */
+  for (int l = 0; l < VL; l++) done[l] = (PetscBool)(l >= count || !(first[l] > 0) || rr[l] <= rounding * rounding * scale[l]);
   for (PetscInt it = 0; it < s->desc->maxit; it++) {
     int active = 0;
     V   alpha, beta;

@@ -1,5 +1,6 @@
 /*
-  The plan of local problems that are diagonalized direction by direction (diagonalization.h): classes of patches, reciprocals of sums of eigenvalues,
+  The plan of local problems that are diagonalized direction by direction (diagonalization.h): classes of patches, reciprocals of sums of
+  eigenvalues,
   blocks; and the matrices of the batch at hand, a number for each lane
 */
 #pragma once
@@ -173,7 +174,11 @@ static inline void LanesOfLines(const SeparablePlan *p, int d, size_t offset, co
   }
 }
 
-#define SELECT_MATRIX(i, X, size) X = dir->same ? (Coef){c->X, NULL} : (Coef){NULL, Lanes(p, d, offsetof(EigenClass, X), cls, size, p->lanes[d][i])}
+#define SELECT_MATRIX(i, X, size) \
+  X = dir->same ? (Coef){c->X, NULL} : (Coef) \
+  { \
+    NULL, Lanes(p, d, offsetof(EigenClass, X), cls, size, p->lanes[d][i]) \
+  }
 #define SELECT_VECTOR(i, X)       X = Lanes(p, d, offsetof(EigenClass, X), cls, dir->n, p->vec[d][i])
 #define SELECT_LINES(i, X, rim)   LanesOfLines(p, d, offsetof(EigenClass, X), cls, rim, p->lanes[d][i], dir->X)
 
@@ -185,10 +190,12 @@ static void SeparableSelect(SeparablePlan *p, int d, int count, const PetscInt p
   const EigenClass *c;
   PetscInt          cls[VL];
 
-  if (dir->c && p->lastop == operation && p->field.dir[d]->nclass == 1) return; /* a batch has few patches of low degree: classes of lanes take time */
+  /* a batch has few patches of low degree: classes of lanes take time */
+  if (dir->c && p->lastop == operation && p->field.dir[d]->nclass == 1) return;
   for (int l = 0; l < VL; l++) cls[l] = classes[patch[PetscMin(l, count - 1)]];
   c = &p->cls[d][cls[0]];
-  if (dir->c && p->lastop == operation && !memcmp(cls, p->last[d], sizeof(p->last[d]))) return; /* as in the last batch: always so on uniform meshes */
+  /* as in the last batch: always so on uniform meshes */
+  if (dir->c && p->lastop == operation && !memcmp(cls, p->last[d], sizeof(p->last[d]))) return;
   memcpy(p->last[d], cls, sizeof(p->last[d]));
   dir->n    = c->n;
   dir->ext  = p->ext[d];
@@ -223,7 +230,9 @@ static Coef SeparableReciprocals(SeparablePlan *p, const BatchDirection d[3])
   V *inv = p->inv;
 
   if (p->ntable && d[0].same && d[1].same && d[2].same) {
-    const PetscInt t = (PetscInt)(d[0].c - p->cls[0]) + p->field.dir[0]->nclass * ((PetscInt)(d[1].c - p->cls[1]) + p->field.dir[1]->nclass * (PetscInt)(d[2].c - p->cls[2]));
+    const PetscInt t = (PetscInt)(d[0].c - p->cls[0]) +
+                       p->field.dir[0]->nclass *
+                         ((PetscInt)(d[1].c - p->cls[1]) + p->field.dir[1]->nclass * (PetscInt)(d[2].c - p->cls[2]));
 
     return (Coef){p->table[t], NULL};
   }

@@ -39,10 +39,12 @@ void PatchFDHostCellNodes(PetscInt dim, PetscInt degree, PetscInt step, const Pa
       for (at[0] = cells[0][0]; at[0] < cells[0][1]; at[0]++)
         for (PetscInt k = 0; k <= (dim > 2 ? degree : 0); k += step)
           for (PetscInt j = 0; j <= degree; j += step)
-            for (PetscInt i = 0; i <= degree; i += step) *index++ = (PetscInt)PatchFDBoxNode(box, at[0] * degree + i, at[1] * degree + j, at[2] * (dim > 2 ? degree : 0) + k);
+            for (PetscInt i = 0; i <= degree; i += step)
+              *index++ = (PetscInt)PatchFDBoxNode(box, at[0] * degree + i, at[1] * degree + j, at[2] * (dim > 2 ? degree : 0) + k);
 }
 
-void PatchFDHostBounds(PetscInt dim, const PatchFDShape *shape, const PatchFDRange cells, PetscInt degree, PetscReal lower[], PetscReal upper[])
+void PatchFDHostBounds(PetscInt dim, const PatchFDShape *shape, const PatchFDRange cells, PetscInt degree, PetscReal lower[],
+                       PetscReal upper[])
 {
   PatchFDRange r;
 
@@ -83,11 +85,13 @@ void PatchFDHostCopyNodes(PetscInt dim, const PatchFDRange r, const PatchFDBox *
   for (PetscInt k = r[2][0]; k < r[2][1]; k++)
     for (PetscInt j = r[1][0]; j < r[1][1]; j++)
       for (PetscInt i = r[0][0]; i < r[0][1]; i++)
-        for (PetscInt a = 0; a < dim; a++) shape->x[dim * PatchFDBoxNode(&shape->box, i, j, k) + a] = PetscRealPart(x[dim * PatchFDBoxNode(box, i, j, k) + a]);
+        for (PetscInt a = 0; a < dim; a++)
+          shape->x[dim * PatchFDBoxNode(&shape->box, i, j, k) + a] = PetscRealPart(x[dim * PatchFDBoxNode(box, i, j, k) + a]);
 }
 
 /* the polynomials of a cell, whose first node is `first`, at one point */
-static void EvaluateShape(PetscInt dim, const PetscInt degree[3], const PetscInt first[3], const PetscReal *const B[3], const PatchFDShape *shape, PetscReal x[])
+static void EvaluateShape(PetscInt dim, const PetscInt degree[3], const PetscInt first[3], const PetscReal *const B[3],
+                          const PatchFDShape *shape, PetscReal x[])
 {
   for (PetscInt a = 0; a < dim; a++) x[a] = 0;
   for (PetscInt k = 0; k <= degree[2]; k++) {
@@ -100,7 +104,8 @@ static void EvaluateShape(PetscInt dim, const PetscInt degree[3], const PetscInt
   }
 }
 
-void PatchFDHostEvaluate(PetscInt dim, const PetscInt degree[3], PetscInt *const cell[3], PetscReal *const B[3], const PatchFDRange r, const PatchFDShape *from, PatchFDShape *to)
+void PatchFDHostEvaluate(PetscInt dim, const PetscInt degree[3], PetscInt *const cell[3], PetscReal *const B[3], const PatchFDRange r,
+                         const PatchFDShape *from, PatchFDShape *to)
 {
   PetscInt i[3];
 
@@ -132,7 +137,9 @@ PetscCount PatchFDHostPlacePoints(PetscInt dim, const PatchFDRange r, const Pets
         const ptrdiff_t node = PatchFDBoxNode(&shape->box, i, j, k);
 
         for (PetscInt a = 0; a < dim; a++) shape->x[dim * node + a] = x[a];
-        if (!PetscIsInfOrNanReal(x[0]) && !PetscIsInfOrNanReal(x[1]) && !PetscIsInfOrNanReal(x[2]) && !PetscBTLookupSet(placed, (PetscInt)node)) count++;
+        if (!PetscIsInfOrNanReal(x[0]) && !PetscIsInfOrNanReal(x[1]) && !PetscIsInfOrNanReal(x[2]) &&
+            !PetscBTLookupSet(placed, (PetscInt)node))
+          count++;
       }
   return count;
 }

@@ -1,5 +1,6 @@
 /*
-  What set-up and tests need of linear elements on a lattice of cubes that are cut into simplices (kernels.h): entries of assembled matrices, errors, and the voxels
+  What set-up and tests need of linear elements on a lattice of cubes that are cut into simplices (kernels.h): entries of assembled
+  matrices, errors, and the voxels
   of a body.  In double precision, one cube after another.
 */
 #include <patchfd/private/assembly.h>
@@ -37,7 +38,8 @@ void PatchFDHostVoxelCut(PetscInt dim, const PetscInt n[3], const unsigned char 
       for (PetscInt i = 0; i < m[0]; i++) *active++ = voxel[i + box->lo[0] + n[0] * (j + box->lo[1] + (size_t)n[1] * (k + box->lo[2]))];
 }
 
-void PatchFDHostVoxelMean(PetscInt dim, const PetscInt n[3], const unsigned char voxel[], const PetscReal table[], const PatchFDBox *box, PetscScalar u[])
+void PatchFDHostVoxelMean(PetscInt dim, const PetscInt n[3], const unsigned char voxel[], const PetscReal table[], const PatchFDBox *box,
+                          PetscScalar u[])
 {
   for (PetscInt k = 0; k < box->n[2]; k++) {
     for (PetscInt j = 0; j < box->n[1]; j++) {
@@ -90,7 +92,8 @@ static inline PetscReal SimplexMean(PetscInt dim, const PetscReal *field, PetscR
 }
 
 /* E[8][8] of a cube: the sum over its simplices.  at: its corners in arrays over xbox */
-static void CubeMatrix(const PatchFDLatticeDesc *desc, const PatchFDMaterial *m, const PetscInt cube[3], const ptrdiff_t at[8], PetscReal E[8][8])
+static void CubeMatrix(const PatchFDLatticeDesc *desc, const PatchFDMaterial *m, const PetscInt cube[3], const ptrdiff_t at[8],
+                       PetscReal E[8][8])
 {
   const int dim = (int)desc->dim;
   PetscReal V = 1;
@@ -108,7 +111,8 @@ static void CubeMatrix(const PatchFDLatticeDesc *desc, const PatchFDMaterial *m,
       for (int b = 0; b <= dim; b++) E[corner[a]][corner[b]] += mass * (1 + (a == b));
     for (int s = 0; s < dim; s++) {
       const int       d = SimplexStep(corner, s), a = corner[s], b = corner[s + 1];
-      const PetscReal k = m->stiffness * V / (desc->h[d] * desc->h[d]) * SimplexMean(dim, (const PetscReal *)m->conductivity[d], m->constconductivity[d], from);
+      const PetscReal k = m->stiffness * V / (desc->h[d] * desc->h[d]) *
+                          SimplexMean(dim, (const PetscReal *)m->conductivity[d], m->constconductivity[d], from);
 
       E[a][a] += k;
       E[b][b] += k;
@@ -134,7 +138,8 @@ static inline PetscBool NodeInBox(const PatchFDBox *b, const PetscInt i[3])
 }
 
 /* the triples of a cube; without one of a body those are zeros on the diagonals of its nodes, in case that nobody else has any */
-static void CubeTriples(const PatchFDLatticeDesc *desc, const PatchFDMaterial *m, const PetscInt cube[3], PetscBool active, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+static void CubeTriples(const PatchFDLatticeDesc *desc, const PatchFDMaterial *m, const PetscInt cube[3], PetscBool active,
+                        const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   const int all = 1 << desc->dim;
   ptrdiff_t at[8];
@@ -182,7 +187,8 @@ static PetscBool NodeHasCube(const PatchFDLatticeDesc *desc, const PetscInt node
   return (PetscBool)(!desc->active || desc->active[at]);
 }
 
-PetscErrorCode PatchFDHostLatticeTriples(const PatchFDLatticeDesc *desc, const PatchFDMaterial *m, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+PetscErrorCode PatchFDHostLatticeTriples(const PatchFDLatticeDesc *desc, const PatchFDMaterial *m, const PetscInt index[],
+                                         PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   const PatchFDBox *x = &desc->xbox, *y = &desc->ybox;
   const int         all = 1 << desc->dim;
@@ -194,7 +200,8 @@ PetscErrorCode PatchFDHostLatticeTriples(const PatchFDLatticeDesc *desc, const P
   for (int d = 0; d < 3; d++) cubes[d] = d < desc->dim ? x->n[d] - 1 : 1;
   for (cube[2] = x->lo[2]; cube[2] < x->lo[2] + cubes[2]; cube[2]++)
     for (cube[1] = x->lo[1]; cube[1] < x->lo[1] + cubes[1]; cube[1]++)
-      for (cube[0] = x->lo[0]; cube[0] < x->lo[0] + cubes[0]; cube[0]++, c++) CubeTriples(desc, m, cube, (PetscBool)(!desc->active || desc->active[c]), index, count, i, j, v);
+      for (cube[0] = x->lo[0]; cube[0] < x->lo[0] + cubes[0]; cube[0]++, c++)
+        CubeTriples(desc, m, cube, (PetscBool)(!desc->active || desc->active[c]), index, count, i, j, v);
   for (node[2] = y->lo[2]; node[2] < y->lo[2] + y->n[2]; node[2]++) {
     for (node[1] = y->lo[1]; node[1] < y->lo[1] + y->n[1]; node[1]++) {
       for (node[0] = y->lo[0]; node[0] < y->lo[0] + y->n[0]; node[0]++) {
@@ -215,9 +222,10 @@ PetscErrorCode PatchFDHostLatticeTriples(const PatchFDLatticeDesc *desc, const P
 
 /* ---- errors ---- */
 
-/* the square of the difference of a linear function, given at the corners, and f, integrated over a simplex: Gauss points of a cube, which is mapped to it */
-static PetscErrorCode SimplexError(PetscInt dim, const PetscReal q[], const PetscReal w[], PetscReal X[4][3], const PetscScalar value[4], PetscReal V, PatchFDFunction f, void *ctx, PetscReal time,
-                                   PetscReal *sum, PetscReal *largest)
+/* the square of the difference of a linear function, given at the corners, and f, integrated over a simplex: Gauss points of a cube, which
+   is mapped to it */
+static PetscErrorCode SimplexError(PetscInt dim, const PetscReal q[], const PetscReal w[], PetscReal X[4][3], const PetscScalar value[4],
+                                   PetscReal V, PatchFDFunction f, void *ctx, PetscReal time, PetscReal *sum, PetscReal *largest)
 {
   enum {
     MOST = PATCHFD_SIMPLEX_POINTS * PATCHFD_SIMPLEX_POINTS * PATCHFD_SIMPLEX_POINTS
@@ -254,8 +262,9 @@ static PetscErrorCode SimplexError(PetscInt dim, const PetscReal q[], const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostLatticeError(const PatchFDLatticeDesc *desc, const PatchFDRange cubes, const PetscReal q[], const PetscReal w[], const PetscReal lower[], PatchFDFunction f, void *ctx, PetscReal time,
-                                       const PetscScalar u[], PetscReal *sum, PetscReal *largest)
+PetscErrorCode PatchFDHostLatticeError(const PatchFDLatticeDesc *desc, const PatchFDRange cubes, const PetscReal q[], const PetscReal w[],
+                                       const PetscReal lower[], PatchFDFunction f, void *ctx, PetscReal time, const PetscScalar u[],
+                                       PetscReal *sum, PetscReal *largest)
 {
   const int dim = (int)desc->dim;
   PetscReal V = 1;

@@ -1,5 +1,6 @@
 /*
-  Local solvers of one unknown each, linear elements between Dirichlet sides: a coloured sweep of Gauss and Seidel, row by row.  Of the rows beside one
+  Local solvers of one unknown each, linear elements between Dirichlet sides: a coloured sweep of Gauss and Seidel, row by row.  Of the rows
+  beside one
   the sums with M1 M2 and with A1 M2 + M1 A2 serve both colours in x, since these rows have other colours in y or z.
 */
 #pragma once
@@ -10,7 +11,8 @@ typedef struct {
   PatchFDRange read;
   PetscInt     npatch[3], first[3];
   REAL        *M[3][3], *A[3][3]; /* [below, itself, above][patch] */
-  /* of the rows at hand, which begin one node before the patches: sums of the rows beside, right-hand side, values before, between and after the colours */
+  /* of the rows at hand, which begin one node before the patches: sums of the rows beside, right-hand side, values before, between and
+     after the colours */
   REAL *sum[2], *rhs, *x[3];
   /* for the entries of y and z at hand: what is left of x, of the right-hand side, and the neighbours' entries, for even and odd patches */
   REAL *keep[2], *solve[2], *side[2], m, a, omega;
@@ -40,7 +42,8 @@ static PetscErrorCode StencilCreate(const PatchFDLocalField *field, StencilPlan 
     const PatchFDPatches *pd = field->dir[d];
 
     for (PetscInt i = 0; i < pd->npatch; i++)
-      if (pd->n[i] != 1 || pd->cell[i] != i || pd->first[i] != pd->first[0] + i || !pd->eigen[pd->cls[i]].mu[0]) PetscFunctionReturn(PETSC_SUCCESS);
+      if (pd->n[i] != 1 || pd->cell[i] != i || pd->first[i] != pd->first[0] + i || !pd->eigen[pd->cls[i]].mu[0])
+        PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscNew(&p));
   *plan  = p;
@@ -140,10 +143,13 @@ static void StencilBeside(StencilPlan *p, PetscInt j, PetscInt k, PetscInt lo, P
 }
 
 /* the colours in x, one after another, of patches i0 .. i1 - 1 of row (j, k) */
-static void StencilRow(StencilPlan *p, PetscInt i0, PetscInt i1, PetscInt j, PetscInt k, PetscInt ncolors, const PatchFDColor colors[], REAL omega, REAL *x, const REAL *b)
+static void StencilRow(StencilPlan *p, PetscInt i0, PetscInt i1, PetscInt j, PetscInt k, PetscInt ncolors, const PatchFDColor colors[],
+                       REAL omega, REAL *x, const REAL *b)
 {
-  const PetscInt first = p->first[0] + i0, n = i1 - i0, lo = PetscMax(first - 1, p->read[0][0]), end = PetscMin(first + n + 1, p->read[0][1]), cut = lo - (first - 1);
-  REAL *const    row = x + PatchFDBoxNode(&p->box, first, p->first[1] + j, p->first[2] + k), *const sum0 = p->sum[0] + i0, *const sum1 = p->sum[1] + i0;
+  const PetscInt first = p->first[0] + i0, n = i1 - i0, lo = PetscMax(first - 1, p->read[0][0]),
+                 end = PetscMin(first + n + 1, p->read[0][1]), cut = lo - (first - 1);
+  REAL *const row = x + PatchFDBoxNode(&p->box, first, p->first[1] + j, p->first[2] + k), *const sum0 = p->sum[0] + i0,
+              *const sum1 = p->sum[1] + i0;
   const REAL    *right = b + PatchFDBoxNode(&p->box, first, p->first[1] + j, p->first[2] + k);
   REAL           m = 0, a = 0;
 
@@ -157,20 +163,23 @@ static void StencilRow(StencilPlan *p, PetscInt i0, PetscInt i1, PetscInt j, Pet
   do { \
     T sum = AT(const T, right + i); \
 \
-    for (int s = 0; s < 3; s++) sum -= AT(const T, p->A[0][s] + i0 + i) * AT(const T, sum0 + i + s) + AT(const T, p->M[0][s] + i0 + i) * AT(const T, sum1 + i + s); \
+    for (int s = 0; s < 3; s++) \
+      sum -= AT(const T, p->A[0][s] + i0 + i) * AT(const T, sum0 + i + s) + AT(const T, p->M[0][s] + i0 + i) * AT(const T, sum1 + i + s); \
     AT(T, p->rhs + i) = sum; \
   } while (0)
   ALONG(n, RIGHT);
 #undef RIGHT
   for (PetscInt c = 0; c < ncolors; c++) {
-    const REAL *from = p->x[c], *keep = p->keep[colors[c].parity[0]] + i0, *solve = p->solve[colors[c].parity[0]] + i0, *below = p->side[0] + i0, *above = p->side[1] + i0;
+    const REAL *from = p->x[c], *keep = p->keep[colors[c].parity[0]] + i0, *solve = p->solve[colors[c].parity[0]] + i0,
+               *below = p->side[0] + i0, *above = p->side[1] + i0;
     REAL       *to = p->x[c + 1];
 
     p->x[c + 1][0]     = from[0];
     p->x[c + 1][n + 1] = from[n + 1];
 #define COLOR(T) \
   AT(T, to + i + 1) = AT(const T, keep + i) * AT(const T, from + i + 1) + \
-                      AT(const T, solve + i) * (AT(const T, p->rhs + i) - AT(const T, below + i) * AT(const T, from + i) - AT(const T, above + i) * AT(const T, from + i + 2))
+                      AT(const T, solve + i) * (AT(const T, p->rhs + i) - AT(const T, below + i) * AT(const T, from + i) - \
+                                                AT(const T, above + i) * AT(const T, from + i + 2))
     ALONG(n, COLOR);
 #undef COLOR
   }
@@ -180,7 +189,8 @@ static void StencilRow(StencilPlan *p, PetscInt i0, PetscInt i1, PetscInt j, Pet
 #undef AT
 
 /* the patches of layer k of at most two colours that differ in x only */
-static void StencilLayer(StencilPlan *p, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscInt k, REAL omega, REAL *x, const REAL *b)
+static void StencilLayer(StencilPlan *p, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscInt k, REAL omega,
+                         REAL *x, const REAL *b)
 {
   for (PetscInt j = patches[1][0]; j < patches[1][1]; j++)
     if (j % 2 == colors[0].parity[1]) StencilRow(p, patches[0][0], patches[0][1], j, k, ncolors, colors, omega, x, b);

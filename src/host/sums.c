@@ -18,7 +18,8 @@ PetscErrorCode PatchFDHostSum(size_t count, const PetscScalar v[], PetscReal sum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostFlux(const PatchFDRange side, PetscReal *const w[3], PetscReal outwards, PetscReal change, const PatchFDBox *box, PetscScalar g[], PetscReal sum[2])
+PetscErrorCode PatchFDHostFlux(const PatchFDRange side, PetscReal *const w[3], PetscReal outwards, PetscReal change, const PatchFDBox *box,
+                               PetscScalar g[], PetscReal sum[2])
 {
   PetscInt at[3];
 

@@ -1,4 +1,5 @@
-/* the host kernel table of one precision; the including file defines REAL, GEMM, BRICKS, TABLE, HALO_TABLE, BOX_TABLE, TABLE_NAME, TABLE_ID and TABLE_TYPE */
+/* the host kernel table of one precision; the including file defines REAL, GEMM, BRICKS, TABLE, HALO_TABLE, BOX_TABLE, TABLE_NAME, TABLE_ID
+   and TABLE_TYPE */
 #pragma once
 #include "lines.h"
 #include "grid.h"

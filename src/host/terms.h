@@ -1,5 +1,6 @@
 /*
-  y += alpha A x for any sum of terms, each a product of three bands: the columns that a band reaches are a block that begins `reach` cells before
+  y += alpha A x for any sum of terms, each a product of three bands: the columns that a band reaches are a block that begins `reach` cells
+  before
   the cell; it is contracted in one direction after the other.
 
   A batch is VL cells.  Each term gathers its own block: simple, and good enough for operators that have no kernel of their own.
@@ -85,7 +86,8 @@ static PetscErrorCode TermsCreate(const PatchFDOperatorDesc *desc, TermsPlan **p
       lanes = PetscMax(lanes, m->rows * m->cols);
     }
     size = PetscMax(size, block);
-    p->flops += 2.0 * PatchFDRangeSize(desc->cells) * (n[0] * c[0] * c[1] * c[2] + n[0] * n[1] * c[1] * c[2] + n[0] * n[1] * n[2] * (c[2] + 1));
+    p->flops += 2.0 * PatchFDRangeSize(desc->cells) *
+                (n[0] * c[0] * c[1] * c[2] + n[0] * n[1] * c[1] * c[2] + n[0] * n[1] * n[2] * (c[2] + 1));
   }
   PetscCall(VMalloc(3 * (size_t)size + lanes, &v, &p->base));
   p->block[0] = v;

@@ -1,5 +1,6 @@
 /*
-  fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0.  A fine node that several coarse cells share belongs to the last of them in a box, to
+  fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0.  A fine node that several coarse cells share belongs to the last of them
+  in a box, to
   the first of them in a mesh: each fine node is visited once.  A box goes by bands (bands.h), a mesh coarse cell by coarse cell.
 */
 #pragma once
@@ -55,7 +56,9 @@ static PetscErrorCode TransferCreateMesh(const PatchFDTransferDesc *desc, Transf
   p->ncells = mesh->ncells;
   PetscCall(IndexCreate(mesh->ncells, p->nc[0] * p->nc[1] * p->nc[2], mesh->coarse, &p->node[0]));
   PetscCall(IndexCreate(mesh->ncells, p->nf[0] * p->nf[1] * p->nf[2], mesh->fine, &p->node[1]));
-  p->flops = 2.0 * PetscMax(1, p->ncomp) * p->ncells * (p->nf[0] * p->nc[0] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nf[2] * p->nc[2]);
+  p->flops = 2.0 * PetscMax(1, p->ncomp) * p->ncells *
+             (p->nf[0] * p->nc[0] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nc[1] * p->nc[2] +
+              p->nf[0] * p->nf[1] * p->nf[2] * p->nc[2]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -67,8 +70,18 @@ static PetscErrorCode TransferCreateBands(const PatchFDTransferDesc *desc, Petsc
   for (int d = 0; d < 3; d++) {
     const PatchFDEmbedding *e = desc->dir[d];
 
-    if (restriction) m[d] = (BandCells){.nrow = e->nc, .ncol = e->nf, .rowstride = e->cstride, .colstride = e->fstride, .own = {e->nc, PetscMin(e->nf, e->fstride)}};
-    else m[d] = (BandCells){.nrow = e->nf, .ncol = e->nc, .rowstride = e->fstride, .colstride = e->cstride, .own = {PetscMin(e->nf, e->fstride), e->nc}};
+    if (restriction)
+      m[d] = (BandCells){.nrow = e->nc,
+                         .ncol = e->nf,
+                         .rowstride = e->cstride,
+                         .colstride = e->fstride,
+                         .own = {e->nc, PetscMin(e->nf, e->fstride)}};
+    else
+      m[d] = (BandCells){.nrow = e->nf,
+                         .ncol = e->nc,
+                         .rowstride = e->fstride,
+                         .colstride = e->cstride,
+                         .own = {PetscMin(e->nf, e->fstride), e->nc}};
     m[d].last      = e->ncells - 1;
     m[d].cls       = e->cls;
     m[d].X[0]      = e->P;

@@ -106,7 +106,8 @@ static PetscErrorCode AXPBY(PetscInt n, double a, double b, const float *PETSC_R
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AXPBYPCZ(PetscInt n, double a, double b, double c, const float *PETSC_RESTRICT x, const float *PETSC_RESTRICT y, float *PETSC_RESTRICT z)
+static PetscErrorCode AXPBYPCZ(PetscInt n, double a, double b, double c, const float *PETSC_RESTRICT x, const float *PETSC_RESTRICT y,
+                               float *PETSC_RESTRICT z)
 {
   const float fa = (float)a, fb = (float)b, fc = (float)c;
 
@@ -136,13 +137,15 @@ static PetscErrorCode MAXPBY(PetscInt n, PetscInt m, const double *a, double b, 
   else if (b != 1.0) PetscCall(Scale(n, b, y));
   for (PetscInt j = 0; j < m; j += 4) {
     /* the last group is filled up with zero times the last x */
-    const float *const x0 = x[j], *const x1 = x[PetscMin(j + 1, m - 1)], *const x2 = x[PetscMin(j + 2, m - 1)], *const x3 = x[PetscMin(j + 3, m - 1)];
+    const float *const x0 = x[j], *const x1 = x[PetscMin(j + 1, m - 1)], *const x2 = x[PetscMin(j + 2, m - 1)],
+                       *const x3 = x[PetscMin(j + 3, m - 1)];
     const double       a0 = a[j], a1 = j + 1 < m ? a[j + 1] : 0.0, a2 = j + 2 < m ? a[j + 2] : 0.0, a3 = j + 3 < m ? a[j + 3] : 0.0;
 
     if (m - j == 1) { /* do not read x0 four times */
       PetscCall(AXPY(n, a0, x0, y));
     } else {
-      for (PetscInt i = 0; i < n; i++) y[i] = (float)((double)y[i] + a0 * (double)x0[i] + a1 * (double)x1[i] + a2 * (double)x2[i] + a3 * (double)x3[i]);
+      for (PetscInt i = 0; i < n; i++)
+        y[i] = (float)((double)y[i] + a0 * (double)x0[i] + a1 * (double)x1[i] + a2 * (double)x2[i] + a3 * (double)x3[i]);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -324,8 +327,8 @@ static PetscErrorCode MaxDivide(PetscInt n, const float *x, const float *y, doub
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ErrorNorms(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol, const float *rtols, double ignore,
-                                 VecSingleErrorNorms *norms)
+static PetscErrorCode ErrorNorms(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol,
+                                 const float *atols, double rtol, const float *rtols, double ignore, VecSingleErrorNorms *norms)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(norms, sizeof(*norms)));

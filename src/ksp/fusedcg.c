@@ -1,9 +1,12 @@
 /*
   Conjugate gradients in two sweeps over memory, patchfd/private/cg.h.  The iterates, and what is decided when, are those of KSPCG.
 
-  With a diagonal preconditioner, or none, on one rank, and on some whose GPUs exchange without the host, the numbers of an iteration stay where the vectors
-  are ("alone"): the host looks at the norm once an iteration, or, where a GPU does the work and nobody but KSPConvergedDefault() wants to see each norm,
-  when iterations that were recorded as a loop have stopped by themselves.  They stop when the host may have to decide something, on all ranks at once, since
+  With a diagonal preconditioner, or none, on one rank, and on some whose GPUs exchange without the host, the numbers of an iteration stay
+  where the vectors
+  are ("alone"): the host looks at the norm once an iteration, or, where a GPU does the work and nobody but KSPConvergedDefault() wants to
+  see each norm,
+  when iterations that were recorded as a loop have stopped by themselves.  They stop when the host may have to decide something, on all
+  ranks at once, since
   all have the same numbers to the last bit; the host then decides as after any other iteration.
   Otherwise the sums of all ranks, and the preconditioner's result, go by way of the host.
 */
@@ -95,7 +98,8 @@ static PetscErrorCode FusedCGSetPlan(KSP ksp, KSP_FusedCG *cg)
 }
 
 /*
-  Is z = d r, node by node?  The preconditioner itself says what d is, whatever its options are.  Constants that KSP takes out of z are no part of such a sweep
+  Is z = d r, node by node?  The preconditioner itself says what d is, whatever its options are.  Constants that KSP takes out of z are no
+  part of such a sweep
 */
 static PetscErrorCode FusedCGSetDiagonal(KSP ksp, KSP_FusedCG *cg)
 {
@@ -141,7 +145,7 @@ static PetscErrorCode FusedCGTell(KSP_FusedCG *cg, PatchFDCGTotal what)
 {
   const PatchFDKernels kern = PatchFDKernelTables[PATCHFD_KERNELS_CUDA_DOUBLE]; /* of the numbers, whatever the vectors' precision */
   const FusedCGTotal  *t    = &cg->total[what];
-  const void          *from = (const char *)cg->device + (what == PATCHFD_CG_TOTAL_PW ? offsetof(PatchFDCG, sweep.pw) : offsetof(PatchFDCG, sum));
+  const void *from = (const char *)cg->device + (what == PATCHFD_CG_TOTAL_PW ? offsetof(PatchFDCG, sweep.pw) : offsetof(PatchFDCG, sum));
 
   PetscFunctionBegin;
   PetscCall(PatchFDHaloBegin(t->halo, kern, 0, 1, &from));
@@ -170,7 +174,8 @@ static PetscErrorCode FusedCGSetTotals(KSP ksp, KSP_FusedCG *cg)
   Mat            A;
 
   PetscFunctionBegin;
-  if (cg->tried || PetscMemTypeHost(cg->kern->memtype) || cg->nrank == 1 || cg->nrank > FUSEDCG_MAX_RANKS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (cg->tried || PetscMemTypeHost(cg->kern->memtype) || cg->nrank == 1 || cg->nrank > FUSEDCG_MAX_RANKS)
+    PetscFunctionReturn(PETSC_SUCCESS);
   cg->tried = PETSC_TRUE;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(MatGetDM(A, &dm));
@@ -191,7 +196,9 @@ static PetscErrorCode FusedCGCanRecord(KSP ksp, const KSP_FusedCG *cg, Mat A, Pe
 {
   PetscFunctionBegin;
   *can = PETSC_FALSE;
-  if (!cg->graph || !cg->alone || !cg->kern->cgrecordbegin || ksp->numbermonitors || ksp->err_hist || ksp->calc_sings || ksp->chknorm > 1 || A->erroriffailure) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!cg->graph || !cg->alone || !cg->kern->cgrecordbegin || ksp->numbermonitors || ksp->err_hist || ksp->calc_sings || ksp->chknorm > 1 ||
+      A->erroriffailure)
+    PetscFunctionReturn(PETSC_SUCCESS);
   if (PetscLogGpuTimeFlag || PetscLogGpuEnergyFlag || PetscLogGpuEnergyMeterFlag) PetscFunctionReturn(PETSC_SUCCESS);
   if (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip) PetscFunctionReturn(PETSC_SUCCESS);
   *can = cg->offered;
@@ -373,7 +380,8 @@ static PetscErrorCode FusedCGPrecondition(KSP ksp, KSP_FusedCG *cg)
 /* does the norm need the preconditioner's result, which is still to be computed? */
 static PetscBool FusedCGNormNeedsZ(KSP ksp, const KSP_FusedCG *cg)
 {
-  return (PetscBool)(!cg->diagonal && FusedCGHasNorm(ksp, cg) && (ksp->normtype == KSP_NORM_PRECONDITIONED || ksp->normtype == KSP_NORM_NATURAL));
+  return (PetscBool)(!cg->diagonal && FusedCGHasNorm(ksp, cg) &&
+                     (ksp->normtype == KSP_NORM_PRECONDITIONED || ksp->normtype == KSP_NORM_NATURAL));
 }
 
 /* ---- iterations ---- */
@@ -447,7 +455,8 @@ static PetscErrorCode FusedCGNext(KSP ksp, KSP_FusedCG *cg, PetscBool havez)
     PetscCall(PetscInfo(ksp, "converged due to beta = 0\n"));
     ksp->reason = KSP_CONVERGED_ATOL;
   } else if ((s->rz > 0 && s->rzold < 0) || (s->rz < 0 && s->rzold > 0)) {
-    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "Diverged due to indefinite preconditioner, beta %g, betaold %g", s->rz, s->rzold);
+    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
+               "Diverged due to indefinite preconditioner, beta %g, betaold %g", s->rz, s->rzold);
     PetscCall(PetscInfo(ksp, "diverging due to indefinite preconditioner\n"));
     ksp->reason = KSP_DIVERGED_INDEFINITE_PC;
   }
@@ -465,7 +474,8 @@ static PetscErrorCode FusedCGBreakDown(KSP ksp, KSP_FusedCG *cg)
     ksp->reason = KSP_CONVERGED_NEG_CURVE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "Diverged due to indefinite matrix, p'Ap %g", cg->s.pwold);
+  PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
+             "Diverged due to indefinite matrix, p'Ap %g", cg->s.pwold);
   PetscCall(PetscInfo(ksp, "diverging due to indefinite matrix\n"));
   ksp->reason = KSP_DIVERGED_INDEFINITE_MAT;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -599,7 +609,8 @@ static PetscErrorCode FusedCGLoop(KSP ksp, KSP_FusedCG *cg, PetscBool *done)
   PetscCall(PetscLogEventEnd(PATCHFD_Replay, ksp, 0, 0, 0));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   cg->turn = (s->it - first) % 2;
-  for (PetscInt i = first + 1; i < s->it + (s->sweep.stop == PATCHFD_CG_BREAKDOWN); i++) PetscCall(KSPLogResidualHistory(ksp, s->history[i % PATCHFD_CG_HISTORY]));
+  for (PetscInt i = first + 1; i < s->it + (s->sweep.stop == PATCHFD_CG_BREAKDOWN); i++)
+    PetscCall(KSPLogResidualHistory(ksp, s->history[i % PATCHFD_CG_HISTORY]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -635,7 +646,8 @@ PetscErrorCode KSPSolve_FusedCG(KSP ksp)
     if (ksp->calc_sings) {
       const PetscReal a = rz / s->sweep.pw;
 
-      PetscCheck(s->it <= cg->nritz, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "The maximum number of iterations may not change while eigenvalues are computed");
+      PetscCheck(s->it <= cg->nritz, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+                 "The maximum number of iterations may not change while eigenvalues are computed");
       FusedCGAddRitz(cg, s->it - 1, a, aold, b);
       aold = a;
     }

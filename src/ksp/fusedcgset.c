@@ -27,7 +27,8 @@ static PetscErrorCode KSPComputeEigenvalues_FusedCG(KSP ksp, PetscInt nmax, Pets
 
   PetscFunctionBegin;
   *neig = PetscMin(cg->s.it, cg->nritz);
-  PetscCheck(nmax >= *neig, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_SIZ, "Room for %" PetscInt_FMT " eigenvalues, but there are %" PetscInt_FMT, nmax, *neig);
+  PetscCheck(nmax >= *neig, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_SIZ,
+             "Room for %" PetscInt_FMT " eigenvalues, but there are %" PetscInt_FMT, nmax, *neig);
   PetscCall(PetscArrayzero(c, nmax));
   if (*neig) PetscCall(FusedCGRitzValues(cg, *neig, r, cg->work));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -66,8 +67,11 @@ static PetscErrorCode KSPSetFromOptions_FusedCG(KSP ksp, PetscOptionItems PetscO
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "KSP fusedcg options");
-  PetscCall(PetscOptionsBool("-ksp_fusedcg_graph", "On GPUs record iterations and replay them", "KSPFusedCGSetGraph", cg->graph, &cg->graph, NULL));
-  PetscCall(PetscOptionsBool("-ksp_fusedcg_sweep", "Direction, product with the matrix and its own product in one pass, where the matrix offers it", "KSPFusedCGSetSweep", cg->wanted, &cg->wanted, NULL));
+  PetscCall(
+    PetscOptionsBool("-ksp_fusedcg_graph", "On GPUs record iterations and replay them", "KSPFusedCGSetGraph", cg->graph, &cg->graph, NULL));
+  PetscCall(PetscOptionsBool("-ksp_fusedcg_sweep",
+                             "Direction, product with the matrix and its own product in one pass, where the matrix offers it",
+                             "KSPFusedCGSetSweep", cg->wanted, &cg->wanted, NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,7 +84,8 @@ static PetscErrorCode KSPView_FusedCG(KSP ksp, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii || !cg->kern) PetscFunctionReturn(PETSC_SUCCESS); /* nothing is known before the first solve */
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner %s, product with the matrix %s\n", cg->diagonal ? "fused" : "not fused", cg->sweep ? "fused" : "not fused"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner %s, product with the matrix %s\n", cg->diagonal ? "fused" : "not fused",
+                                   cg->sweep ? "fused" : "not fused"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,11 +132,14 @@ static PetscErrorCode KSPFusedCGGetSweep_FusedCG(KSP ksp, PetscBool *sweep)
   Level: intermediate
 
   Notes:
-  Without effect on the host, for preconditioners other than `PCNONE` and `PCJACOBI`, on more than 16 ranks, and on ranks that do not exchange by
+  Without effect on the host, for preconditioners other than `PCNONE` and `PCJACOBI`, on more than 16 ranks, and on ranks that do not
+  exchange by
   `PATCHFD_HALO_PEER` or `PATCHFD_HALO_NCCL`.
 
-  Iterations are recorded if nobody has to see each of them: without monitors and error histories, eigenvalue estimates and null spaces, and with
-  `KSPConvergedDefault()` or `KSPConvergedSkip()` as the test. The matrix must be one that this library applies. A recording is a loop that stops by itself where
+  Iterations are recorded if nobody has to see each of them: without monitors and error histories, eigenvalue estimates and null spaces, and
+  with
+  `KSPConvergedDefault()` or `KSPConvergedSkip()` as the test. The matrix must be one that this library applies. A recording is a loop that
+  stops by itself where
   the test may say something, or after some hundred iterations; residual norms are kept for `KSPSetResidualHistory()`.
 
   A recording ends, and a new one is made, when the matrix, the type of preconditioner or the solution's array changes.
@@ -172,7 +180,8 @@ PetscErrorCode KSPFusedCGGetGraph(KSP ksp, PetscBool *graph)
 }
 
 /*@
-  KSPFusedCGSetSweep - Tells whether a `KSPFUSEDCG` computes the new direction, the product with the matrix and its own product in one pass where the matrix offers it
+  KSPFusedCGSetSweep - Tells whether a `KSPFUSEDCG` computes the new direction, the product with the matrix and its own product in one pass
+  where the matrix offers it
 
   Logically Collective
 
@@ -186,7 +195,8 @@ PetscErrorCode KSPFusedCGGetGraph(KSP ksp, PetscBool *graph)
   Level: advanced
 
   Note:
-  One pass reads and writes fewer numbers. It needs one more vector, and a preconditioner `PCNONE` or `PCJACOBI`; `KSPView()` after a solve tells whether it was used.
+  One pass reads and writes fewer numbers. It needs one more vector, and a preconditioner `PCNONE` or `PCJACOBI`; `KSPView()` after a solve
+  tells whether it was used.
 
 .seealso: `KSPFUSEDCG`, `KSPFusedCGGetSweep()`
 @*/
@@ -245,16 +255,22 @@ static PetscErrorCode KSPDestroy_FusedCG(KSP ksp)
   Level: intermediate
 
   Notes:
-  The iterates, norms, convergence and divergence are those of `KSPCG`, to rounding; monitors, histories, convergence tests, initial guesses and
-  `KSPSetComputeEigenvalues()` work as there. It takes any matrix, any preconditioner that is symmetric and positive definite, and any number of ranks.
+  The iterates, norms, convergence and divergence are those of `KSPCG`, to rounding; monitors, histories, convergence tests, initial guesses
+  and
+  `KSPSetComputeEigenvalues()` work as there. It takes any matrix, any preconditioner that is symmetric and positive definite, and any
+  number of ranks.
 
-  Without preconditioner (`PCNONE`), or with a diagonal one (`PCJACOBI`, of any type), an iteration updates the solution and the residual and computes all
+  Without preconditioner (`PCNONE`), or with a diagonal one (`PCJACOBI`, of any type), an iteration updates the solution and the residual
+  and computes all
   products with it in one pass over the vectors; the preconditioner is applied by the way. The new direction,
-  the product with the matrix and its own product are one pass where the matrix offers it (`KSPFusedCGSetSweep()`), else three. On GPUs the host gets one number an iteration on one rank; or
+  the product with the matrix and its own product are one pass where the matrix offers it (`KSPFusedCGSetSweep()`), else three. On GPUs the
+  host gets one number an iteration on one rank; or
   none, if iterations are recorded. Other preconditioners are applied between the passes.
-  It is for the vectors of which `DMBOX` has kernels: PETSc's own in host memory or of type `VECCUDA`, `VECSINGLE` and `VECSINGLECUDA`; others are worked on in host memory.
+  It is for the vectors of which `DMBOX` has kernels: PETSc's own in host memory or of type `VECCUDA`, `VECSINGLE` and `VECSINGLECUDA`;
+  others are worked on in host memory.
 
-  Not supported: the variants and trust regions of `KSPCG` (`KSPCGUseSingleReduction()`, `KSPCGSetRadius()`, `KSPCGSetObjectiveTarget()`), which are for `KSPCG` alone, and
+  Not supported: the variants and trust regions of `KSPCG` (`KSPCGUseSingleReduction()`, `KSPCGSetRadius()`, `KSPCGSetObjectiveTarget()`),
+  which are for `KSPCG` alone, and
   preconditioning from the right.
 
 .seealso: `KSPFusedCGSetGraph()`, `KSPFusedCGSetSweep()`, `KSPCG`, `PatchFDInitializePackage()`

@@ -1,5 +1,6 @@
 /*
-  Operators as elements of a linear space: all operators of a kind on a mesh have coordinates, their coefficients.  MatScale(), MatAXPY(), MatCopy()
+  Operators as elements of a linear space: all operators of a kind on a mesh have coordinates, their coefficients.  MatScale(), MatAXPY(),
+  MatCopy()
   and the like, which TS calls, work on them; how those of the DMBOX come in: follow.c.
 */
 #include <patchfd/private/matimpl.h>
@@ -41,7 +42,8 @@ PetscErrorCode MatBoxCheckData(const Mat_Box *m)
 {
   PetscFunctionBegin;
   PetscCheck(m->version == ((const DM_Box *)m->dm->data)->op->version, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
-             "Coefficients or coordinates of the DMBOX have changed, and this matrix, which was copied, scaled, added to or computed as a Jacobian before, "
+             "Coefficients or coordinates of the DMBOX have changed, and this matrix, which was copied, scaled, added to or computed as a "
+             "Jacobian before, "
              "does not follow them: MatBoxUpdate() gives it the new ones");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -91,7 +93,8 @@ static PetscErrorCode MatBoxAXPBY(Mat A, PetscReal a, PetscReal b, const MatBoxC
   c = m->c;
   if (!MatBoxCoefficientsAXPBY(&c, a, b, x)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(MatBoxCoefficientsAreFinite(&c), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
-             "The factors %g and %g of MatScale(), MatAXPY() or MatCopy() make coefficients of the DMBOX operator that are not finite", (double)a, (double)b);
+             "The factors %g and %g of MatScale(), MatAXPY() or MatCopy() make coefficients of the DMBOX operator that are not finite",
+             (double)a, (double)b);
   PetscCall(MatBoxCheckData(m));
   m->entry->follows = PETSC_FALSE;
   PetscCall(MatBoxChange(A, &c, &m));
@@ -119,7 +122,9 @@ static PetscErrorCode MatZeroEntries_Box(Mat A)
 static PetscErrorCode DMBoxSameLine(const PatchFDLine *a, const PatchFDLine *b, PetscBool *same)
 {
   PetscFunctionBegin;
-  *same = (PetscBool)(a->continuity == b->continuity && a->degree == b->degree && a->ncells == b->ncells && a->dirichlet[0] == b->dirichlet[0] && a->dirichlet[1] == b->dirichlet[1] && a->clamped[0] == b->clamped[0] && a->clamped[1] == b->clamped[1]);
+  *same = (PetscBool)(a->continuity == b->continuity && a->degree == b->degree && a->ncells == b->ncells &&
+                      a->dirichlet[0] == b->dirichlet[0] && a->dirichlet[1] == b->dirichlet[1] && a->clamped[0] == b->clamped[0] &&
+                      a->clamped[1] == b->clamped[1]);
   if (*same) PetscCall(PetscArraycmp(a->vertices, b->vertices, a->ncells + 1, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -138,18 +143,23 @@ static PetscErrorCode MatBoxGetSameMesh(Mat A, Mat X, const char *who, Mat_Box *
   b = (const DM_Box *)(*x)->dm->data;
   PetscCall(PetscStrcmp(a->op->name, b->op->name, &same));
   PetscCheck(same && a->nfield == b->nfield, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
-             "%s needs two operators of the same kind; these are %s and %s, with %" PetscInt_FMT " and %" PetscInt_FMT " fields", who, a->op->name, b->op->name, a->nfield, b->nfield);
+             "%s needs two operators of the same kind; these are %s and %s, with %" PetscInt_FMT " and %" PetscInt_FMT " fields", who,
+             a->op->name, b->op->name, a->nfield, b->nfield);
   PetscCall(PetscArraycmp(a->op->penalty, b->op->penalty, 2, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators with the same penalties (-dm_box_penalty); these have %g, %g and %g, %g",
-             who, (double)a->op->penalty[0], (double)a->op->penalty[1], (double)b->op->penalty[0], (double)b->op->penalty[1]);
-  PetscCheck(m->version == (*x)->version, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators with the same map and functions as coefficients (DMBoxSetDiffusionFunction())", who);
+  PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
+             "%s needs two operators with the same penalties (-dm_box_penalty); these have %g, %g and %g, %g", who,
+             (double)a->op->penalty[0], (double)a->op->penalty[1], (double)b->op->penalty[0], (double)b->op->penalty[1]);
+  PetscCheck(m->version == (*x)->version, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
+             "%s needs two operators with the same map and functions as coefficients (DMBoxSetDiffusionFunction())", who);
   for (PetscInt i = 0; i < a->nfield; i++) {
     for (int d = 0; d < 3; d++) {
       PetscCall(DMBoxSameLine(&a->field[i].line[d], &b->field[i].line[d], &same));
       same = (PetscBool)(same && a->processes[d] == b->processes[d]);
       if (same) PetscCall(PetscArraycmp(a->splits[d], b->splits[d], a->processes[d] + 1, &same));
       PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
-                 "%s needs two operators on the same mesh; these differ in direction %d: in degree, cells, boundary conditions or distribution", who, d);
+                 "%s needs two operators on the same mesh; these differ in direction %d: in degree, cells, boundary conditions or "
+                 "distribution",
+                 who, d);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -196,7 +206,8 @@ PetscErrorCode MatBoxFollow(Mat coarse, Mat fine)
   PetscCall(MatBoxFind(coarse, &c));
   PetscCall(MatBoxFind(fine, &f));
   if (!c || !f) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!MatBoxIsChanged(c) && f->entry->follows) PetscFunctionReturn(PETSC_SUCCESS); /* both are those of their DMs, which the user may have made different */
+  /* both are those of their DMs, which the user may have made different */
+  if (!MatBoxIsChanged(c) && f->entry->follows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrcmp(((const DM_Box *)c->dm->data)->op->name, ((const DM_Box *)f->dm->data)->op->name, &same));
   if (same) PetscCall(MatBoxAXPBY(coarse, 0, 1, &f->c));
   PetscFunctionReturn(PETSC_SUCCESS);

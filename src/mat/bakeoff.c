@@ -1,10 +1,13 @@
 /*
   The bake-off problems of CEED on a DMPLEX of hexahedra, as a MATSHELL.
 
-  Layout global: the vectors of the DM.  The kernels take nodes by their numbers: on one rank out of the vector itself, on several out of an array [owned | ghosts],
+  Layout global: the vectors of the DM.  The kernels take nodes by their numbers: on one rank out of the vector itself, on several out of an
+  array [owned | ghosts],
   which the matrix's own Vecs have, and what is made from them; others are copied.
-  Layout element: vectors of all nodes of cell after cell.  With Z the scatter to cells, S the square root of the inverse multiplicity of each node and Q = S Z,
-  Q'Q = 1: the operator is Q A Q' = S Z Z' A_E S^{-1} on vectors Q x, A_E the kernels' product cell by cell, Z Z' one PetscSF with a root for each node.
+  Layout element: vectors of all nodes of cell after cell.  With Z the scatter to cells, S the square root of the inverse multiplicity of
+  each node and Q = S Z,
+  Q'Q = 1: the operator is Q A Q' = S Z Z' A_E S^{-1} on vectors Q x, A_E the kernels' product cell by cell, Z Z' one PetscSF with a root
+  for each node.
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
@@ -31,7 +34,8 @@ PetscErrorCode BakeoffGet(Mat A, Mat_Bakeoff **m)
 {
   PetscFunctionBegin;
   PetscCall(BakeoffFind(A, m));
-  PetscCheck(*m, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix, of type %s, was not made by MatCreateBakeoff()", ((PetscObject)A)->type_name);
+  PetscCheck(*m, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix, of type %s, was not made by MatCreateBakeoff()",
+             ((PetscObject)A)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,7 +66,12 @@ static void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
   const PlexCells *c       = &m->cells;
   const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT);
 
-  *p = (PatchFDPoints){.nodes = element ? PATCHFD_NODES_CELL : PATCHFD_NODES_INDEX, .dim = c->dim, .degree = c->degree, .ncomp = c->ncomp, .ncells = c->ncells, .index = c->index};
+  *p = (PatchFDPoints){.nodes = element ? PATCHFD_NODES_CELL : PATCHFD_NODES_INDEX,
+                       .dim = c->dim,
+                       .degree = c->degree,
+                       .ncomp = c->ncomp,
+                       .ncells = c->ncells,
+                       .index = c->index};
   p->gauss      = m->problem < MAT_BAKEOFF_BP5 ? p->degree + 2 : 0;
   p->nnodes     = (PetscCount)(m->nlocal / (size_t)c->ncomp);
   p->geodegree  = c->geodegree;
@@ -363,17 +372,20 @@ static PetscErrorCode MatApply_Bakeoff(Mat A, PetscReal alpha, Vec x, Vec y0, Ve
 MAT_PRODUCTS(Bakeoff)
 
 /*
-  The first sweep of KSPFUSEDCG, where the kernels' arrays are the vectors themselves.  Between GPUs with the ghosts of the residual, and of d, which a rank cannot tell from
+  The first sweep of KSPFUSEDCG, where the kernels' arrays are the vectors themselves.  Between GPUs with the ghosts of the residual, and of
+  d, which a rank cannot tell from
   that of the solve before: then all ranks of a node find the same direction there, and what cells give to p'w is that of the rank's cells
 */
-static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep, PetscBool *can)
+static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w,
+                                              PatchFDSweep *sweep, PetscBool *can)
 {
   Mat_Bakeoff    *m;
   BakeoffKernels *k;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  *can = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL && kern->operatorsweep && (!m->sf || (!PetscMemTypeHost(kern->memtype) && BakeoffHasRoom(m, p))));
+  *can = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL && kern->operatorsweep &&
+                     (!m->sf || (!PetscMemTypeHost(kern->memtype) && BakeoffHasRoom(m, p))));
   if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscCall(BakeoffGetKernels(m, kern, &k));
@@ -394,7 +406,8 @@ static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const 
 
 /* ---- other operations ---- */
 
-/* In the layout element the diagonal of A at each node, not that of Q A Q': the same for all leaves of a node, so that Jacobi's method is that of A */
+/* In the layout element the diagonal of A at each node, not that of Q A Q': the same for all leaves of a node, so that Jacobi's method is
+   that of A */
 static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
 {
   Mat_Bakeoff    *m;
@@ -451,8 +464,10 @@ static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Ma
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  PetscCheck(reuse != MAT_INPLACE_MATRIX, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of MatCreateBakeoff() cannot be converted in place");
-  PetscCheck(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Only in the layout global can a matrix of MatCreateBakeoff() be converted to %s", type);
+  PetscCheck(reuse != MAT_INPLACE_MATRIX, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "A matrix of MatCreateBakeoff() cannot be converted in place");
+  PetscCheck(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "Only in the layout global can a matrix of MatCreateBakeoff() be converted to %s", type);
   BakeoffDescribe(m, &points);
   PetscCall(BakeoffGetNumbers(&m->cells, &number));
   PetscCall(PatchFDHostPointsTriples(&points, number, number, &count, NULL, NULL, NULL));
@@ -472,12 +487,16 @@ static PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCheck(ascii, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of MatCreateBakeoff() has no entries for a viewer of type %s: MatConvert() it to MATAIJ", ((PetscObject)viewer)->type_name);
+  PetscCheck(ascii, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "A matrix of MatCreateBakeoff() has no entries for a viewer of type %s: MatConvert() it to MATAIJ",
+             ((PetscObject)viewer)->type_name);
   PetscCall(MatShellGetContext(A, &m));
   ncells = (PetscInt)m->cells.ncells;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ncells, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "bake-off problem %s: degree %" PetscInt_FMT ", %" PetscInt_FMT " cells of dimension %" PetscInt_FMT " and geometry of degree %" PetscInt_FMT "\n",
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "bake-off problem %s: degree %" PetscInt_FMT ", %" PetscInt_FMT " cells of dimension %" PetscInt_FMT
+                                   " and geometry of degree %" PetscInt_FMT "\n",
                                    MatBakeoffProblems[m->problem], m->cells.degree, ncells, m->cells.dim, m->cells.geodegree));
   if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
   PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorsTypes[m->factors]));
@@ -544,7 +563,8 @@ PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
   PetscCall(MatNullSpaceDestroy(&constants));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
-  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!nbody && m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL))); /* in the layout element definite on consistent vectors only */
+  /* in the layout element definite on consistent vectors only */
+  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!nbody && m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -596,7 +616,8 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
   m->problem = problem;
   m->layout  = layout;
   PetscCall(PlexCellsCreate(dm, &m->cells));
-  PetscCheck(m->cells.ncomp == (scalar ? 1 : m->cells.dim), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "The PetscFE of the DMPLEX has %" PetscInt_FMT " components; %s has %" PetscInt_FMT, m->cells.ncomp,
+  PetscCheck(m->cells.ncomp == (scalar ? 1 : m->cells.dim), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "The PetscFE of the DMPLEX has %" PetscInt_FMT " components; %s has %" PetscInt_FMT, m->cells.ncomp,
              MatBakeoffProblems[problem], scalar ? 1 : m->cells.dim);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
   if (size > 1 || layout == MAT_BAKEOFF_LAYOUT_ELEMENT) PetscCall(BakeoffCreateSF(m));
@@ -636,24 +657,34 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
 .ve
   with one component in bp1, bp3 and bp5, and as many as there are dimensions in bp2, bp4 and bp6.
 
-  Cells may be turned in any way. Their geometry is that of the coordinates of `dm`: multilinear, or polynomials of higher degree. Nodes with Dirichlet conditions
-  (`DMAddBoundary()`, all components of a node) are not in the vectors; what they would add is left out. With lambda 0, the constants of each body (of cells that hang together) without any are the null space of the matrix.
+  Cells may be turned in any way. Their geometry is that of the coordinates of `dm`: multilinear, or polynomials of higher degree. Nodes
+  with Dirichlet conditions
+  (`DMAddBoundary()`, all components of a node) are not in the vectors; what they would add is left out. With lambda 0, the constants of
+  each body (of cells that hang together) without any are the null space of the matrix.
 
-  The types of vectors are those of `dm` (`-dm_vec_type`), `VECSINGLE` and `VECSINGLECUDA` included. `MatGetDiagonal()` gives the exact diagonal, `MatConvert()` to `MATAIJ` the
+  The types of vectors are those of `dm` (`-dm_vec_type`), `VECSINGLE` and `VECSINGLECUDA` included. `MatGetDiagonal()` gives the exact
+  diagonal, `MatConvert()` to `MATAIJ` the
   assembled matrix, both in the layout global.
 
-  In GPU memory the vectors of `MatCreateVecs()`, and duplicates of them, have a `VecAYPX()` that goes through memory once; those of the `DM` have PETSc's, which does so twice: with them an
+  In GPU memory the vectors of `MatCreateVecs()`, and duplicates of them, have a `VecAYPX()` that goes through memory once; those of the
+  `DM` have PETSc's, which does so twice: with them an
   iteration of `KSPCG` takes up to 8 per cent longer.
 
-  In the layout `MAT_BAKEOFF_LAYOUT_ELEMENT` vectors hold all nodes of one cell after the other, x fastest, so that a product is one of cells, whose results at common nodes are summed. A whole `KSP`
-  runs on them. For scalar products to weigh each node once, the numbers in a vector are those of the nodes divided by the square root of how many cells have the node: then all scalar products
-  and norms, and so iterations, are those of the global vectors. `MatBakeoffGlobalToElement()` and `MatBakeoffElementToGlobal()` convert. The matrix is symmetric, and zero on vectors that
-  have no such numbers behind them; Krylov methods never see those if right-hand side and initial guess come from global vectors, and preconditioners keep it so, as `PCJACOBI` does:
+  In the layout `MAT_BAKEOFF_LAYOUT_ELEMENT` vectors hold all nodes of one cell after the other, x fastest, so that a product is one of
+  cells, whose results at common nodes are summed. A whole `KSP`
+  runs on them. For scalar products to weigh each node once, the numbers in a vector are those of the nodes divided by the square root of
+  how many cells have the node: then all scalar products
+  and norms, and so iterations, are those of the global vectors. `MatBakeoffGlobalToElement()` and `MatBakeoffElementToGlobal()` convert.
+  The matrix is symmetric, and zero on vectors that
+  have no such numbers behind them; Krylov methods never see those if right-hand side and initial guess come from global vectors, and
+  preconditioners keep it so, as `PCJACOBI` does:
   `MatGetDiagonal()` gives the diagonal of the global operator at each node.
 
-  The operators and their evaluation are those of Swirydowicz, Chalmers, Karakus and Warburton, "Acceleration of tensor-product operations for high-order finite element methods".
+  The operators and their evaluation are those of Swirydowicz, Chalmers, Karakus and Warburton, "Acceleration of tensor-product operations
+  for high-order finite element methods".
 
-.seealso: `MatBakeoffProblem`, `MatBakeoffLayout`, `MatBakeoffSetLambda()`, `MatBakeoffSetFactors()`, `MatBakeoffSetHaloType()`, `MatBakeoffGlobalToElement()`, `MatBakeoffElementToGlobal()`
+.seealso: `MatBakeoffProblem`, `MatBakeoffLayout`, `MatBakeoffSetLambda()`, `MatBakeoffSetFactors()`, `MatBakeoffSetHaloType()`,
+`MatBakeoffGlobalToElement()`, `MatBakeoffElementToGlobal()`
 @*/
 PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat *A)
 {
@@ -664,7 +695,8 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
     {MATOP_VIEW,         (PetscErrorCodeFn *)MatView_Bakeoff       },
     {MATOP_DESTROY,      (PetscErrorCodeFn *)MatDestroy_Bakeoff    }
   };
-  static const MatOperation none[] = {MATOP_DUPLICATE, MATOP_COPY, MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS}; /* MATSHELL's are for matrices whose scaling it keeps */
+  /* MATSHELL's are for matrices whose scaling it keeps */
+  static const MatOperation none[] = {MATOP_DUPLICATE, MATOP_COPY, MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS};
   Mat_Bakeoff              *m;
   PatchFDKernels            kern;
   BakeoffKernels           *own;
@@ -675,7 +707,8 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   PetscValidLogicalCollectiveEnum(dm, problem, 2);
   PetscValidLogicalCollectiveEnum(dm, layout, 3);
   PetscAssertPointer(A, 4);
-  PetscCheck(problem >= MAT_BAKEOFF_BP1 && problem <= MAT_BAKEOFF_BP6, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Bake-off problem %d; it has to be 0 to 5, bp1 to bp6", (int)problem);
+  PetscCheck(problem >= MAT_BAKEOFF_BP1 && problem <= MAT_BAKEOFF_BP6, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "Bake-off problem %d; it has to be 0 to 5, bp1 to bp6", (int)problem);
   PetscCall(PatchFDInitializePackage());
   PetscCall(PatchFDCiteBakeoff());
   PetscCall(BakeoffCreate(dm, problem, layout, &m));

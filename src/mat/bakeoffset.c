@@ -34,8 +34,10 @@ PetscErrorCode MatBakeoffSetLambda(Mat A, PetscReal lambda)
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscValidLogicalCollectiveReal(A, lambda, 2);
   PetscCall(BakeoffGet(A, &m));
-  PetscCheck(!BakeoffIsMass(m), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "-mat_bakeoff_lambda is for the problems bp3 to bp6; this one is %s", MatBakeoffProblems[m->problem]);
-  PetscCheck(lambda >= 0 && lambda <= PETSC_MAX_REAL, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "-mat_bakeoff_lambda must be 0 or more, found %g", (double)lambda);
+  PetscCheck(!BakeoffIsMass(m), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
+             "-mat_bakeoff_lambda is for the problems bp3 to bp6; this one is %s", MatBakeoffProblems[m->problem]);
+  PetscCheck(lambda >= 0 && lambda <= PETSC_MAX_REAL, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "-mat_bakeoff_lambda must be 0 or more, found %g", (double)lambda);
   if (lambda == m->lambda) PetscFunctionReturn(PETSC_SUCCESS);
   m->lambda = lambda;
   PetscCall(BakeoffReset(m));
@@ -96,7 +98,8 @@ PetscErrorCode MatBakeoffSetFactors(Mat A, MatBakeoffFactorsType factors)
   PetscValidLogicalCollectiveEnum(A, factors, 2);
   PetscCall(BakeoffGet(A, &m));
   PetscCheck(factors != MAT_BAKEOFF_FACTORS_COMPUTED || m->cells.geodegree == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
-             "-mat_bakeoff_factors computed needs coordinates of degree 1; those of the DMPLEX have degree %" PetscInt_FMT, m->cells.geodegree);
+             "-mat_bakeoff_factors computed needs coordinates of degree 1; those of the DMPLEX have degree %" PetscInt_FMT,
+             m->cells.geodegree);
   if (factors == m->factors) PetscFunctionReturn(PETSC_SUCCESS);
   m->factors = factors;
   PetscCall(BakeoffReset(m));
@@ -132,7 +135,8 @@ PetscErrorCode MatBakeoffGetFactors(Mat A, MatBakeoffFactorsType *factors)
 }
 
 /*@
-  MatBakeoffSetHaloType - Sets how the values at nodes that several MPI processes have travel between them, in the layout `MAT_BAKEOFF_LAYOUT_GLOBAL`
+  MatBakeoffSetHaloType - Sets how the values at nodes that several MPI processes have travel between them, in the layout
+  `MAT_BAKEOFF_LAYOUT_GLOBAL`
 
   Collective
 
@@ -210,10 +214,12 @@ PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PetscOptionItems PetscOptionsObj
   PetscOptionsHeadBegin(PetscOptionsObject, "Bake-off problem options");
   PetscCall(PetscOptionsReal("-mat_bakeoff_lambda", "Coefficient of the mass term", "MatBakeoffSetLambda", lambda, &lambda, &set));
   if (set) PetscCall(MatBakeoffSetLambda(A, lambda));
-  PetscCall(PetscOptionsEnum("-mat_bakeoff_factors", "Where factors come from", "MatBakeoffSetFactors", MatBakeoffFactorsTypes, (PetscEnum)factors, (PetscEnum *)&factors, &set));
+  PetscCall(PetscOptionsEnum("-mat_bakeoff_factors", "Where factors come from", "MatBakeoffSetFactors", MatBakeoffFactorsTypes,
+                             (PetscEnum)factors, (PetscEnum *)&factors, &set));
   if (set) PetscCall(MatBakeoffSetFactors(A, factors));
   halo = m->halotype;
-  PetscCall(PetscOptionsEnum("-mat_bakeoff_halo", "How values at nodes of several processes travel", "MatBakeoffSetHaloType", PatchFDHaloTypes, (PetscEnum)halo, (PetscEnum *)&halo, &set));
+  PetscCall(PetscOptionsEnum("-mat_bakeoff_halo", "How values at nodes of several processes travel", "MatBakeoffSetHaloType",
+                             PatchFDHaloTypes, (PetscEnum)halo, (PetscEnum *)&halo, &set));
   if (set) PetscCall(MatBakeoffSetHaloType(A, halo));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -245,11 +251,14 @@ static PetscErrorCode BakeoffCheckVecs(Mat A, Vec global, Vec element, Mat_Bakeo
 
   PetscFunctionBegin;
   PetscCall(BakeoffGet(A, m));
-  PetscCheck((*m)->layout == MAT_BAKEOFF_LAYOUT_ELEMENT, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "The matrix has the layout global: its vectors are global ones");
+  PetscCheck((*m)->layout == MAT_BAKEOFF_LAYOUT_ELEMENT, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+             "The matrix has the layout global: its vectors are global ones");
   PetscCall(VecGetLocalSize(global, &ng));
   PetscCall(VecGetLocalSize(element, &ne));
   PetscCheck((size_t)ng == (*m)->nowned && (size_t)ne == (*m)->nleaf, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "The vectors have local sizes %" PetscInt_FMT " and %" PetscInt_FMT "; a global one has %" PetscInt_FMT ", one of elements %" PetscInt_FMT, ng, ne, (PetscInt)(*m)->nowned, (PetscInt)(*m)->nleaf);
+             "The vectors have local sizes %" PetscInt_FMT " and %" PetscInt_FMT "; a global one has %" PetscInt_FMT
+             ", one of elements %" PetscInt_FMT,
+             ng, ne, (PetscInt)(*m)->nowned, (PetscInt)(*m)->nleaf);
   PetscCall(PatchFDVecGetKernels(element, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -269,7 +278,8 @@ static PetscErrorCode BakeoffCheckVecs(Mat A, Vec global, Vec element, Mat_Bakeo
   Level: intermediate
 
   Note:
-  Scalar products and norms are those of the global vectors, `MatBakeoffElementToGlobal()` is the transpose and the inverse. Nodes with Dirichlet conditions are zero.
+  Scalar products and norms are those of the global vectors, `MatBakeoffElementToGlobal()` is the transpose and the inverse. Nodes with
+  Dirichlet conditions are zero.
 
 .seealso: `MatCreateBakeoff()`, `MatBakeoffElementToGlobal()`
 @*/

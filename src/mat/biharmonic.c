@@ -1,12 +1,16 @@
 /*
-  The operator "biharmonic" of a DMBOX: the bending of plates, bending laplace^2 u + shift u, by C0 interior penalties on a continuous space.
+  The operator "biharmonic" of a DMBOX: the bending of plates, bending laplace^2 u + shift u, by C0 interior penalties on a continuous
+  space.
 
-  With mass M_d, stiffness L_d and the C0 interior penalty matrix B_d of the lines it is the sum over directions of B_d with masses in the others, and
-  over pairs of directions of 2 L_d (x) L_e with the mass in the third (Cui, Witte, Bonizzoni, Kanschat, Tensor-product vertex patch smoothers for
+  With mass M_d, stiffness L_d and the C0 interior penalty matrix B_d of the lines it is the sum over directions of B_d with masses in the
+  others, and
+  over pairs of directions of 2 L_d (x) L_e with the mass in the third (Cui, Witte, Bonizzoni, Kanschat, Tensor-product vertex patch
+  smoothers for
   biharmonic problems, eq. 8, 23 and 25).  The first part is a Kronecker sum; the
   second is what makes local solvers by fast diagonalization inexact.
 
-  u is given on all sides, strongly.  On clamped sides (dirichlet) its normal derivative is given, weakly; on simply supported ones the second normal
+  u is given on all sides, strongly.  On clamped sides (dirichlet) its normal derivative is given, weakly; on simply supported ones the
+  second normal
   derivative, which is the natural condition of the Hessian's inner product, so that these sides have no terms in the operator.
 */
 #include <patchfd/private/sysimpl.h>
@@ -31,7 +35,8 @@ static PetscErrorCode DMBoxForm_Biharmonic(DM dm, DMBoxOperator op, const PetscR
   for (int d = 0; d < 3; d++) {
     const int scale[2] = {op->exponent[d][0], op->exponent[d][1]};
 
-    PetscCall(PatchFDBandBilaplace(&line[0][d], c[BENDING], d == 0 ? c[SHIFT] : 0, op->penalty[0] * penalty, op->penalty[1] * 2 * penalty, &B[d]));
+    PetscCall(
+      PatchFDBandBilaplace(&line[0][d], c[BENDING], d == 0 ? c[SHIFT] : 0, op->penalty[0] * penalty, op->penalty[1] * 2 * penalty, &B[d]));
     PetscCall(PatchFDBandMass(&line[0][d], &M[d]));
     PetscCall(PatchFDBandLaplace(&line[0][d], 1, 0, 0, 0, &L[d]));
     PatchFDBandScale(&B[d], 2 * scale[1] - scale[0]);
@@ -59,7 +64,8 @@ static PetscErrorCode DMBoxForm_Biharmonic(DM dm, DMBoxOperator op, const PetscR
 }
 
 /*
-  As for poisson: masses times 1 / h_d and stiffnesses times 1 / (h_d c) are near one, c being the largest of 1 / h_d^2, and so are the penalty matrices
+  As for poisson: masses times 1 / h_d and stiffnesses times 1 / (h_d c) are near one, c being the largest of 1 / h_d^2, and so are the
+  penalty matrices
   times 1 / (h_d c^2).  The coefficient of the sum is brought near one by the power that all terms are multiplied with, through the masses.
 */
 static PetscErrorCode DMBoxOperatorScale_Biharmonic(DM dm, DMBoxOperator op, int *exponent)
@@ -87,7 +93,8 @@ static PetscErrorCode DMBoxOperatorScale_Biharmonic(DM dm, DMBoxOperator op, int
 /* ---- checks, options, view ---- */
 
 /*
-  The form is positive definite if the means of second derivatives on the faces are less than the penalties times what is in the cells.  The sum of the
+  The form is positive definite if the means of second derivatives on the faces are less than the penalties times what is in the cells.  The
+  sum of the
   squares of a polynomial of degree k - 2 at both ends of [0, h] is at most k (k - 1) / h times the integral of its square; so factors above
   (k - 1) / (2 (k + 1)) are enough where cells are equal, and twice that wherever the penalty is that of a much longer neighbour.
 */
@@ -101,7 +108,8 @@ static PetscErrorCode DMBoxCheckPenalty_Biharmonic(DM dm, DMBoxOperator op)
   for (PetscInt d = 0; d < dm->dim; d++)
     if (box->nvertices[d]) least = (k - 1) / (k + 1);
   PetscCheck(PetscMin(op->penalty[0], op->penalty[1]) > least, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; -dm_box_operator biharmonic of degree %" PetscInt_FMT " takes factors above %g on this mesh: with less it need not be positive definite",
+             "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; -dm_box_operator biharmonic of degree %" PetscInt_FMT
+             " takes factors above %g on this mesh: with less it need not be positive definite",
              (double)op->penalty[0], (double)op->penalty[1], box->degree, (double)least);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -112,12 +120,15 @@ static PetscErrorCode DMBoxOperatorCheck_Biharmonic(DM dm, DMBoxOperator op)
   const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
 
   PetscFunctionBegin;
-  PetscCheck(box->space == DMBOX_SPACE_Q, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator biharmonic takes q", DMBoxSpaces[box->space]);
-  PetscCheck(box->degree >= 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; -dm_box_operator biharmonic takes 2 or more", box->degree);
+  PetscCheck(box->space == DMBOX_SPACE_Q, comm, PETSC_ERR_ARG_INCOMP,
+             "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator biharmonic takes q", DMBoxSpaces[box->space]);
+  PetscCheck(box->degree >= 2, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; -dm_box_operator biharmonic takes 2 or more", box->degree);
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
     PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_NEUMANN, comm, PETSC_ERR_ARG_INCOMP,
-               "-dm_box_boundary (DMBoxSetBoundary()) is neumann at the %s side of direction %" PetscInt_FMT "; -dm_box_operator biharmonic takes dirichlet (clamped) and supported", i % 2 ? "upper" : "lower",
-               i / 2);
+               "-dm_box_boundary (DMBoxSetBoundary()) is neumann at the %s side of direction %" PetscInt_FMT
+               "; -dm_box_operator biharmonic takes dirichlet (clamped) and supported",
+               i % 2 ? "upper" : "lower", i / 2);
   PetscCall(DMBoxCheckPenalty_Biharmonic(dm, op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -129,7 +140,8 @@ static PetscErrorCode DMBoxOperatorSetFromOptions_Biharmonic(DM dm, DMBoxOperato
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsReal("-dm_box_bending", "Bending stiffness", "DMBoxSetBiharmonic", bending, &bending, &flg[0]));
-  PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetBiharmonic", shift, &shift, &flg[1]));
+  PetscCall(
+    PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetBiharmonic", shift, &shift, &flg[1]));
   if (flg[0] || flg[1]) PetscCall(DMBoxSetBiharmonic(dm, bending, shift));
   PetscCall(DMBoxOptionsPenalty(dm, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -138,7 +150,8 @@ static PetscErrorCode DMBoxOperatorSetFromOptions_Biharmonic(DM dm, DMBoxOperato
 static PetscErrorCode DMBoxOperatorView_Biharmonic(PETSC_UNUSED PetscInt dim, const PetscReal c[], PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "bending laplace^2 u + shift u, bending = %g, shift = %g", (double)c[BENDING], (double)c[SHIFT]));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "bending laplace^2 u + shift u, bending = %g, shift = %g", (double)c[BENDING], (double)c[SHIFT]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,7 +182,8 @@ PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator op)
   Input Parameters:
 + dm      - the `DM` of type `DMBOX`
 . bending - the bending stiffness, positive (default 1)
-- shift   - the coefficient of the mass matrix (default 0); a negative one makes the operator indefinite when it exceeds the smallest eigenvalue of the rest
+- shift   - the coefficient of the mass matrix (default 0); a negative one makes the operator indefinite when it exceeds the smallest
+            eigenvalue of the rest
 
   Options Database Keys:
 + -dm_box_bending D - the bending stiffness
@@ -178,10 +192,12 @@ PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator op)
   Level: beginner
 
   Notes:
-  The discretization is the C0 interior penalty method of Brenner and Sung (J. Sci. Comput. 22-23, 2005) on a continuous space of degree 2 or more; its
+  The discretization is the C0 interior penalty method of Brenner and Sung (J. Sci. Comput. 22-23, 2005) on a continuous space of degree 2
+  or more; its
   penalties are set by `DMBoxSetPenalty()`.  In L2 the order is 2 for degree 2, and degree + 1 above.
 
-  Sides are clamped (`DMBOX_BOUNDARY_DIRICHLET`: u and its normal derivative are given) or simply supported (`DMBOX_BOUNDARY_SUPPORTED`: u and its second normal derivative
+  Sides are clamped (`DMBOX_BOUNDARY_DIRICHLET`: u and its normal derivative are given) or simply supported (`DMBOX_BOUNDARY_SUPPORTED`: u
+  and its second normal derivative
   are given); `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()` bring data other than zero in.
 
   May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
@@ -198,7 +214,8 @@ PetscErrorCode DMBoxSetBiharmonic(DM dm, PetscReal bending, PetscReal shift)
   PetscValidLogicalCollectiveReal(dm, shift, 3);
   PetscCheck(bending > 0 && !PetscIsInfOrNanReal(bending), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_bending (DMBoxSetBiharmonic()) is %g; it must be positive and finite", (double)bending);
-  PetscCheck(!PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetBiharmonic()) is %g; it must be finite", (double)shift);
+  PetscCheck(!PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_shift (DMBoxSetBiharmonic()) is %g; it must be finite", (double)shift);
   op->coefficient[BENDING] = bending;
   op->coefficient[SHIFT]   = shift;
   PetscCall(DMBoxChanged(dm));

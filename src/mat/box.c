@@ -1,5 +1,6 @@
 /*
-  The operator of a DMBOX as a MATSHELL: any sum of products of one-dimensional bands, which an operator (poisson.c) describes by a MatBoxForm.
+  The operator of a DMBOX as a MATSHELL: any sum of products of one-dimensional bands, which an operator (poisson.c) describes by a
+  MatBoxForm.
   Rows of fixed nodes are rows of the identity, and their columns are zero: such nodes never couple to the others.
 
   A solver calls, in this order: create, get diagonal or convert (some preconditioners), mult/residual, destroy.
@@ -27,7 +28,8 @@ PetscErrorCode MatBoxGet(Mat A, const char *who, Mat_Box **m)
   PetscCall(MatBoxFind(A, m));
   PetscCheck(*m, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
              "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s. "
-             "Assembled matrices (-dm_mat_type aij) need other preconditioners, and on the levels of a multigrid hierarchy, for example, -mg_levels_pc_type sor -mg_coarse_pc_type redundant",
+             "Assembled matrices (-dm_mat_type aij) need other preconditioners, and on the levels of a multigrid hierarchy, for example, "
+             "-mg_levels_pc_type sor -mg_coarse_pc_type redundant",
              who, ((PetscObject)A)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -47,10 +49,12 @@ PetscErrorCode MatBoxCheckRegular(const Mat_Box *m)
   PetscBool zero = PETSC_TRUE;
 
   PetscFunctionBegin;
-  PetscCheck(!m->form.defect, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_INCOMP, "The operator %s is singular: %s", ((const DM_Box *)m->dm->data)->op->name, m->form.defect);
+  PetscCheck(!m->form.defect, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_INCOMP, "The operator %s is singular: %s",
+             ((const DM_Box *)m->dm->data)->op->name, m->form.defect);
   for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) zero = (PetscBool)(zero && m->c.operator[i] == 0);
   PetscCheck(!zero && !(MatBoxHasFixed(m) && m->c.identity == 0), PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
-             "The DMBOX operator is singular after MatZeroEntries(), MatScale() or MatAXPY(): %s, and the diagonal entry of the Dirichlet nodes is %g. "
+             "The DMBOX operator is singular after MatZeroEntries(), MatScale() or MatAXPY(): %s, and the diagonal entry of the Dirichlet "
+             "nodes is %g. "
              "MatBoxUpdate() gives it the coefficients of its DMBOX again",
              zero ? "its coefficients are zero" : "its coefficients are not all zero", (double)m->c.identity);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -85,7 +89,8 @@ PetscErrorCode MatBoxReset(Mat_Box *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where nothing couples cells but shared nodes, kernels apply all bands of a direction to a cell at once, and want one number that says which */
+/* Where nothing couples cells but shared nodes, kernels apply all bands of a direction to a cell at once, and want one number that says
+   which */
 static PetscErrorCode MatBoxUnifyClasses(MatBoxForm *form)
 {
   PetscFunctionBegin;
@@ -94,7 +99,8 @@ static PetscErrorCode MatBoxUnifyClasses(MatBoxForm *form)
     PetscInt     n = 0, reach = 0;
 
     for (PetscInt i = 0; i < form->nband; i++) {
-      if (!MatBoxFindTerm(form->nterm, form->term, d, &form->band[i]) && !MatBoxFindTerm(form->nlift, form->lift, d, &form->band[i])) continue;
+      if (!MatBoxFindTerm(form->nterm, form->term, d, &form->band[i]) && !MatBoxFindTerm(form->nlift, form->lift, d, &form->band[i]))
+        continue;
       list[n++] = &form->band[i];
       reach     = PetscMax(reach, form->band[i].reach);
     }
@@ -383,7 +389,8 @@ static PetscBool MatBoxHasDiagonal(const Mat_Box *m, PetscInt f)
   return has;
 }
 
-static PetscErrorCode MatBoxPointTriples(const Mat_Box *m, const PatchFDOperatorDesc *desc, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+static PetscErrorCode MatBoxPointTriples(const Mat_Box *m, const PatchFDOperatorDesc *desc, const PetscInt index[], PetscCount *count,
+                                         PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   const DMBoxOperator op    = ((const DM_Box *)m->dm->data)->op;
   const PatchFDField *f     = &desc->field[0];
@@ -404,8 +411,10 @@ static PetscErrorCode MatBoxPointTriples(const Mat_Box *m, const PatchFDOperator
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* counts, or fills in, the triples of the operator and then those of the fixed nodes, and zeros where a diagonal has no entries: factorizations want them */
-static PetscErrorCode MatBoxTriples(const Mat_Box *m, PatchFDOperatorDesc *desc, const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+/* counts, or fills in, the triples of the operator and then those of the fixed nodes, and zeros where a diagonal has no entries:
+   factorizations want them */
+static PetscErrorCode MatBoxTriples(const Mat_Box *m, PatchFDOperatorDesc *desc, const PetscInt *const index[], PetscCount *count,
+                                    PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
   PetscCount    n;
@@ -417,7 +426,8 @@ static PetscErrorCode MatBoxTriples(const Mat_Box *m, PatchFDOperatorDesc *desc,
     const PatchFDRange none     = {{0, 0}, {0, 0}, {0, 0}};
     const PetscBool    diagonal = MatBoxHasDiagonal(m, f);
 
-    PetscCall(PatchFDHostFixedTriples(box->field[f].own, diagonal ? (const PetscInt(*)[2])box->field[f].free : none, diagonal ? m->c.identity : 0, &box->field[f].local, index[f], &n, i ? i + *count : NULL,
+    PetscCall(PatchFDHostFixedTriples(box->field[f].own, diagonal ? (const PetscInt(*)[2])box->field[f].free : none,
+                                      diagonal ? m->c.identity : 0, &box->field[f].local, index[f], &n, i ? i + *count : NULL,
                                       i ? j + *count : NULL, i ? v + *count : NULL));
     *count += n;
   }
@@ -460,7 +470,8 @@ static PetscErrorCode MatView_Box(Mat A, PetscViewer viewer)
   PetscCall((*((DM_Box *)m->dm->data)->op->ops.view)(m->dm->dim, m->c.operator, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
-  if (m->c.identity != 1) PetscCall(PetscViewerASCIIPrintf(viewer, "scaled: the diagonal entries of Dirichlet nodes are %g\n", (double)m->c.identity));
+  if (m->c.identity != 1)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "scaled: the diagonal entries of Dirichlet nodes are %g\n", (double)m->c.identity));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -517,7 +528,8 @@ PetscErrorCode MatBoxSetNullSpace(Mat A, const Mat_Box *m)
 /* ---- Dirichlet data ---- */
 
 /* b += alpha times the operator's terms on w, whatever is fixed, on free rows only; w and b are global arrays */
-static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels kern, PetscInt nterm, const PatchFDTerm term[], PetscReal alpha, const void *w, void *b)
+static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels kern, PetscInt nterm, const PatchFDTerm term[], PetscReal alpha,
+                                const void *w, void *b)
 {
   PatchFDOperatorDesc desc;
   PatchFDField        field[DMBOX_MAX_FIELDS];

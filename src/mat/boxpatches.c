@@ -165,7 +165,8 @@ static PetscBool IsInexact(const BoxPatches *x)
   return (PetscBool)(!x->m->form.separable && (x->rule.type == MATBOX_LOCAL_FD || x->rule.type == MATBOX_LOCAL_FD_ALONE));
 }
 
-/* that with which local solvers converge: sums of overlapping corrections, and those of inexact solvers in 3D, are too large, unless scaled */
+/* that with which local solvers converge: sums of overlapping corrections, and those of inexact solvers in 3D, are too large, unless scaled
+   */
 static PetscErrorCode ChooseDamping(MatPatches p)
 {
   const BoxPatches *x        = (const BoxPatches *)p->data;

@@ -1,7 +1,8 @@
 /*
   The direct solve of the whole box (patchfd/private/boxsolve.h): lines for kernels, the steps, and what ranks send.
 
-  Arrays have planes of numbers of the last direction: those of a line that is folded, and then, on several ranks, those of the piece's ends.  A common node of two pieces belongs
+  Arrays have planes of numbers of the last direction: those of a line that is folded, and then, on several ranks, those of the piece's
+  ends.  A common node of two pieces belongs
   to the upper one, where it is the first end: its plane takes part in the products of the other directions.
 */
 #include <patchfd/private/boxsolve.h>
@@ -23,7 +24,8 @@ struct _n_PatchFDBoxSolve {
   int               last;          /* direction */
   PetscInt          inner, planes; /* numbers of a plane, planes without the ends */
   PetscInt          nend, nkeep;   /* planes of ends, and of these the nodes */
-  void             *u, *v;         /* numbers, of the last direction and of every second one before it, and the others; u ends with the ends */
+  /* numbers, of the last direction and of every second one before it, and the others; u ends with the ends */
+  void             *u, *v;
   void             *w;             /* all ends, of a part of the modes */
   PatchFDBox        ends, all;     /* numbers of a row, rows and planes: of this rank's ends, and of w; */
   PatchFDRange      own;           /* what is in both, */
@@ -56,7 +58,8 @@ static PetscErrorCode LineCreate(const PatchFDEigen *e, PatchFDBoxLine *l)
   for (PetscInt b = 0, mode = 0; b < l->blocks; b++) {
     const PetscInt h = l->blocks == 1 ? n : (b ? n / 2 : even);
 
-    for (PetscInt i = 0; i < h; i++) PetscCall(PetscArraycpy(S + ((PetscCount)b * l->size + i) * l->size, e->S + (PetscCount)i * n + mode, h));
+    for (PetscInt i = 0; i < h; i++)
+      PetscCall(PetscArraycpy(S + ((PetscCount)b * l->size + i) * l->size, e->S + (PetscCount)i * n + mode, h));
     PetscCall(PetscArraycpy(lambda + b * l->size, e->lambda + mode, h));
     mode += h;
   }
@@ -149,7 +152,8 @@ static PetscErrorCode Exchange(PatchFDBoxSolve s, PetscBool back, void *ends)
 }
 
 /* what belongs to the modes of a piece, in their order in blocks, for the ends that there are */
-static PetscErrorCode EndsOfModes(const PatchFDBoxLine *l, const PatchFDCut *cut, PetscMPIInt piece, const PetscReal all[], PetscReal **mine)
+static PetscErrorCode EndsOfModes(const PatchFDBoxLine *l, const PatchFDCut *cut, PetscMPIInt piece, const PetscReal all[],
+                                  PetscReal **mine)
 {
   PetscInt at, skip, nend = PatchFDCutPieceEnds(cut, piece, &at, &skip), mode = cut->first[piece];
 
@@ -158,7 +162,8 @@ static PetscErrorCode EndsOfModes(const PatchFDBoxLine *l, const PatchFDCut *cut
   for (PetscInt b = 0; b < l->blocks; b++) {
     const PetscInt modes = l->blocks == 1 ? l->n : (l->n + 1 - b) / 2;
 
-    for (PetscInt i = 0; i < modes; i++, mode++) PetscCall(PetscArraycpy(*mine + (b * l->size + i) * nend, all + mode * 2 * cut->nend + skip, nend));
+    for (PetscInt i = 0; i < modes; i++, mode++)
+      PetscCall(PetscArraycpy(*mine + (b * l->size + i) * nend, all + mode * 2 * cut->nend + skip, nend));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -198,7 +203,8 @@ static PetscErrorCode RanksCreate(PatchFDBoxSolve s, const PatchFDBoxSolveRanks 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDBoxSolveCreate(PatchFDKernels kern, PetscInt dim, const PatchFDBoxSolveDesc *desc, const PatchFDBoxSolveRanks *ranks, PatchFDBoxSolve *solve)
+PetscErrorCode PatchFDBoxSolveCreate(PatchFDKernels kern, PetscInt dim, const PatchFDBoxSolveDesc *desc, const PatchFDBoxSolveRanks *ranks,
+                                     PatchFDBoxSolve *solve)
 {
   PatchFDBoxSolve s;
   PatchFDBoxSteps steps = {0};

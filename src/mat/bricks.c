@@ -283,7 +283,8 @@ static PetscErrorCode MakeSF(Mat A, const PatchFDGrid *g, const PatchFDBox *box,
           width[d] = g->start[d][owner[d] + 1] - g->start[d][owner[d]];
         }
         leaf[i] = (PetscInt)PatchFDBoxNode(box, at[0], at[1], at[2]);
-        root[i] = (PetscSFNode){.rank = (owner[2] * g->nproc[1] + owner[1]) * g->nproc[0] + owner[0], .index = (rest[2] * width[1] + rest[1]) * width[0] + rest[0]};
+        root[i] = (PetscSFNode){.rank = (owner[2] * g->nproc[1] + owner[1]) * g->nproc[0] + owner[0],
+                                .index = (rest[2] * width[1] + rest[1]) * width[0] + rest[0]};
       }
     }
   }
@@ -576,11 +577,13 @@ static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
              PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: bricks of a DMDA take -pc_patchfd_local auto or fd_inexact and -pc_patchfd_fit auto or own; found %s and %s",
              PCPatchFDLocals[s->local], PCPatchFDFits[s->fit]);
-  PetscCheck((s->variant == PC_PATCHFD_VARIANT_AUTO || s->variant == PC_PATCHFD_VARIANT_FUSED) && s->classes == PC_PATCHFD_CLASSES_AUTO && s->precision <=
-             PC_PATCHFD_PRECISION_SAME && s->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
+  PetscCheck((s->variant == PC_PATCHFD_VARIANT_AUTO || s->variant == PC_PATCHFD_VARIANT_FUSED) && s->classes == PC_PATCHFD_CLASSES_AUTO &&
+               s->precision <= PC_PATCHFD_PRECISION_SAME && s->update == PC_PATCHFD_UPDATE_COLORED,
+             comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: bricks of a DMDA take -pc_patchfd_variant auto or fused, -pc_patchfd_classes auto, -pc_patchfd_precision auto or "
-             "same, and -pc_patchfd_update colored; found %s, %s, %s and %s", PCPatchFDVariants[s->variant],
-             PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision], PCPatchFDUpdates[s->update]);
+             "same, and -pc_patchfd_update colored; found %s, %s, %s and %s",
+             PCPatchFDVariants[s->variant], PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision],
+             PCPatchFDUpdates[s->update]);
   PetscCheck(s->rule.exact < 0, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_fit_exact %g is for -dm_box_operator diffusion, not for bricks of a DMDA", (double)s->rule.exact);
   PetscCall(MatPatchesCheckSpec(comm, s));

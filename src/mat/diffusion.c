@@ -1,5 +1,6 @@
 /*
-  The operator "diffusion" of a DMBOX: -div(K grad u) + s u by quadrature, on meshes that may be mapped, K symmetric positive definite and s >= 0 functions of
+  The operator "diffusion" of a DMBOX: -div(K grad u) + s u by quadrature, on meshes that may be mapped, K symmetric positive definite and s
+  >= 0 functions of
   space.
 
   The matrix is that of the points (PatchFDPoints); the terms of the form are those of a Kronecker sum nearby (diffusionform.c).
@@ -87,7 +88,8 @@ static PetscErrorCode DiffusionShare(DM from, DM to)
   Diffusion       *data  = (Diffusion *)b->op->data;
 
   PetscFunctionBegin;
-  if (!a->shape || a->shape != b->shape || known->known != b->op->version || data->known == known->known) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!a->shape || a->shape != b->shape || known->known != b->op->version || data->known == known->known)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PointsDestroy(&data->points));
   data->points = known->points;
   if (data->points) data->points->refct++;
@@ -142,7 +144,8 @@ static PetscErrorCode PointsEvaluate(DM dm, const PatchFDRange cells, PetscInt n
 }
 
 /* a function or data times `scale` plus `added`, or NULL where there is neither; Vecs of others are not changed */
-static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx, DMBoxCellData *data, PetscReal scale, PetscReal added, Vec *v)
+static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx, DMBoxCellData *data,
+                                        PetscReal scale, PetscReal added, Vec *v)
 {
   Vec given;
 
@@ -171,7 +174,8 @@ static PetscErrorCode PointsRestricted(DM dm, const DiffusionMedium *m, const Pe
   p->nkappa = c[KAPPA] == 0 ? 0 : m->nK;
   if (p->nkappa) PetscCall(PointsCoefficient(dm, cells, m->nK, NULL, NULL, m->Kdata, c[KAPPA], 0, &points->K));
   if (constant != 0 || !p->nkappa) PetscCall(PointsCoefficient(dm, cells, 1, NULL, NULL, m->massdata, constant, 0, &points->shift));
-  if (m->shiftdata && c[SHIFT] != 0) PetscCall(PointsCoefficient(dm, cells, 1, NULL, NULL, m->shiftdata, c[SHIFT], 0, points->shift ? &s : &points->shift));
+  if (m->shiftdata && c[SHIFT] != 0)
+    PetscCall(PointsCoefficient(dm, cells, 1, NULL, NULL, m->shiftdata, c[SHIFT], 0, points->shift ? &s : &points->shift));
   if (s) { /* neither may be changed */
     Vec constants = points->shift;
 
@@ -219,8 +223,16 @@ static PetscErrorCode PointsCreate(DM dm, const DiffusionMedium *m, const PetscR
   PetscFunctionBegin;
   PetscCall(PetscNew(points));
   (*points)->refct  = 1;
-  (*points)->points = (PatchFDPoints){.nodes = PATCHFD_NODES_BOX, .dim = dm->dim, .degree = box->degree, .ncomp = 1, .gauss = DMBoxNumGauss(dm), .ncells = PatchFDRangeSize(cells),
-                                      .geodegree = DMBoxGetMappingDegree_Private(dm), .coordinate = box->shape->nodes.x, .factors = PATCHFD_FACTORS_AUTO, .owner = *points};
+  (*points)->points = (PatchFDPoints){.nodes = PATCHFD_NODES_BOX,
+                                      .dim = dm->dim,
+                                      .degree = box->degree,
+                                      .ncomp = 1,
+                                      .gauss = DMBoxNumGauss(dm),
+                                      .ncells = PatchFDRangeSize(cells),
+                                      .geodegree = DMBoxGetMappingDegree_Private(dm),
+                                      .coordinate = box->shape->nodes.x,
+                                      .factors = PATCHFD_FACTORS_AUTO,
+                                      .owner = *points};
   PetscCall(PointsMedium(dm, m, c, cells, *points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -310,18 +322,22 @@ static PetscErrorCode PointsPart(const Points *whole, const PatchFDRange from, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Functions are evaluated once for all that is made of the same points, or on the host of some of them: matrices in both precisions, fits */
-static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PetscBool device, PatchFDPoints *p)
+/* Functions are evaluated once for all that is made of the same points, or on the host of some of them: matrices in both precisions, fits
+   */
+static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PetscBool device,
+                                            PatchFDPoints *p)
 {
   Diffusion     *data = (Diffusion *)op->data;
   const PetscReal *x = ((const DM_Box *)dm->data)->shape->nodes.x;
-  PetscBool      same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == x && data->points->points.gauss == DMBoxNumGauss(dm));
+  PetscBool        same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == x &&
+                               data->points->points.gauss == DMBoxNumGauss(dm));
   PetscBool      known[2]; /* are the points at hand, are they among those? */
   PatchFDKernels kern;
   Points        *points;
 
   PetscFunctionBegin;
-  PetscCheck(c[KAPPA] >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "MatScale() or MatAXPY() made the factor of K in -dm_box_operator diffusion %g; it must be at least 0", (double)c[KAPPA]);
+  PetscCheck(c[KAPPA] >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "MatScale() or MatAXPY() made the factor of K in -dm_box_operator diffusion %g; it must be at least 0", (double)c[KAPPA]);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   for (int i = 0; i <= MASS; i++) same = (PetscBool)(same && data->c[i] == c[i]);
   known[0] = same;
@@ -330,9 +346,12 @@ static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const Petsc
     known[0] = (PetscBool)(known[0] && data->cells[d][0] == cells[d][0] && data->cells[d][1] == cells[d][1]);
     known[1] = (PetscBool)(known[1] && data->cells[d][0] <= cells[d][0] && data->cells[d][1] >= cells[d][1]);
   }
-  if (data->medium->Kdata || data->medium->shiftdata) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, known, 2, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)dm))); /* Vecs are asked together */
+  /* Vecs are asked together */
+  if (data->medium->Kdata || data->medium->shiftdata)
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, known, 2, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)dm)));
   if (known[1] && !known[0]) PetscCall(PointsPart(data->points, (const PetscInt(*)[2])data->cells, cells, &points));
-  else if (c[KAPPA] == 0 && c[SHIFT] == 0) PetscCall(PointsCreate(dm, data->medium, c, cells, &points)); /* a mass matrix, of loads, does not take the place of what was evaluated */
+  /* a mass matrix, of loads, does not take the place of what was evaluated */
+  else if (c[KAPPA] == 0 && c[SHIFT] == 0) PetscCall(PointsCreate(dm, data->medium, c, cells, &points));
   else {
     if (!known[0]) {
       PetscCall(PointsDestroy(&data->points));
@@ -358,8 +377,10 @@ static PetscErrorCode DMBoxPointsDestroy_Diffusion(PatchFDPoints *p)
 
 /* ---- the form ---- */
 
-/* a defect where the least of these numbers is negative, or not positive, or their sum not finite; in GPU memory.  Factors show whether matrices are positive definite */
-static PetscErrorCode VecDefect(Vec v, PetscBool positive, PatchFDDefect defect, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *found)
+/* a defect where the least of these numbers is negative, or not positive, or their sum not finite; in GPU memory.  Factors show whether
+   matrices are positive definite */
+static PetscErrorCode VecDefect(Vec v, PetscBool positive, PatchFDDefect defect, PetscInt npoint, const PatchFDRange cells,
+                                PatchFDMetric *found)
 {
   PetscReal   least;
   PetscScalar sum;
@@ -435,14 +456,16 @@ static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a coarse mesh with a Galerkin operator makes its own medium; any other has that of the mesh, or, where that has one of a finer mesh, that of the finest */
+/* a coarse mesh with a Galerkin operator makes its own medium; any other has that of the mesh, or, where that has one of a finer mesh, that
+   of the finest */
 static PetscErrorCode DMBoxOperatorCopy_Diffusion(DM from, DM to, PetscBool *changed)
 {
   const DM_Box       *fine = (const DM_Box *)from->data, *coarse = (const DM_Box *)to->data;
   const DMBoxOperator a = fine->op, b = coarse->op;
   const PetscBool     restricted = (PetscBool)(to->setupcalled && coarse->restricted && coarse->coarsenings > fine->coarsenings);
   Diffusion          *data = (Diffusion *)b->data;
-  DiffusionMedium    *old  = data->medium, *given = ((Diffusion *)a->data)->medium, *shared = given->fine && !coarse->restricted ? given->fine : given;
+  DiffusionMedium    *old = data->medium, *given = ((Diffusion *)a->data)->medium,
+                  *shared = given->fine && !coarse->restricted ? given->fine : given;
 
   PetscFunctionBegin;
   if (a->version != b->version || (restricted ? old == given : old != shared)) {
@@ -470,7 +493,8 @@ static PetscErrorCode DMBoxCoupling_Diffusion(DM dm, DMBoxOperator op, PetscReal
   PetscFunctionBegin;
   PetscCall(DiffusionCheck(dm, op)); /* on one rank it leaves the points that are needed here */
   PetscCall(DMBoxDiffusionMetric(dm, op, 1, 0, &m));
-  for (PetscInt d = 0; d < dm->dim; d++) coupling[d] = PetscExpReal(m.log[d] / m.weight) / PetscSqr(DMBoxMeanCellSize((const DM_Box *)dm->data, d));
+  for (PetscInt d = 0; d < dm->dim; d++)
+    coupling[d] = PetscExpReal(m.log[d] / m.weight) / PetscSqr(DMBoxMeanCellSize((const DM_Box *)dm->data, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -512,12 +536,16 @@ static PetscErrorCode DMBoxOperatorCheck_Diffusion(DM dm, PETSC_UNUSED DMBoxOper
   const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  PetscCheck(box->space == DMBOX_SPACE_Q, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator diffusion takes q", DMBoxSpaces[box->space]);
+  PetscCheck(box->space == DMBOX_SPACE_Q, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator diffusion takes q", DMBoxSpaces[box->space]);
   PetscCheck(box->degree <= PATCHFD_POINTS_MAX_DEGREE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; -dm_box_operator diffusion takes 1 to %d", box->degree, PATCHFD_POINTS_MAX_DEGREE);
+             "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; -dm_box_operator diffusion takes 1 to %d", box->degree,
+             PATCHFD_POINTS_MAX_DEGREE);
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
     PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_SUPPORTED, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
-               "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator diffusion takes dirichlet and neumann", i % 2 ? "upper" : "lower", i / 2);
+               "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT
+               "; -dm_box_operator diffusion takes dirichlet and neumann",
+               i % 2 ? "upper" : "lower", i / 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -529,8 +557,10 @@ static PetscErrorCode DMBoxOperatorSetFromOptions_Diffusion(DM dm, DMBoxOperator
   PetscBool     flg[2];
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsRealArray("-dm_box_diffusion", "K: a number, a diagonal, or xx,xy,xz,yy,yz,zz", "DMBoxSetDiffusion", K, &n, &flg[0]));
-  PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetDiffusion", shift, &shift, &flg[1]));
+  PetscCall(
+    PetscOptionsRealArray("-dm_box_diffusion", "K: a number, a diagonal, or xx,xy,xz,yy,yz,zz", "DMBoxSetDiffusion", K, &n, &flg[0]));
+  PetscCall(
+    PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetDiffusion", shift, &shift, &flg[1]));
   if (flg[0] || flg[1]) PetscCall(DMBoxSetDiffusion(dm, flg[0] ? n : m->nconstant, K, shift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -539,7 +569,8 @@ static PetscErrorCode DMBoxOperatorView_Diffusion(PETSC_UNUSED PetscInt dim, con
 {
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "-div(K grad u) + s u by quadrature"));
-  if (c[KAPPA] != 1 || c[SHIFT] != 1 || c[MASS] != 0) PetscCall(PetscViewerASCIIPrintf(viewer, ", K times %g, s times %g plus %g", (double)c[KAPPA], (double)c[SHIFT], (double)c[MASS]));
+  if (c[KAPPA] != 1 || c[SHIFT] != 1 || c[MASS] != 0)
+    PetscCall(PetscViewerASCIIPrintf(viewer, ", K times %g, s times %g plus %g", (double)c[KAPPA], (double)c[SHIFT], (double)c[MASS]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,10 +1,13 @@
 /*
-  The operator diffusion as a Kronecker sum nearby, where weights are asked for, on the box as it is: the sum over directions i of stiffness with the weight alpha_i(x_i) in direction i and masses with the weights mu_j(x_j)
-  in the others.  With G the diagonal of |J| J^{-1} K J^{-T}, J the derivatives of the map, <> the mean over the box and <>_i that over all other directions,
+  The operator diffusion as a Kronecker sum nearby, where weights are asked for, on the box as it is: the sum over directions i of stiffness
+  with the weight alpha_i(x_i) in direction i and masses with the weights mu_j(x_j)
+  in the others.  With G the diagonal of |J| J^{-1} K J^{-T}, J the derivatives of the map, <> the mean over the box and <>_i that over all
+  other directions,
 
     log alpha_i = <log G_i>_i,  log mu_j = mean over i != j of <log G_i>_j - <log G_i>,
 
-  which is exact where every G_i is a product of functions of one coordinate each: annuli, layers, grading.  Local solvers diagonalize that sum, so they are inexact in general; residuals come
+  which is exact where every G_i is a product of functions of one coordinate each: annuli, layers, grading.  Local solvers diagonalize that
+  sum, so they are inexact in general; residuals come
   from the points, and MatBoxGetScaling() takes care of what G has in common in all directions.
 */
 #include <patchfd/private/sysimpl.h>
@@ -103,8 +106,10 @@ static PetscErrorCode ScaledWeights(PetscInt n, PetscReal a, const PetscReal w[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* bands of direction d, with the factors of the stiffness and, in the first direction, of the mass in A; weights w, if any, are those of the whole mesh: none for the line of a patch by itself */
-static PetscErrorCode DiffusionBands(DM dm, const Weights *w, PetscInt d, const PatchFDLine *line, PetscReal stiffness, PetscReal mass, PatchFDBand *A, PatchFDBand *M)
+/* bands of direction d, with the factors of the stiffness and, in the first direction, of the mass in A; weights w, if any, are those of
+   the whole mesh: none for the line of a patch by itself */
+static PetscErrorCode DiffusionBands(DM dm, const Weights *w, PetscInt d, const PatchFDLine *line, PetscReal stiffness, PetscReal mass,
+                                     PatchFDBand *A, PatchFDBand *M)
 {
   const PetscBool own = (PetscBool)(w && line->ncells == ((const DM_Box *)dm->data)->cells[d]);
   const PetscInt  n   = line->ncells * MetricPoints(dm);
@@ -133,7 +138,9 @@ PetscErrorCode DMBoxDiffusionBands(DM dm, DMBoxOperator op, const PetscReal c[],
   for (int d = 0; d < 3; d++) {
     const PatchFDLine *line = &lines[0][d];
 
-    if (d < dm->dim) PetscCall(DiffusionBands(dm, form->weighted ? &weights : NULL, d, line, c[KAPPA] * PetscExpReal(m->log[d] / m->weight), m->shift / m->weight, &A[d], &M[d]));
+    if (d < dm->dim)
+      PetscCall(DiffusionBands(dm, form->weighted ? &weights : NULL, d, line, c[KAPPA] * PetscExpReal(m->log[d] / m->weight),
+                               m->shift / m->weight, &A[d], &M[d]));
     else { /* a point */
       PetscCall(PatchFDBandLaplace(line, 1, 0, 0, 0, &A[d]));
       PetscCall(PatchFDBandMass(line, &M[d]));

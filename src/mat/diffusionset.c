@@ -9,7 +9,9 @@ static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
 
   PetscFunctionBegin;
   PetscCheck(n == 1 || n == dim || n == dim * (dim + 1) / 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "%s has %" PetscInt_FMT " numbers for K; in %" PetscInt_FMT " dimensions it takes 1, %" PetscInt_FMT " (a diagonal) or %" PetscInt_FMT " (%s)", who, n, dim, dim, dim * (dim + 1) / 2, dim == 2 ? "xx, xy, yy" : "xx, xy, xz, yy, yz, zz");
+             "%s has %" PetscInt_FMT " numbers for K; in %" PetscInt_FMT " dimensions it takes 1, %" PetscInt_FMT
+             " (a diagonal) or %" PetscInt_FMT " (%s)",
+             who, n, dim, dim, dim * (dim + 1) / 2, dim == 2 ? "xx, xy, yy" : "xx, xy, xz, yy, yz, zz");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -31,9 +33,11 @@ static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
   Level: beginner
 
   Notes:
-  Integrals are computed with degree + 2 Gauss points in each direction of each cell, or what `DMBoxSetExtraPoints()` says, on the mesh that `DMBoxSetMapping()` makes of the box.
+  Integrals are computed with degree + 2 Gauss points in each direction of each cell, or what `DMBoxSetExtraPoints()` says, on the mesh that
+  `DMBoxSetMapping()` makes of the box.
 
-  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).  That K is positive definite and s not negative is checked when a matrix is made, or takes
+  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).  That K is positive definite and s not negative is
+  checked when a matrix is made, or takes
   them over, which is at its next use or, if it is assembled or the box has no Dirichlet sides, at once.
 
   On a box as it is and with a diagonal K the operator is `poisson`, which is much faster.
@@ -99,16 +103,19 @@ PetscErrorCode DMBoxGetDiffusion(DM dm, PetscInt *n, PetscReal K[], PetscReal *s
   Input Parameters:
 + dm    - the `DM` of type `DMBOX`
 . n     - how many numbers K has: see `DMBoxSetDiffusion()`
-. K     - the function; it gets the dimension, the time 0, the point in space, the number of components (n), the array for the values and `ctx`.  `NULL` for the constant that K was
+. K     - the function; it gets the dimension, the time 0, the point in space, the number of components (n), the array for the values and
+          `ctx`.  `NULL` for the constant that K was
 . shift - the same for s, with one component; `NULL` for the constant that it was
 - ctx   - for the functions, or `NULL`
 
   Level: intermediate
 
   Notes:
-  The functions are evaluated at the Gauss points, which are inside the cells, of each mesh of a hierarchy.  They may jump: along faces of cells without loss of order.
+  The functions are evaluated at the Gauss points, which are inside the cells, of each mesh of a hierarchy.  They may jump: along faces of
+  cells without loss of order.
 
-  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).  Call it again where the functions are the same, but what they return is not.
+  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).  Call it again where the functions are the same,
+  but what they return is not.
 
 .seealso: `DMBOX`, `DMBoxGetDiffusionFunction()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `MatBoxUpdate()`
 @*/
@@ -182,7 +189,8 @@ PetscErrorCode DMBoxGetDiffusionFunction(DM dm, PetscInt *n, DMBoxFunctionFn **K
   Level: intermediate
 
   Notes:
-  Each MPI process has its cells (`DMBoxGetCorners()` with `DMBOX_CELLS`), x fastest, then y, then z; a cell has its Gauss points in the same order, degree + 2 in each direction (`DMBoxSetExtraPoints()`); a point has its numbers.
+  Each MPI process has its cells (`DMBoxGetCorners()` with `DMBOX_CELLS`), x fastest, then y, then z; a cell has its Gauss points in the
+  same order, degree + 2 in each direction (`DMBoxSetExtraPoints()`); a point has its numbers.
 
   The `Vec` is in GPU memory where the vectors of the `DM` are.
 
@@ -199,7 +207,8 @@ PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec 
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscValidLogicalCollectiveBool(dm, points, 2);
   PetscValidLogicalCollectiveInt(dm, n, 3);
-  PetscCheck(n >= 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxCreateDiffusionVec() for %" PetscInt_FMT " numbers; there have to be 1 or more", n);
+  PetscCheck(n >= 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "DMBoxCreateDiffusionVec() for %" PetscInt_FMT " numbers; there have to be 1 or more", n);
   PetscCall(PetscIntCast(PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * (points ? DMBoxNumPoints(dm) : 1) * n, &size));
   PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
   PetscCall(VecSetSizes(*v, size, PETSC_DETERMINE));
@@ -209,7 +218,8 @@ PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PointItself(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode PointItself(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc,
+                                  PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < Nc * n; i++) u[i] = x[i];
@@ -244,7 +254,10 @@ PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
   PetscCheckSameComm(dm, 1, x, 2);
   PetscCall(VecGetLocalSize(x, &n));
   expected = PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * DMBoxNumPoints(dm) * dm->dim;
-  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "DMBoxComputeDiffusionPoints(): the Vec has local size %" PetscInt_FMT "; the points here have %" PetscCount_FMT " coordinates", n, expected);
+  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "DMBoxComputeDiffusionPoints(): the Vec has local size %" PetscInt_FMT "; the points here have %" PetscCount_FMT
+             " coordinates",
+             n, expected);
   PetscCall(DMBoxFieldPointsCreateGauss(dm, DMBoxNumGauss(dm), PETSC_TRUE, field));
   PetscCall(VecGetArrayWrite(x, &array));
   PetscCall(PatchFDHostPointValues(dm->dim, field, (const PetscInt(*)[2])box->owncells, PointItself, NULL, dm->dim, array));
@@ -254,27 +267,32 @@ PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
 }
 
 /*@
-  DMBoxSetDiffusionVec - Sets coefficients of the operator `diffusion`, -div(K grad u) + s u, that are given for cells or for quadrature points
+  DMBoxSetDiffusionVec - Sets coefficients of the operator `diffusion`, -div(K grad u) + s u, that are given for cells or for quadrature
+  points
 
   Collective
 
   Input Parameters:
 + dm    - the `DM` of type `DMBOX`, set up
 . n     - how many numbers K has: see `DMBoxSetDiffusion()`
-. K     - the numbers, in a `Vec` with the layout of `DMBoxCreateDiffusionVec()`; their values are copied.  `NULL` for the constant that K was
+. K     - the numbers, in a `Vec` with the layout of `DMBoxCreateDiffusionVec()`; their values are copied.  `NULL` for the constant that K
+          was
 - shift - the same for s, with one number; `NULL` for the constant that it was
 
   Level: intermediate
 
   Notes:
-  On coarser and finer meshes the numbers are a function that is constant in cells, or linear between the quadrature points of a cell, and is evaluated at their points.
+  On coarser and finer meshes the numbers are a function that is constant in cells, or linear between the quadrature points of a cell, and
+  is evaluated at their points.
 
-  Where the vectors of the `DM` are on a GPU so are the numbers, the coarse meshes' too, and a matrix takes them over there; functions (`DMBoxSetDiffusionFunction()`) are evaluated by
+  Where the vectors of the `DM` are on a GPU so are the numbers, the coarse meshes' too, and a matrix takes them over there; functions
+  (`DMBoxSetDiffusionFunction()`) are evaluated by
   the host.
 
   May be called at any time after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
 
-.seealso: `DMBOX`, `DMBoxGetDiffusionVec()`, `DMBoxCreateDiffusionVec()`, `DMBoxComputeDiffusionPoints()`, `DMBoxSetDiffusion()`, `DMBoxSetDiffusionFunction()`, `MatBoxUpdate()`
+.seealso: `DMBOX`, `DMBoxGetDiffusionVec()`, `DMBoxCreateDiffusionVec()`, `DMBoxComputeDiffusionPoints()`, `DMBoxSetDiffusion()`,
+`DMBoxSetDiffusionFunction()`, `MatBoxUpdate()`
 @*/
 PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
 {
@@ -316,7 +334,8 @@ PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
   Level: intermediate
 
   Note:
-  Each `Vec` is the copy that the `DMBOX` has; do not change it.  On a mesh made by `DMRefine()` or `DMCoarsen()` it is that of the mesh for which it was set.
+  Each `Vec` is the copy that the `DMBOX` has; do not change it.  On a mesh made by `DMRefine()` or `DMCoarsen()` it is that of the mesh for
+  which it was set.
 
 .seealso: `DMBOX`, `DMBoxSetDiffusionVec()`, `DMBoxGetDiffusion()`, `DMBoxGetDiffusionFunction()`
 @*/

@@ -1,7 +1,9 @@
 /*
-  Local solvers that are fitted to each patch of an operator by quadrature (patchfd/private/fit.h): set-up and corrections on distributed arrays.
+  Local solvers that are fitted to each patch of an operator by quadrature (patchfd/private/fit.h): set-up and corrections on distributed
+  arrays.
 
-  A rank fits all patches that touch its unknowns, from the operator on all their cells, so that nothing is exchanged between ranks but residuals.
+  A rank fits all patches that touch its unknowns, from the operator on all their cells, so that nothing is exchanged between ranks but
+  residuals.
 */
 #include <patchfd/private/fit.h>
 #include <patchfd/private/matimpl.h>
@@ -102,7 +104,8 @@ static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFD
 }
 
 /* fits, to a metric that is positive: where the operator has factors of a finer mesh, to means of them (PatchFDHostPositiveCreate()) */
-static PetscErrorCode FitCreate(const Mat_Box *m, PatchFDKernels kern, const PatchFDFitMesh *mesh, const PatchFDFitRule *rule, MatBoxFit fit)
+static PetscErrorCode FitCreate(const Mat_Box *m, PatchFDKernels kern, const PatchFDFitMesh *mesh, const PatchFDFitRule *rule,
+                                MatBoxFit fit)
 {
   const DM_Box       *box    = (const DM_Box *)m->dm->data;
   void               *metric = NULL;
@@ -157,7 +160,8 @@ static PetscErrorCode FitPick(const MatBoxFit fit, PatchFDKernels kern, PetscInt
 }
 
 /* y = A x or y -= A x on the compact arrays of a group */
-static PetscErrorCode FitInner(const MatBoxFit fit, PatchFDKernels kern, PetscInt group, void *picked, PetscBool subtract, const void *x, void *y)
+static PetscErrorCode FitInner(const MatBoxFit fit, PatchFDKernels kern, PetscInt group, void *picked, PetscBool subtract, const void *x,
+                               void *y)
 {
   PetscFunctionBegin;
   if (picked) PetscCall(kern->operatorapply(picked, subtract ? -1 : 1, x, subtract ? y : NULL, y));
@@ -165,7 +169,8 @@ static PetscErrorCode FitInner(const MatBoxFit fit, PatchFDKernels kern, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* extreme eigenvalues of the corrected matrices of the patches of a group, and the steps that they take: conjugate gradients on all of them at once, with three arrays */
+/* extreme eigenvalues of the corrected matrices of the patches of a group, and the steps that they take: conjugate gradients on all of them
+   at once, with three arrays */
 static PetscErrorCode FitBounds(MatBoxFit fit, PatchFDKernels kern, PetscInt group, const PatchFDFitRule *rule, void *r, void *p, void *q)
 {
   void *picked = NULL;
@@ -215,7 +220,8 @@ static PetscErrorCode FitExact(const Mat_Box *m, MatBoxFit fit, PatchFDKernels k
 
   PetscFunctionBegin;
   for (PetscInt group = 0; group < fit->desc.ngroup; group++) exact = (PetscBool)(exact || fit->desc.steps[group] == 0);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &exact, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)m->dm))); /* points are asked for together */
+  /* points are asked for together */
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &exact, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)m->dm)));
   if (!exact) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])fit->desc.cells, PETSC_FALSE, &points));
   PetscCall(kern->fitexact(fit->plan, &points, rows, regular));
@@ -248,7 +254,8 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
 }
 
 /* all steps of a group; product: r is b, and A x is there already */
-static PetscErrorCode FitGroup(PatchFDKernels kern, MatBoxFit fit, PetscInt group, PetscReal omega, const void *r, PetscBool product, void *x)
+static PetscErrorCode FitGroup(PatchFDKernels kern, MatBoxFit fit, PetscInt group, PetscReal omega, const void *r, PetscBool product,
+                               void *x)
 {
   void *residual, *z;
 
@@ -263,7 +270,8 @@ static PetscErrorCode FitGroup(PatchFDKernels kern, MatBoxFit fit, PetscInt grou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxFitCorrect(const Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
+PetscErrorCode MatBoxFitCorrect(const Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[],
+                                PetscReal omega, const void *r, void *x)
 {
   MatBoxFit fit = l->fit[kern->id];
   void     *rl, *xl;
@@ -274,7 +282,8 @@ PetscErrorCode MatBoxFitCorrect(const Mat_Box *m, const MatBoxLocal *l, PatchFDK
   PetscCall(DMBoxGlobalToLocalOwned(m->dm, kern, x, DMBOX_WORK_X, &xl)); /* updates only add to x: its ghosts need no values */
   for (PetscInt i = 0; i < n; i++)
     for (PetscInt group = 0; group < fit->desc.ngroup; group++)
-      if (!memcmp(l->color[fit->desc.color[group]].parity, colors[i].parity, sizeof(colors[i].parity))) PetscCall(FitGroup(kern, fit, group, omega, rl, PETSC_FALSE, xl));
+      if (!memcmp(l->color[fit->desc.color[group]].parity, colors[i].parity, sizeof(colors[i].parity)))
+        PetscCall(FitGroup(kern, fit, group, omega, rl, PETSC_FALSE, xl));
   PetscCall(DMBoxLocalToGlobal(m->dm, kern, xl, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -291,7 +300,8 @@ PetscBool MatBoxFitTakesRows(const Mat_Box *m)
     rows *= 2 * (k - 1) * (k + 1) + 2 * k + 1;
     inner *= 2 * (k - 1) * k + 2 * k - 1;
   }
-  return (PetscBool)(box->degree <= (m->dm->dim == 3 ? 2 : 3) && patches * (unknowns * (unknowns + 1) / 2 + rows - inner) * (PetscLogDouble)sizeof(PetscReal) <= limit);
+  return (PetscBool)(box->degree <= (m->dm->dim == 3 ? 2 : 3) &&
+                     patches * (unknowns * (unknowns + 1) / 2 + rows - inner) * (PetscLogDouble)sizeof(PetscReal) <= limit);
 }
 
 PetscBool MatBoxFitTakesResiduals(const Mat_Box *m, PatchFDKernels kern)
@@ -300,8 +310,10 @@ PetscBool MatBoxFitTakesResiduals(const Mat_Box *m, PatchFDKernels kern)
 }
 
 /*
-  With as many points as a matrix in double precision has, one in single precision is nearly the same.  With degree + 1 the kernels of a GPU take a third to two thirds of the time; where the metric varies by less than
-  this within every cell, quadratures differ so little that this takes no more iterations, or, at the limit, half as many again (doc/applicability.md)
+  With as many points as a matrix in double precision has, one in single precision is nearly the same.  With degree + 1 the kernels of a GPU
+  take a third to two thirds of the time; where the metric varies by less than
+  this within every cell, quadratures differ so little that this takes no more iterations, or, at the limit, half as many again
+  (doc/applicability.md)
 */
 PetscErrorCode MatBoxFitGetExtraPoints(Mat_Box *m, PetscInt *extra)
 {
@@ -321,7 +333,11 @@ PetscErrorCode MatBoxFitGetExtraPoints(Mat_Box *m, PetscInt *extra)
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &variation, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)m->dm)));
   }
   *extra = variation <= limit ? 1 : 2;
-  if (variation < PETSC_MAX_REAL) PetscCall(PetscInfo(m->dm, "The metric varies by a factor of %g within a cell: %" PetscInt_FMT " Gauss points more than the degree in single precision\n", (double)PetscExpReal(PetscMin(variation, 100)), *extra));
+  if (variation < PETSC_MAX_REAL)
+    PetscCall(PetscInfo(m->dm,
+                        "The metric varies by a factor of %g within a cell: %" PetscInt_FMT
+                        " Gauss points more than the degree in single precision\n",
+                        (double)PetscExpReal(PetscMin(variation, 100)), *extra));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -333,7 +349,8 @@ PetscErrorCode MatBoxFitSetExtraPoints(DM single, PetscInt extra)
 }
 
 /* residuals and corrections of a group, of its patches alone */
-static PetscErrorCode FitGroupFused(PatchFDKernels kern, MatBoxFit fit, PetscInt group, PetscReal omega, PetscBool zero, const void *b, void *x)
+static PetscErrorCode FitGroupFused(PatchFDKernels kern, MatBoxFit fit, PetscInt group, PetscReal omega, PetscBool zero, const void *b,
+                                    void *x)
 {
   PetscFunctionBegin;
   if (!fit->desc.residuals) {
@@ -345,7 +362,8 @@ static PetscErrorCode FitGroupFused(PatchFDKernels kern, MatBoxFit fit, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxFitSweep(Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega, PetscBool zero, const void *b, void *x)
+PetscErrorCode MatBoxFitSweep(Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscInt64 its, PetscInt n,
+                              const PatchFDColor colors[], PetscReal omega, PetscBool zero, const void *b, void *x)
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
   MatBoxFit     fit = l->fit[kern->id];
@@ -363,7 +381,8 @@ PetscErrorCode MatBoxFitSweep(Mat_Box *m, const MatBoxLocal *l, PatchFDKernels k
         PetscCall(DMBoxHaloEnd(m->dm, kern, 1, &xl));
       }
       for (PetscInt group = 0; group < fit->desc.ngroup; group++)
-        if (!memcmp(l->color[fit->desc.color[group]].parity, colors[i].parity, sizeof(colors[i].parity))) PetscCall(FitGroupFused(kern, fit, group, omega, zero, bl, xl));
+        if (!memcmp(l->color[fit->desc.color[group]].parity, colors[i].parity, sizeof(colors[i].parity)))
+          PetscCall(FitGroupFused(kern, fit, group, omega, zero, bl, xl));
     }
   }
   PetscCall(DMBoxLocalToGlobal(m->dm, kern, xl, x));
@@ -382,7 +401,8 @@ static PetscLogDouble FitExactNumbers(const PatchFDFit *fit, PetscBool rows)
 
       for (PetscInt d = 0; d < fit->dim; d++) {
         const PatchFDFitKind *kind  = &fit->kind[d][run->kind[d]];
-        const PetscInt        lower = PetscMin(kind->n, fit->degree + 1 - kind->lower), upper = kind->n - lower + 1; /* unknowns of both cells, which share one */
+        /* unknowns of both cells, which share one */
+        const PetscInt        lower = PetscMin(kind->n, fit->degree + 1 - kind->lower), upper = kind->n - lower + 1;
 
         n *= kind->n;
         all *= kind->n * (fit->degree + 1) + (kind->ncells - 1) * fit->degree;
@@ -400,7 +420,9 @@ PetscErrorCode MatBoxFitView(const Mat_Box *m, const MatBoxLocal *l, PatchFDKern
   const MatBoxFit  fit = l->fit[kern->id];
   PetscInt64       count[PATCHFD_FIT_MAX_STEPS + 1] = {0};
   const char      *separator = "";
-  PetscLogDouble   bytes     = (PetscLogDouble)kern->size * (PetscLogDouble)(fit->desc.nrecord + 4 * fit->desc.npatch + fit->desc.coefat[fit->desc.ngroup] + FitExactNumbers(&fit->desc, l->rule.fit.rows));
+  PetscLogDouble   bytes = (PetscLogDouble)kern->size *
+                         (PetscLogDouble)(fit->desc.nrecord + 4 * fit->desc.npatch + fit->desc.coefat[fit->desc.ngroup] +
+                                          FitExactNumbers(&fit->desc, l->rule.fit.rows));
 
   PetscFunctionBegin;
   PatchFDHostFitCount(&fit->desc, (const PetscInt(*)[2])box->owncells, count);
@@ -481,7 +503,8 @@ PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
   PetscCall(PetscMalloc1(points.ncells * nodes * nodes, &E));
   PetscCall(kern->cellmatrices(&points, E));
   for (PetscInt i = 0; i < l->ndense && PatchFDRangeSize((const PetscInt(*)[2])range); i++) {
-    const PetscInt patch[3] = {range[0][0] + i % l->nclass[0], range[1][0] + i / l->nclass[0] % l->nclass[1], range[2][0] + i / l->nclass[0] / l->nclass[1]};
+    const PetscInt patch[3] = {range[0][0] + i % l->nclass[0], range[1][0] + i / l->nclass[0] % l->nclass[1],
+                               range[2][0] + i / l->nclass[0] / l->nclass[1]};
     PetscInt       first[3];
 
     for (int d = 0; d < 3; d++) {

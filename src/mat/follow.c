@@ -1,8 +1,11 @@
 /*
-  What an operator matrix is after the coefficients or the coordinates of its DMBOX have changed: the rule is in the manual page of MatBoxUpdate().
+  What an operator matrix is after the coefficients or the coordinates of its DMBOX have changed: the rule is in the manual page of
+  MatBoxUpdate().
 
-  A DM knows its matrices, and tells them of each change (DMBoxChanged()).  Those that follow it get another object state, which is where a KSP
-  and its PC look whether they have to be set up again.  One without entries takes the coefficients over when it is used next; one with entries is
+  A DM knows its matrices, and tells them of each change (DMBoxChanged()).  Those that follow it get another object state, which is where a
+  KSP
+  and its PC look whether they have to be set up again.  One without entries takes the coefficients over when it is used next; one with
+  entries is
   assembled again at once.
 */
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
@@ -120,7 +123,8 @@ PetscErrorCode MatBoxComputeJacobian(Mat A, DM dm)
 
   Notes:
   An operator matrix follows its `DMBOX`: when coefficients or coordinates of the `DMBOX` change, by `DMBoxSetPoisson()` or
-  `DMBoxSetMappingCoordinates()` for example, it is the new operator in all that is done with it from then on, and a `KSP` sets up its preconditioner
+  `DMBoxSetMappingCoordinates()` for example, it is the new operator in all that is done with it from then on, and a `KSP` sets up its
+  preconditioner
   again in the next solve, whether it has the `DMBOX` (`KSPSetDM()`) or not.
   A matrix with entries (`-dm_mat_type aij`) is assembled again at once.
 
@@ -130,17 +134,21 @@ PetscErrorCode MatBoxComputeJacobian(Mat A, DM dm)
   copies by MatDuplicate()
   Jacobians that a SNES or TS has computed by DMBoxSNESComputeJacobian(), DMBoxTSComputeIJacobian() or by default, until the next one
 .ve
-  This routine forgets what was done to such a matrix: from then on it follows its `DMBOX`.  So does `KSPSetUp()` after `KSPSetOperators()`, if the
+  This routine forgets what was done to such a matrix: from then on it follows its `DMBOX`.  So does `KSPSetUp()` after `KSPSetOperators()`,
+  if the
   `KSP` has the `DMBOX` and its coefficients are others than those that the matrix last took over: a matrix that was only scaled stays so.
 
-  Coefficients and coordinates of the operator `diffusion` belong to the `DMBOX`.  When they have changed, a matrix that does not follow has its
+  Coefficients and coordinates of the operator `diffusion` belong to the `DMBOX`.  When they have changed, a matrix that does not follow has
+  its
   products as before, if it has been used before; what would need the old data is an error.
 
   Copies of an assembled matrix, and what `MatConvert()` makes, are ordinary matrices that no `DMBOX` knows: nothing is done for them.
 
-  Matrices of other DMs, made by `DMClone()`, `DMRefine()` or `DMCoarsen()`, follow those.  Multigrid takes changes to the coarser DMs of its hierarchy.
+  Matrices of other DMs, made by `DMClone()`, `DMRefine()` or `DMCoarsen()`, follow those.  Multigrid takes changes to the coarser DMs of
+  its hierarchy.
 
-.seealso: `DMBOX`, `DMBoxSetPoisson()`, `DMBoxSetDiffusion()`, `DMBoxSetStokes()`, `DMBoxSetBiharmonic()`, `DMBoxSetHeat()`, `DMBoxSetMappingCoordinates()`
+.seealso: `DMBOX`, `DMBoxSetPoisson()`, `DMBoxSetDiffusion()`, `DMBoxSetStokes()`, `DMBoxSetBiharmonic()`, `DMBoxSetHeat()`,
+`DMBoxSetMappingCoordinates()`
 @*/
 PetscErrorCode MatBoxUpdate(Mat A)
 {

@@ -1,5 +1,6 @@
 /*
-  The operator diffusion on coarse meshes whose coefficients are those of a finer one: element-wise Galerkin operators (src/host/restrict.c).  Each mesh takes the factors of the next finer one to its own points, and keeps
+  The operator diffusion on coarse meshes whose coefficients are those of a finer one: element-wise Galerkin operators
+  (src/host/restrict.c).  Each mesh takes the factors of the next finer one to its own points, and keeps
   them as coefficients that are given by data, so that ranks get those of cells beside their own as they get users' data.
 */
 #include <patchfd/private/assembly.h>
@@ -23,8 +24,10 @@ static void CoarseningFind(const DM_Box *fine, const PetscBool halve[3], Coarsen
   }
 }
 
-/* the factors of the form with these coefficients, those of stiffnesses and of masses, as data of the coarse mesh; where they are asked for */
-static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, const PetscReal coefficient[MASS + 1], DMBoxCellData **stiffness, DMBoxCellData **mass)
+/* the factors of the form with these coefficients, those of stiffnesses and of masses, as data of the coarse mesh; where they are asked for
+   */
+static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, const PetscReal coefficient[MASS + 1],
+                                   DMBoxCellData **stiffness, DMBoxCellData **mass)
 {
   const DMBoxOperator   op      = ((const DM_Box *)fine->data)->op;
   const PetscInt        full    = fine->dim * (fine->dim + 1) / 2;
@@ -40,7 +43,8 @@ static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, cons
     PetscCall(VecGetArrayWrite(v[i], &array[i]));
   }
   PetscCall((*op->ops.points)(fine, op, coefficient, (const PetscInt(*)[2])c->fine, PETSC_FALSE, &points));
-  PetscCall(PatchFDHostRestrict(&points, (const PetscInt(*)[2])c->fine, c->halve, (const PetscInt(*)[2])c->coarse, ((const DM_Box *)coarse->data)->degree, array[0], array[1]));
+  PetscCall(PatchFDHostRestrict(&points, (const PetscInt(*)[2])c->fine, c->halve, (const PetscInt(*)[2])c->coarse,
+                                ((const DM_Box *)coarse->data)->degree, array[0], array[1]));
   PetscCall((*op->ops.pointsdestroy)(&points));
   for (int i = 0; i < 2; i++) {
     if (!data[i]) continue;
@@ -57,7 +61,11 @@ PetscErrorCode DMBoxDiffusionRestrict(DM fine, DM coarse, PetscReal largest)
   const DiffusionMedium *from     = DMBoxDiffusionGetMedium(f->op);
   const PetscBool        varies   = (PetscBool)(from->shiftfunction || from->shiftdata);
   const PetscReal        form[MASS + 1] = {1, 1, 0}, mass[MASS + 1] = {0, 0, 1};
-  DiffusionMedium        m        = {.nK = fine->dim * (fine->dim + 1) / 2, .nconstant = 1, .K = {1}, .shift = varies ? 0 : from->shift, .largest = largest};
+  DiffusionMedium        m = {.nK = fine->dim * (fine->dim + 1) / 2,
+                              .nconstant = 1,
+                              .K = {1},
+                              .shift = varies ? 0 : from->shift,
+                              .largest = largest};
   PetscBool              halve[3];
   Coarsening             c;
 

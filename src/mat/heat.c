@@ -1,6 +1,8 @@
 /*
-  The operator "heat" of a DMBOX with the space p1: capacity du/dt - div(conductivity grad u) = source, with materials that vary in space, on all of the box or on a body of
-  voxels; values, fluxes or exchange with a surrounding temperature on the sides.  Its matrices are in lattice.c, loads in heatload.c, time steps in heatstep.c.
+  The operator "heat" of a DMBOX with the space p1: capacity du/dt - div(conductivity grad u) = source, with materials that vary in space,
+  on all of the box or on a body of
+  voxels; values, fluxes or exchange with a surrounding temperature on the sides.  Its matrices are in lattice.c, loads in heatload.c, time
+  steps in heatstep.c.
 */
 #include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
@@ -31,7 +33,8 @@ static PetscErrorCode DMBoxCopy_Heat(DM from, DM to, PetscBool *changed)
     PetscCall(PetscArraycmp(a->cells, b->cells, 3, &same));
     for (PetscInt d = 0; d < from->dim; d++) coarse = (PetscBool)(coarse && a->cells[d] == 2 * b->cells[d]);
     PetscCheck(!f->body || same || coarse, PetscObjectComm((PetscObject)from), PETSC_ERR_SUP,
-               "A DMBOX of -dm_box_operator heat with voxels or with fields of capacity or conductivity cannot be refined: refine it first (-dm_refine), then set them");
+               "A DMBOX of -dm_box_operator heat with voxels or with fields of capacity or conductivity cannot be refined: refine it first "
+               "(-dm_refine), then set them");
     if (!f->body) body = NULL;
     else if (same) body = f->body;
     else if (!body || body->made != f->body->made) PetscCall(HeatBodyCoarsen(from, f->body, to, &body));
@@ -71,7 +74,8 @@ static PetscErrorCode DMCreateInterpolation_Heat(DM coarse, DM fine, Mat *P, Vec
   PetscCall(PetscStrcmp(box->op->name, "heat", &same));
   if (!same || !heat->body || !heat->body->voxel) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)*P, MATSHELL, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)fine), PETSC_ERR_SUP, "The interpolation of a body of voxels cannot be assembled: leave -dm_mat_type as it is");
+  PetscCheck(same, PetscObjectComm((PetscObject)fine), PETSC_ERR_SUP,
+             "The interpolation of a body of voxels cannot be assembled: leave -dm_mat_type as it is");
   PetscCall(VecCreate(PetscObjectComm((PetscObject)fine), &inside));
   PetscCall(VecSetSizes(inside, (PetscInt)box->nglobal, PETSC_DETERMINE));
   PetscCall(VecSetType(inside, VECSTANDARD));
@@ -90,7 +94,8 @@ static PetscErrorCode HeatCheckNatural(DM dm, const char what[], PetscInt side, 
 
   PetscFunctionBegin;
   PetscCheck(!given || box->boundary[side] == DMBOX_BOUNDARY_NEUMANN, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
-             "%s would have no effect on side %" PetscInt_FMT ", which is %s (-dm_box_boundary, DMBoxSetBoundary()); it must be neumann", what, side, DMBoxBoundaryTypes[box->boundary[side]]);
+             "%s would have no effect on side %" PetscInt_FMT ", which is %s (-dm_box_boundary, DMBoxSetBoundary()); it must be neumann",
+             what, side, DMBoxBoundaryTypes[box->boundary[side]]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,12 +108,18 @@ static PetscErrorCode DMBoxOperatorCheck_Heat(DM dm, DMBoxOperator op)
   const MPI_Comm    comm = PetscObjectComm((PetscObject)dm);
 
   PetscFunctionBegin;
-  PetscCheck(box->space == DMBOX_SPACE_P1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator heat takes p1", DMBoxSpaces[box->space]);
+  PetscCheck(box->space == DMBOX_SPACE_P1, comm, PETSC_ERR_ARG_INCOMP,
+             "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator heat takes p1", DMBoxSpaces[box->space]);
   for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscCheck(!box->nvertices[d], comm, PETSC_ERR_ARG_INCOMP, "DMBoxSetVertices() was called for direction %" PetscInt_FMT "; -dm_box_operator heat takes cells of equal length in each direction", d);
+    PetscCheck(!box->nvertices[d], comm, PETSC_ERR_ARG_INCOMP,
+               "DMBoxSetVertices() was called for direction %" PetscInt_FMT
+               "; -dm_box_operator heat takes cells of equal length in each direction",
+               d);
     for (PetscInt e = 0; e < 2; e++)
       PetscCheck(box->boundary[2 * d + e] != DMBOX_BOUNDARY_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
-                 "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator heat takes dirichlet and neumann", e ? "upper" : "lower", d);
+                 "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT
+                 "; -dm_box_operator heat takes dirichlet and neumann",
+                 e ? "upper" : "lower", d);
   }
   for (PetscInt s = 0; s < 2 * dm->dim; s++) {
     PetscCall(HeatCheckNatural(dm, HEAT_ROBIN, s, (PetscBool)(heat->robin[s] > 0)));
@@ -117,7 +128,8 @@ static PetscErrorCode DMBoxOperatorCheck_Heat(DM dm, DMBoxOperator op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOptionsSides(DM dm, const char option[], const char text[], PetscReal v[6], PetscBool *flg, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode DMBoxOptionsSides(DM dm, const char option[], const char text[], PetscReal v[6], PetscBool *flg,
+                                        PetscOptionItems PetscOptionsObject)
 {
   PetscReal w[7];
   PetscInt  n = 2 * dm->dim + 1;
@@ -125,9 +137,11 @@ static PetscErrorCode DMBoxOptionsSides(DM dm, const char option[], const char t
   PetscFunctionBegin;
   PetscCall(PetscOptionsRealArray(option, text, "DMBoxSetHeatRobin", w, &n, flg));
   if (!*flg) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(n == 1 || n == 2 * dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "%s has %s%" PetscInt_FMT " values; in %" PetscInt_FMT " dimensions it takes 1 or %" PetscInt_FMT, option,
+  PetscCheck(n == 1 || n == 2 * dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "%s has %s%" PetscInt_FMT " values; in %" PetscInt_FMT " dimensions it takes 1 or %" PetscInt_FMT, option,
              n > 2 * dm->dim ? "at least " : "", n, dm->dim, 2 * dm->dim);
-  for (PetscInt s = 0; s < 2 * dm->dim; s++) v[s] = n > 1 ? w[s] : (((const DM_Box *)dm->data)->boundary[s] == DMBOX_BOUNDARY_NEUMANN ? w[0] : 0);
+  for (PetscInt s = 0; s < 2 * dm->dim; s++)
+    v[s] = n > 1 ? w[s] : (((const DM_Box *)dm->data)->boundary[s] == DMBOX_BOUNDARY_NEUMANN ? w[0] : 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -135,7 +149,7 @@ static PetscErrorCode DMBoxOperatorSetFromOptions_Heat(DM dm, DMBoxOperator op, 
 {
   DMBox_Heat *heat     = (DMBox_Heat *)op->data;
   PetscReal   capacity = op->coefficient[HEAT_CAPACITY], shift = op->coefficient[HEAT_SHIFT], robin[6], outside[6];
-  PetscReal   v[4] = {op->coefficient[HEAT_CONDUCTIVITY], op->coefficient[HEAT_CONDUCTIVITY + 1], op->coefficient[HEAT_CONDUCTIVITY + 2], 0};
+  PetscReal v[4] = {op->coefficient[HEAT_CONDUCTIVITY], op->coefficient[HEAT_CONDUCTIVITY + 1], op->coefficient[HEAT_CONDUCTIVITY + 2], 0};
   PetscBool   flg[5];
 
   PetscFunctionBegin;
@@ -145,17 +159,21 @@ static PetscErrorCode DMBoxOperatorSetFromOptions_Heat(DM dm, DMBoxOperator op, 
   PetscCall(DMBoxOptionsReal(dm, "-dm_box_conductivity", "Conductivity in each direction", "DMBoxSetHeat", v, &flg[1], PetscOptionsObject));
   PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetHeat", shift, &shift, &flg[2]));
   if (flg[0] || flg[1] || flg[2]) PetscCall(DMBoxSetHeat(dm, capacity, v, shift));
-  PetscCall(DMBoxOptionsSides(dm, "-dm_box_robin", "Coefficient of heat transfer to the outside, on each side", robin, &flg[3], PetscOptionsObject));
+  PetscCall(DMBoxOptionsSides(dm, "-dm_box_robin", "Coefficient of heat transfer to the outside, on each side", robin, &flg[3],
+                              PetscOptionsObject));
   PetscCall(DMBoxOptionsSides(dm, "-dm_box_outside", "Temperature outside of each side", outside, &flg[4], PetscOptionsObject));
   for (PetscInt s = 0; (flg[3] || flg[4]) && s < 2 * dm->dim; s++) PetscCall(DMBoxSetHeatRobin(dm, s, robin[s], outside[s]));
-  PetscCall(PetscOptionsBool("-dm_box_steady", "Source, fluxes and given values do not depend on time", "DMBoxSetHeatSteady", heat->steady, &heat->steady, NULL));
+  PetscCall(PetscOptionsBool("-dm_box_steady", "Source, fluxes and given values do not depend on time", "DMBoxSetHeatSteady", heat->steady,
+                             &heat->steady, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode DMBoxOperatorView_Heat(PetscInt dim, const PetscReal c[], PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "capacity du/dt - div(conductivity grad u), where no fields are given capacity = %g, conductivity =", (double)c[HEAT_CAPACITY]));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "capacity du/dt - div(conductivity grad u), where no fields are given capacity = %g, conductivity =",
+                                   (double)c[HEAT_CAPACITY]));
   for (PetscInt d = 0; d < dim; d++) PetscCall(PetscViewerASCIIPrintf(viewer, " %g", (double)c[HEAT_CONDUCTIVITY + d]));
   if (c[HEAT_SHIFT] != 0) PetscCall(PetscViewerASCIIPrintf(viewer, ", shift = %g", (double)c[HEAT_SHIFT]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -192,7 +210,8 @@ PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator op)
 + dm           - the `DM` of type `DMBOX`
 . capacity     - heat capacity of a volume, density times specific heat, positive; used where no field is given
 . conductivity - the conductivity in each direction, of length dim, not negative; used where no field is given
-- shift        - the matrix of the operator is shift M(capacity) + K(conductivity), not negative; 0 but for tests and steps of one's own: `TS` adds what it needs
+- shift        - the matrix of the operator is shift M(capacity) + K(conductivity), not negative; 0 but for tests and steps of one's own:
+                 `TS` adds what it needs
 
   Options Database Keys:
 + -dm_box_capacity c            - heat capacity of a volume (default 1)
@@ -204,7 +223,8 @@ PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator op)
   Note:
   May be called at any time.  Matrices that this `DM` made follow (`MatBoxUpdate()`), those of a `TS` do so in the next step.
 
-.seealso: `DMBOX`, `DMBoxGetHeat()`, `DMBoxSetHeatFields()`, `DMBoxSetHeatFunctions()`, `DMBoxSetHeatVoxels()`, `DMBoxSetHeatRobin()`, `DMBoxTSSetHeat()`
+.seealso: `DMBOX`, `DMBoxGetHeat()`, `DMBoxSetHeatFields()`, `DMBoxSetHeatFunctions()`, `DMBoxSetHeatVoxels()`, `DMBoxSetHeatRobin()`,
+`DMBoxTSSetHeat()`
 @*/
 PetscErrorCode DMBoxSetHeat(DM dm, PetscReal capacity, const PetscReal conductivity[], PetscReal shift)
 {
@@ -216,11 +236,14 @@ PetscErrorCode DMBoxSetHeat(DM dm, PetscReal capacity, const PetscReal conductiv
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeat()", &op, &heat));
   PetscValidLogicalCollectiveReal(dm, capacity, 2);
   PetscValidLogicalCollectiveReal(dm, shift, 4);
-  PetscCheck(capacity > 0 && !PetscIsInfOrNanReal(capacity), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_capacity (DMBoxSetHeat()) is %g; it must be positive and finite", (double)capacity);
-  PetscCheck(shift >= 0 && !PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetHeat()) is %g; it must not be negative, and finite", (double)shift);
+  PetscCheck(capacity > 0 && !PetscIsInfOrNanReal(capacity), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_capacity (DMBoxSetHeat()) is %g; it must be positive and finite", (double)capacity);
+  PetscCheck(shift >= 0 && !PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_shift (DMBoxSetHeat()) is %g; it must not be negative, and finite", (double)shift);
   for (PetscInt d = 0; d < dm->dim; d++)
     PetscCheck(conductivity[d] >= 0 && !PetscIsInfOrNanReal(conductivity[d]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-               "-dm_box_conductivity (DMBoxSetHeat()) is %g in direction %" PetscInt_FMT "; it must not be negative, and finite", (double)conductivity[d], d);
+               "-dm_box_conductivity (DMBoxSetHeat()) is %g in direction %" PetscInt_FMT "; it must not be negative, and finite",
+               (double)conductivity[d], d);
   op->coefficient[HEAT_CAPACITY] = capacity;
   for (PetscInt d = 0; d < dm->dim; d++) op->coefficient[HEAT_CONDUCTIVITY + d] = conductivity[d];
   op->coefficient[HEAT_SHIFT] = shift;
@@ -274,8 +297,9 @@ static PetscErrorCode HeatCopyField(DM dm, const char what[], PetscBool zero, Ve
   PetscCall(VecSingleConvert(v, 1, *copy));
   PetscCall(VecNorm(*copy, NORM_1, &norm));
   PetscCall(VecMin(*copy, NULL, &min));
-  PetscCheck(!PetscIsInfOrNanReal(norm) && (zero ? min >= 0 : min > 0), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "The field of the %s has the smallest value %g and the sum %g; it must be %s, and finite", what,
-             (double)min, (double)norm, zero ? "nowhere negative" : "positive everywhere");
+  PetscCheck(!PetscIsInfOrNanReal(norm) && (zero ? min >= 0 : min > 0), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "The field of the %s has the smallest value %g and the sum %g; it must be %s, and finite", what, (double)min, (double)norm,
+             zero ? "nowhere negative" : "positive everywhere");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,10 +337,12 @@ static PetscErrorCode HeatSetFields(DM dm, Vec field[4])
   Level: beginner
 
   Notes:
-  The vectors are from `DMCreateGlobalVector()`; they are copied.  An element has the mean of the values at its corners: for the sharp interface between two materials
+  The vectors are from `DMCreateGlobalVector()`; they are copied.  An element has the mean of the values at its corners: for the sharp
+  interface between two materials
   that smears it over one layer of elements.
 
-  May be called as often as wanted, for materials that change in time, for instance between two steps of a `TS`.  Coarser meshes of a multigrid solver have averages.
+  May be called as often as wanted, for materials that change in time, for instance between two steps of a `TS`.  Coarser meshes of a
+  multigrid solver have averages.
 
 .seealso: `DMBOX`, `DMBoxGetHeatFields()`, `DMBoxSetHeat()`, `DMBoxSetHeatFunctions()`, `DMBoxSetHeatVoxels()`
 @*/
@@ -331,8 +357,9 @@ PetscErrorCode DMBoxSetHeatFields(DM dm, Vec capacity, PetscInt n, const Vec con
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFields()", &op, &heat));
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscValidLogicalCollectiveInt(dm, n, 3);
-  PetscCheck(n == 0 || n == 1 || n == dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetHeatFields() has %" PetscInt_FMT " conductivities; in %" PetscInt_FMT " dimensions it takes 0, 1 or %" PetscInt_FMT, n,
-             dm->dim, dm->dim);
+  PetscCheck(n == 0 || n == 1 || n == dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "DMBoxSetHeatFields() has %" PetscInt_FMT " conductivities; in %" PetscInt_FMT " dimensions it takes 0, 1 or %" PetscInt_FMT,
+             n, dm->dim, dm->dim);
   if (n) PetscAssertPointer(conductivity, 4);
   if (capacity) PetscCall(HeatCopyField(dm, "capacity", PETSC_FALSE, capacity, &field[0]));
   for (PetscInt i = 0; i < n; i++) PetscCall(HeatCopyField(dm, "conductivity", PETSC_TRUE, conductivity[i], &field[1 + i]));
@@ -424,8 +451,10 @@ static PetscErrorCode HeatCheckSide(DM dm, const char who[], PetscInt side)
 {
   PetscFunctionBegin;
   PetscValidLogicalCollectiveInt(dm, side, 2);
-  PetscCheck(side >= 0 && side < 2 * dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "%s is for side %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions sides are 0 to %" PetscInt_FMT ": lower x, upper x, lower y, ...", who, side,
-             dm->dim, 2 * dm->dim - 1);
+  PetscCheck(side >= 0 && side < 2 * dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "%s is for side %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions sides are 0 to %" PetscInt_FMT
+             ": lower x, upper x, lower y, ...",
+             who, side, dm->dim, 2 * dm->dim - 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -447,7 +476,8 @@ static PetscErrorCode HeatCheckSide(DM dm, const char who[], PetscInt side)
   Level: beginner
 
   Note:
-  The side must be `DMBOX_BOUNDARY_NEUMANN`: on others this would have no effect, and is an error, in `DMSetUp()` where it is set before that.  A flux of `DMBoxSetHeatFlux()` is added.
+  The side must be `DMBOX_BOUNDARY_NEUMANN`: on others this would have no effect, and is an error, in `DMSetUp()` where it is set before
+  that.  A flux of `DMBoxSetHeatFlux()` is added.
 
 .seealso: `DMBOX`, `DMBoxGetHeatRobin()`, `DMBoxSetHeatFlux()`, `DMBoxSetBoundary()`
 @*/
@@ -462,7 +492,9 @@ PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal ou
   PetscValidLogicalCollectiveReal(dm, h, 3);
   PetscValidLogicalCollectiveReal(dm, outside, 4);
   PetscCheck(h >= 0 && !PetscIsInfOrNanReal(h) && !PetscIsInfOrNanReal(outside), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_robin, -dm_box_outside (DMBoxSetHeatRobin()) are %g, %g at side %" PetscInt_FMT "; the first must not be negative, and both finite", (double)h, (double)outside, side);
+             "-dm_box_robin, -dm_box_outside (DMBoxSetHeatRobin()) are %g, %g at side %" PetscInt_FMT
+             "; the first must not be negative, and both finite",
+             (double)h, (double)outside, side);
   PetscCall(HeatCheckNatural(dm, HEAT_ROBIN, side, (PetscBool)(dm->setupcalled && h > 0)));
   heat->robin[side]   = h;
   heat->outside[side] = outside;
@@ -576,7 +608,8 @@ PetscErrorCode DMBoxGetHeatSource(DM dm, DMBoxFunctionFn **f, void *ctx)
   Level: beginner
 
   Note:
-  Its values at the nodes of the side are interpolated linearly, on each side separately.  Without it, and without `DMBoxSetHeatRobin()`, a `DMBOX_BOUNDARY_NEUMANN` side is insulated.
+  Its values at the nodes of the side are interpolated linearly, on each side separately.  Without it, and without `DMBoxSetHeatRobin()`, a
+  `DMBOX_BOUNDARY_NEUMANN` side is insulated.
   On other sides it would have no effect, and is an error, in `DMSetUp()` where it is set before that.
 
 .seealso: `DMBOX`, `DMBoxGetHeatFlux()`, `DMBoxSetHeatSource()`, `DMBoxSetHeatRobin()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
@@ -681,7 +714,8 @@ PetscErrorCode DMBoxGetHeatDirichlet(DM dm, DMBoxFunctionFn **f, void *ctx)
 }
 
 /*@
-  DMBoxSetHeatSteady - Says that source, fluxes and given values of the operator `heat` do not depend on time, so that they need not be evaluated in each step
+  DMBoxSetHeatSteady - Says that source, fluxes and given values of the operator `heat` do not depend on time, so that they need not be
+  evaluated in each step
 
   Logically Collective
 

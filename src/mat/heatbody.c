@@ -1,5 +1,6 @@
 /*
-  What a body is made of: voxels that say which cubes exist, fields of the capacity and the conductivity at the nodes, and their averages on coarser meshes.
+  What a body is made of: voxels that say which cubes exist, fields of the capacity and the conductivity at the nodes, and their averages on
+  coarser meshes.
 */
 #include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
@@ -70,8 +71,10 @@ PetscErrorCode HeatBodySetField(HeatBody body, PetscInt i, Vec v)
 /* a Vec of the kernels' own kind with the values of v */
 static PetscErrorCode VecCreateForKernels(Vec v, PatchFDKernels kern, Vec *w)
 {
-  static const char *const types[PATCHFD_NUM_KERNELS] = {
-    [PATCHFD_KERNELS_HOST_DOUBLE] = VECSTANDARD, [PATCHFD_KERNELS_HOST_FLOAT] = VECSINGLE, [PATCHFD_KERNELS_CUDA_DOUBLE] = VECCUDA, [PATCHFD_KERNELS_CUDA_FLOAT] = VECSINGLECUDA};
+  static const char *const types[PATCHFD_NUM_KERNELS] = {[PATCHFD_KERNELS_HOST_DOUBLE] = VECSTANDARD,
+                                                         [PATCHFD_KERNELS_HOST_FLOAT] = VECSINGLE,
+                                                         [PATCHFD_KERNELS_CUDA_DOUBLE] = VECCUDA,
+                                                         [PATCHFD_KERNELS_CUDA_FLOAT] = VECSINGLECUDA};
 
   PetscFunctionBegin;
   PetscCall(VecCreate(PetscObjectComm((PetscObject)v), w));
@@ -143,10 +146,12 @@ static PetscErrorCode HeatBodyAverage(Mat P, Vec weight, Vec restricted, Vec fin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a DM on the same mesh with Vecs in double precision, in the same memory, and without fixed nodes, so that interpolation from it reaches all nodes */
+/* a DM on the same mesh with Vecs in double precision, in the same memory, and without fixed nodes, so that interpolation from it reaches
+   all nodes */
 static PetscErrorCode DMBoxCloneFree(DM dm, DM *clone)
 {
-  const DMBoxBoundaryType neumann[6] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
+  const DMBoxBoundaryType neumann[6] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN,
+                                        DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
   const DM_Box           *box        = (const DM_Box *)dm->data;
   DM_Box                 *c;
   PetscBool               cuda;
@@ -238,7 +243,8 @@ static PetscErrorCode HeatVoxelField(DM dm, HeatBody body, PetscInt n, const Pet
 
   Input Parameters:
 + dm           - the `DM` of type `DMBOX`, set up
-. voxel        - for each cell of the whole mesh, x fastest, 0 if it is not part of the body, otherwise the number of its material, from 1 on; the same on all processes
+. voxel        - for each cell of the whole mesh, x fastest, 0 if it is not part of the body, otherwise the number of its material, from 1
+                 on; the same on all processes
 . n            - number of materials; 0 if materials are set otherwise, then all numbers but 0 mean the same
 . capacity     - heat capacity of a volume of each material, n positive numbers
 - conductivity - conductivity of each material, n numbers, not negative
@@ -246,14 +252,16 @@ static PetscErrorCode HeatVoxelField(DM dm, HeatBody body, PetscInt n, const Pet
   Level: beginner
 
   Notes:
-  A node has the mean of the materials of the cells of the body around it.  Nodes that touch no cell of the body have rows of the identity in matrices, and keep their values in time steps.
+  A node has the mean of the materials of the cells of the body around it.  Nodes that touch no cell of the body have rows of the identity
+  in matrices, and keep their values in time steps.
   Surfaces of the body inside of the box are insulated; conditions of the sides of the box hold where cells of the body touch them.
 
   The image is copied, all of it on each process.  `DMBoxLoadVoxels()` reads one from a file.
 
 .seealso: `DMBOX`, `DMBoxLoadVoxels()`, `DMBoxSetHeat()`, `DMBoxSetHeatFields()`
 @*/
-PetscErrorCode DMBoxSetHeatVoxels(DM dm, const unsigned char voxel[], PetscInt n, const PetscReal capacity[], const PetscReal conductivity[])
+PetscErrorCode DMBoxSetHeatVoxels(DM dm, const unsigned char voxel[], PetscInt n, const PetscReal capacity[],
+                                  const PetscReal conductivity[])
 {
   DMBoxOperator op   = NULL;
   DMBox_Heat   *heat = NULL;
@@ -267,17 +275,21 @@ PetscErrorCode DMBoxSetHeatVoxels(DM dm, const unsigned char voxel[], PetscInt n
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscAssertPointer(voxel, 2);
   PetscValidLogicalCollectiveInt(dm, n, 3);
-  PetscCheck(n >= 0 && n <= 255, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetHeatVoxels() has %" PetscInt_FMT " materials; there may be 0 to 255", n);
+  PetscCheck(n >= 0 && n <= 255, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "DMBoxSetHeatVoxels() has %" PetscInt_FMT " materials; there may be 0 to 255", n);
   cubes = (size_t)box->cells[0] * (size_t)box->cells[1] * (size_t)box->cells[2];
   for (size_t i = 0; i < cubes; i++) {
     inside += voxel[i] > 0;
     largest = PetscMax(largest, voxel[i]);
   }
   PetscCheck(inside, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "No voxel is part of the body: all are zero");
-  PetscCheck(!n || largest <= n, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "The voxels have material %d, but DMBoxSetHeatVoxels() was given %" PetscInt_FMT " materials", largest, n);
+  PetscCheck(!n || largest <= n, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "The voxels have material %d, but DMBoxSetHeatVoxels() was given %" PetscInt_FMT " materials", largest, n);
   for (PetscInt m = 0; m < n; m++)
-    PetscCheck(capacity[m] > 0 && conductivity[m] >= 0 && !PetscIsInfOrNanReal(capacity[m] + conductivity[m]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-               "Material %" PetscInt_FMT " has capacity %g and conductivity %g; they must be finite, positive and not negative", m + 1, (double)capacity[m], (double)conductivity[m]);
+    PetscCheck(capacity[m] > 0 && conductivity[m] >= 0 && !PetscIsInfOrNanReal(capacity[m] + conductivity[m]),
+               PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+               "Material %" PetscInt_FMT " has capacity %g and conductivity %g; they must be finite, positive and not negative", m + 1,
+               (double)capacity[m], (double)conductivity[m]);
   PetscCall(HeatBodyCreate(dm, heat->body, &body));
   if (!body->voxel) PetscCall(PetscMalloc1(cubes, &body->voxel));
   PetscCall(PetscArraycpy(body->voxel, voxel, cubes));

@@ -23,7 +23,8 @@ static PetscErrorCode HeatInterpolateSide(DM dm, PetscInt side, PetscReal t, con
     PetscCall(PatchFDLineNodes(&field->line[i], nodes[i]));
   }
   PetscCall(VecGetArray(v, &a));
-  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, NULL, (const PetscInt(*)[2])range, PatchFDHostPointwise, &f, t, 1, 0, 1, &field->global, a));
+  PetscCall(
+    PatchFDHostInterpolate(dm->dim, nodes, NULL, (const PetscInt(*)[2])range, PatchFDHostPointwise, &f, t, 1, 0, 1, &field->global, a));
   PetscCall(VecRestoreArray(v, &a));
   for (int i = 0; i < 3; i++) PetscCall(PetscFree(nodes[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -32,7 +33,11 @@ static PetscErrorCode HeatInterpolateSide(DM dm, PetscInt side, PetscReal t, con
 /* b += factor times the mass matrix of a side, or with side = -1 of the volume, times v */
 static PetscErrorCode HeatAddLoad(DM dm, PetscInt side, PetscReal factor, Vec v, Vec b)
 {
-  const MatLatticeForm form = {.mass = side < 0 ? factor : 0, .stiffness = side < 0 ? 0 : factor, .unit = PETSC_TRUE, .sides = side < 0 ? 0 : 1 << side, .whole = PETSC_TRUE};
+  const MatLatticeForm form = {.mass = side < 0 ? factor : 0,
+                               .stiffness = side < 0 ? 0 : factor,
+                               .unit = PETSC_TRUE,
+                               .sides = side < 0 ? 0 : 1 << side,
+                               .whole = PETSC_TRUE};
   char                 name[32];
   Mat                  A;
 
@@ -52,7 +57,8 @@ PetscBool DMBoxHeatHasLoad(DM dm, const DMBox_Heat *heat)
 }
 
 /*@
-  DMBoxAddHeatLoad - Adds the load vector of the operator `heat` to a vector: source, fluxes into the sides and exchange with what is outside
+  DMBoxAddHeatLoad - Adds the load vector of the operator `heat` to a vector: source, fluxes into the sides and exchange with what is
+  outside
 
   Collective
 

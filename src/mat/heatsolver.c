@@ -6,7 +6,8 @@
 #include <petscksp.h>
 
 /*
-  As often as the mesh can be halved.  On a GPU a level of few nodes takes as long as a larger one, all of it for launches and exchanges, and some more iterations
+  As often as the mesh can be halved.  On a GPU a level of few nodes takes as long as a larger one, all of it for launches and exchanges,
+  and some more iterations
   on the coarsest one, which are recorded, take less time
 */
 static PetscErrorCode HeatGetNumCoarsenings(DM dm, PetscInt *n)
@@ -28,7 +29,8 @@ static PetscErrorCode HeatGetNumCoarsenings(DM dm, PetscInt *n)
 }
 
 /*
-  Chebyshev polynomials of degree 2 with Jacobi's preconditioner on each level, for the upper four fifths of the eigenvalues (nine tenths, PETSc's default, take up to a third more iterations);
+  Chebyshev polynomials of degree 2 with Jacobi's preconditioner on each level, for the upper four fifths of the eigenvalues (nine tenths,
+  PETSc's default, take up to a third more iterations);
   on the coarsest one conjugate gradients, to a tolerance that the outer ones do not see.
 */
 PetscErrorCode DMBoxHeatSetMG(DM dm, PC pc)
@@ -59,9 +61,12 @@ PetscErrorCode DMBoxHeatSetMG(DM dm, PC pc)
 }
 
 /*
-  Eigenvalues of D^{-1} A are at most near 2, D being the diagonal; the smallest one is near the Rayleigh quotient of the constants, 1 / (0.4 + 6 k / (a c h^2)) for a M + K on cubes inside.
-  On insulated boxes the constants are one vector only, and the next eigenvalue is that of half a wave in the longest direction.  From these follow the iterations of conjugate gradients.  A
-  multigrid step costs as much as `cost` of theirs, on a GPU more since it has small levels, and reduces the error by more than RATE (benchmarks/heat).
+  Eigenvalues of D^{-1} A are at most near 2, D being the diagonal; the smallest one is near the Rayleigh quotient of the constants, 1 /
+  (0.4 + 6 k / (a c h^2)) for a M + K on cubes inside.
+  On insulated boxes the constants are one vector only, and the next eigenvalue is that of half a wave in the longest direction.  From these
+  follow the iterations of conjugate gradients.  A
+  multigrid step costs as much as `cost` of theirs, on a GPU more since it has small levels, and reduces the error by more than RATE
+  (benchmarks/heat).
 */
 PetscErrorCode DMBoxHeatPrefersMG(DM dm, Mat A, PetscReal rtol, PetscBool *prefers)
 {

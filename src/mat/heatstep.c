@@ -1,7 +1,8 @@
 /*
   Time steps of the operator "heat" of a DMBOX with TS: F(t, u, u') = M u' + K u - N(t), Jacobian a M + K, at fixed nodes u - g(t).
 
-  A step has one linear solve, for which TS would begin at the last solution and measure convergence by the residual of that.  Instead it begins at an extrapolation of
+  A step has one linear solve, for which TS would begin at the last solution and measure convergence by the residual of that.  Instead it
+  begins at an extrapolation of
   the last two solutions, and stops where a solve from zero would: at the KSP's relative tolerance times the norm of the right-hand side.
 */
 #include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
@@ -56,7 +57,8 @@ static PetscErrorCode TSGetHeatSteps(TS ts, const char who[], HeatSteps **s)
 }
 
 /* Vecs that hold these data; a state of the DM is one of its data */
-static PetscErrorCode HeatIsCurrent(DM dm, const DMBox_Heat *heat, PetscReal t, Vec *v, PetscReal *time, PetscObjectState *state, PetscBool *current)
+static PetscErrorCode HeatIsCurrent(DM dm, const DMBox_Heat *heat, PetscReal t, Vec *v, PetscReal *time, PetscObjectState *state,
+                                    PetscBool *current)
 {
   PetscObjectState now;
 
@@ -160,7 +162,8 @@ static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, 
 
 /* ---- the initial guess ---- */
 
-/* TSARKIMEX may begin with a solve for u' at the beginning of a step, in place of u: zero, and at fixed nodes a difference in time of what is given there */
+/* TSARKIMEX may begin with a solve for u' at the beginning of a step, in place of u: zero, and at fixed nodes a difference in time of what
+   is given there */
 static PetscErrorCode HeatGuessRate(DM dm, HeatSteps *s, Vec x)
 {
   DMBoxOperator op   = NULL;
@@ -282,7 +285,8 @@ static PetscErrorCode HeatChooseSolver(HeatSteps *s, DM dm, KSP ksp, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the KSP's absolute tolerance = the user's relative one times the norm of the right-hand side; without one the relative tolerance stays, since the solution is zero */
+/* the KSP's absolute tolerance = the user's relative one times the norm of the right-hand side; without one the relative tolerance stays,
+   since the solution is zero */
 static PetscErrorCode HeatSetTolerance(SNES snes, DM dm, HeatSteps *s, Vec b, Vec work)
 {
   const PetscReal none = 1e-50;
@@ -346,8 +350,10 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
   Level: beginner
 
   Notes:
-  Sets the functions M u' + K u - N(t) and a M + K, with what `DMBoxSetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatRobin()` and `DMBoxSetHeatDirichlet()` say, and as
-  defaults, which options of `TSSetFromOptions()` may change, the method of Crank and Nicolson (`TSCN`), one linear solve a step by `KSPFUSEDCG`,
+  Sets the functions M u' + K u - N(t) and a M + K, with what `DMBoxSetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatRobin()` and
+  `DMBoxSetHeatDirichlet()` say, and as
+  defaults, which options of `TSSetFromOptions()` may change, the method of Crank and Nicolson (`TSCN`), one linear solve a step by
+  `KSPFUSEDCG`,
   which gives what `KSPCG` does, in the natural norm with relative tolerance 1e-8, and the preconditioner of `DMBoxTSSetHeatSolver()`.
   All implicit types work: `TSTHETA`, `TSBEULER`, `TSCN`, `TSBDF`, `TSARKIMEX`, with adaptive steps or without.
 
@@ -396,8 +402,10 @@ PetscErrorCode DMBoxTSSetHeat(TS ts)
   PetscCall(PCSetType(pc, PCJACOBI));
   PetscCall(DMBoxTSSetHeatGuess(ts, DMBOX_HEAT_GUESS_LINEAR));
   PetscObjectOptionsBegin((PetscObject)ts);
-  PetscCall(PetscOptionsEnum("-ts_heat_guess", "Where the linear solve of a step begins", "DMBoxTSSetHeatGuess", DMBoxHeatGuesses, (PetscEnum)s->guess, (PetscEnum *)&s->guess, NULL));
-  PetscCall(PetscOptionsEnum("-ts_heat_solver", "The preconditioner of the steps", "DMBoxTSSetHeatSolver", DMBoxHeatSolvers, (PetscEnum)s->solver, (PetscEnum *)&s->solver, NULL));
+  PetscCall(PetscOptionsEnum("-ts_heat_guess", "Where the linear solve of a step begins", "DMBoxTSSetHeatGuess", DMBoxHeatGuesses,
+                             (PetscEnum)s->guess, (PetscEnum *)&s->guess, NULL));
+  PetscCall(PetscOptionsEnum("-ts_heat_solver", "The preconditioner of the steps", "DMBoxTSSetHeatSolver", DMBoxHeatSolvers,
+                             (PetscEnum)s->solver, (PetscEnum *)&s->solver, NULL));
   PetscOptionsEnd();
   PetscCall(DMBoxTSSetHeatGuess(ts, s->guess));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -410,8 +418,10 @@ PetscErrorCode DMBoxTSSetHeat(TS ts)
 
   Input Parameters:
 + ts    - the `TS`, after `DMBoxTSSetHeat()`
-- guess - `DMBOX_HEAT_GUESS_LINEAR`, from the last two solutions (default), `DMBOX_HEAT_GUESS_PREVIOUS`, the last one, `DMBOX_HEAT_GUESS_ZERO`,
-          `DMBOX_HEAT_GUESS_RECURSIVE`, from the last solution and where the solve for that began; or `DMBOX_HEAT_GUESS_NONE`: what the `TS` does by itself
+- guess - `DMBOX_HEAT_GUESS_LINEAR`, from the last two solutions (default), `DMBOX_HEAT_GUESS_PREVIOUS`, the last one,
+          `DMBOX_HEAT_GUESS_ZERO`,
+          `DMBOX_HEAT_GUESS_RECURSIVE`, from the last solution and where the solve for that began; or `DMBOX_HEAT_GUESS_NONE`: what the `TS`
+          does by itself
 
   Options Database Key:
 . -ts_heat_guess (none|zero|previous|linear|recursive) - where it begins; read by `DMBoxTSSetHeat()`
@@ -419,10 +429,13 @@ PetscErrorCode DMBoxTSSetHeat(TS ts)
   Level: intermediate
 
   Notes:
-  But for `DMBOX_HEAT_GUESS_NONE` the relative tolerance of the `KSP` is relative to the norm of the step's right-hand side, as for a solve from zero, in the norm of `KSPSetNormType()`:
-  in each step the absolute tolerance of the `KSP` is set to their product, so that a better guess saves iterations.  By itself PETSc measures relative to the residual of the guess.
+  But for `DMBOX_HEAT_GUESS_NONE` the relative tolerance of the `KSP` is relative to the norm of the step's right-hand side, as for a solve
+  from zero, in the norm of `KSPSetNormType()`:
+  in each step the absolute tolerance of the `KSP` is set to their product, so that a better guess saves iterations.  By itself PETSc
+  measures relative to the residual of the guess.
 
-  `DMBOX_HEAT_GUESS_RECURSIVE` is 2 u - v with the last solution u and v the guess that its solve began with, for comparison: with v in place of the solution before u, errors of guesses are not damped, good
+  `DMBOX_HEAT_GUESS_RECURSIVE` is 2 u - v with the last solution u and v the guess that its solve began with, for comparison: with v in
+  place of the solution before u, errors of guesses are not damped, good
   and bad ones alternate, and it takes more iterations than `DMBOX_HEAT_GUESS_PREVIOUS`.
 
 .seealso: `DMBOX`, `DMBoxTSSetHeat()`, `DMBoxTSGetHeatGuess()`, `KSPSetTolerances()`, `KSPSetNormType()`
@@ -481,7 +494,8 @@ PetscErrorCode DMBoxTSGetHeatGuess(TS ts, DMBoxHeatGuess *guess)
 
   Input Parameters:
 + ts     - the `TS`, after `DMBoxTSSetHeat()`
-- solver - `DMBOX_HEAT_SOLVER_JACOBI`: `PCJACOBI`; `DMBOX_HEAT_SOLVER_MG`: multigrid in single precision, `PCSINGLE` with `PCMG`, Chebyshev polynomials and Jacobi's preconditioner on
+- solver - `DMBOX_HEAT_SOLVER_JACOBI`: `PCJACOBI`; `DMBOX_HEAT_SOLVER_MG`: multigrid in single precision, `PCSINGLE` with `PCMG`, Chebyshev
+           polynomials and Jacobi's preconditioner on
            each level; `DMBOX_HEAT_SOLVER_AUTO`: the one that is expected to be faster (default)
 
   Options Database Key:
@@ -490,9 +504,11 @@ PetscErrorCode DMBoxTSGetHeatGuess(TS ts, DMBoxHeatGuess *guess)
   Level: intermediate
 
   Notes:
-  Must be called before the first step.  It has no effect where the preconditioner of the `KSP` was set to another one than `PCJACOBI`, or by the option `-pc_type`, or with assembled matrices.
+  Must be called before the first step.  It has no effect where the preconditioner of the `KSP` was set to another one than `PCJACOBI`, or
+  by the option `-pc_type`, or with assembled matrices.
 
-  `auto` estimates the iterations with Jacobi's preconditioner from the matrix of the first step, by the smaller one of 12 dt k / (c h^2) and the square of half of the number of cells in the longest direction: multigrid is for
+  `auto` estimates the iterations with Jacobi's preconditioner from the matrix of the first step, by the smaller one of 12 dt k / (c h^2)
+  and the square of half of the number of cells in the longest direction: multigrid is for
   long steps on fine meshes.  It needs a mesh that can be coarsened twice at least.
 
 .seealso: `DMBOX`, `DMBoxTSSetHeat()`, `DMBoxTSGetHeatSolver()`, `PCSINGLE`, `DMBoxGetNumCoarsenings()`
@@ -505,7 +521,8 @@ PetscErrorCode DMBoxTSSetHeatSolver(TS ts, DMBoxHeatSolver solver)
   PetscValidHeaderSpecific(ts, TS_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ts, solver, 2);
   PetscCall(TSGetHeatSteps(ts, "DMBoxTSSetHeatSolver()", &s));
-  PetscCheck(!s->chosen, PetscObjectComm((PetscObject)ts), PETSC_ERR_ARG_WRONGSTATE, "DMBoxTSSetHeatSolver() must be called before the first step");
+  PetscCheck(!s->chosen, PetscObjectComm((PetscObject)ts), PETSC_ERR_ARG_WRONGSTATE,
+             "DMBoxTSSetHeatSolver() must be called before the first step");
   s->solver = solver;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -558,7 +575,8 @@ static PetscErrorCode HeatCheckViewer(TS ts, PetscViewer viewer, const char who[
   PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
   PetscCall(TSGetHeatSteps(ts, who, s));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
-  PetscCheck(binary, PetscObjectComm((PetscObject)viewer), PETSC_ERR_ARG_WRONG, "%s takes a viewer of type binary, not %s", who, ((PetscObject)viewer)->type_name);
+  PetscCheck(binary, PetscObjectComm((PetscObject)viewer), PETSC_ERR_ARG_WRONG, "%s takes a viewer of type binary, not %s", who,
+             ((PetscObject)viewer)->type_name);
   PetscCall(TSGetSolution(ts, u));
   PetscCheck(*u, PetscObjectComm((PetscObject)ts), PETSC_ERR_ARG_WRONGSTATE, "%s needs TSSetSolution() first", who);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -576,10 +594,12 @@ static PetscErrorCode HeatCheckViewer(TS ts, PetscViewer viewer, const char who[
   Level: intermediate
 
   Notes:
-  Written are the solution, in an order that does not depend on the number of processes, time, number of steps, the length of the next step, and the solution before, from which the next solve's initial guess is
+  Written are the solution, in an order that does not depend on the number of processes, time, number of steps, the length of the next step,
+  and the solution before, from which the next solve's initial guess is
   extrapolated, or what `DMBOX_HEAT_GUESS_RECURSIVE` needs for it.  Call it between steps, for instance from a monitor (`TSMonitorSet()`).
 
-  With methods of one step (`TSTHETA`, `TSCN`, `TSBEULER`, `TSARKIMEX`) of fixed length, a run that goes on from a checkpoint gives the same numbers as one that was not
+  With methods of one step (`TSTHETA`, `TSCN`, `TSBEULER`, `TSARKIMEX`) of fixed length, a run that goes on from a checkpoint gives the same
+  numbers as one that was not
   interrupted, on the same number of processes bit for bit.  `TSBDF` begins again with a method of first order.
 
 .seealso: `DMBOX`, `DMBoxTSHeatLoad()`, `DMBoxTSSetHeat()`

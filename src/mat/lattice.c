@@ -1,6 +1,8 @@
 /*
-  Matrices of the operator "heat" of a DMBOX, without entries: mass M(capacity) + stiffness K(conductivity), with Robin terms, of linear elements on a lattice.
-  All numbers come from the fields of the materials in each product (src/host/lattice.h).  Rows of fixed nodes, and of nodes outside of the body, are rows of the identity.
+  Matrices of the operator "heat" of a DMBOX, without entries: mass M(capacity) + stiffness K(conductivity), with Robin terms, of linear
+  elements on a lattice.
+  All numbers come from the fields of the materials in each product (src/host/lattice.h).  Rows of fixed nodes, and of nodes outside of the
+  body, are rows of the identity.
 */
 #include <patchfd/private/cg.h>
 #include <patchfd/private/heatimpl.h>
@@ -132,7 +134,8 @@ static PetscErrorCode MatLatticeGetPlan(Mat_Lattice *m, PatchFDKernels kern, voi
   unsigned char     *active;
 
   PetscFunctionBegin;
-  PetscCheck(kern->latticecreate, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_SUP, "There are no %s kernels for -dm_box_operator heat", kern->name);
+  PetscCheck(kern->latticecreate, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_SUP, "There are no %s kernels for -dm_box_operator heat",
+             kern->name);
   if (!m->plan[kern->id]) {
     PetscCall(MatLatticeDescribe(m, &desc, &active));
     PetscCall((*kern->latticecreate)(&desc, &m->plan[kern->id]));
@@ -147,7 +150,12 @@ static PetscErrorCode MatLatticeMaterial(const Mat_Lattice *m, PatchFDKernels ke
   const void *field[4] = {NULL, NULL, NULL, NULL};
 
   PetscFunctionBegin;
-  *material = (PatchFDMaterial){.mass = m->form.mass, .stiffness = m->form.stiffness, .side = m->form.stiffness, .identity = m->form.identity, .constcapacity = 1, .constconductivity = {1, 1, 1}};
+  *material = (PatchFDMaterial){.mass = m->form.mass,
+                                .stiffness = m->form.stiffness,
+                                .side = m->form.stiffness,
+                                .identity = m->form.identity,
+                                .constcapacity = 1,
+                                .constconductivity = {1, 1, 1}};
   if (m->form.unit) {
     material->stiffness = 0;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -179,7 +187,8 @@ static PetscErrorCode MatLatticeApply(void *ctx, PatchFDKernels kern, PetscReal 
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, &local));
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, &local));
   PetscCall((*kern->latticeapply)(plan, &material, alpha, local, y0, y));
-  if (m->form.identity != 0 && DMBoxHeatHasFixed(m->dm)) PetscCall((*kern->fixed)(f->own, f->free, 1, &f->global, y, alpha * m->form.identity, &f->global, x));
+  if (m->form.identity != 0 && DMBoxHeatHasFixed(m->dm))
+    PetscCall((*kern->fixed)(f->own, f->free, 1, &f->global, y, alpha * m->form.identity, &f->global, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -195,8 +204,10 @@ static PetscErrorCode MatApply_Lattice(Mat A, PetscReal alpha, Vec x, Vec y0, Ve
 }
 MAT_PRODUCTS(Lattice)
 
-/* the first sweep of KSPFUSEDCG; it takes rows of fixed nodes for those of the identity.  Between ranks the direction's ghosts come in between, on GPUs */
-static PetscErrorCode MatFusedCGSweep_Lattice(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep, PetscBool *can)
+/* the first sweep of KSPFUSEDCG; it takes rows of fixed nodes for those of the identity.  Between ranks the direction's ghosts come in
+   between, on GPUs */
+static PetscErrorCode MatFusedCGSweep_Lattice(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w,
+                                              PatchFDSweep *sweep, PetscBool *can)
 {
   Mat_Lattice    *m;
   PatchFDMaterial material;
@@ -281,9 +292,11 @@ static PetscErrorCode MatView_Lattice(Mat A, PetscViewer viewer)
   PetscCall(MatBoxShellViewASCII(A, viewer, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatLatticeGetCurrent(A, &m));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  matrix-free operator of a DMBOX: %g M + %g K of linear elements, capacity %s, conductivity %s%s\n", (double)m->form.mass, (double)m->form.stiffness,
-                                   m->body && m->body->field[0] ? "from a field" : "constant", m->body && m->body->field[1] ? "from fields" : "constant",
-                                   m->body && m->body->voxel ? ", on a body of voxels" : ""));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "  matrix-free operator of a DMBOX: %g M + %g K of linear elements, capacity %s, conductivity %s%s\n",
+                           (double)m->form.mass, (double)m->form.stiffness, m->body && m->body->field[0] ? "from a field" : "constant",
+                           m->body && m->body->field[1] ? "from fields" : "constant",
+                           m->body && m->body->voxel ? ", on a body of voxels" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -323,7 +336,8 @@ PetscErrorCode MatLatticeFollow(Mat A, DM dm, const Mat_Lattice *l)
   DMBoxOperator op = ((const DM_Box *)dm->data)->op;
 
   PetscFunctionBegin;
-  PetscCheck(l->form.stiffness > 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "The matrix has %g times the stiffness; a preconditioner for it cannot be made", (double)l->form.stiffness);
+  PetscCheck(l->form.stiffness > 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
+             "The matrix has %g times the stiffness; a preconditioner for it cannot be made", (double)l->form.stiffness);
   PetscCall(DMBoxCopyOperator(l->dm, dm));
   op->rate = l->form.mass / l->form.stiffness - op->coefficient[HEAT_SHIFT];
   PetscCall(MatBoxUpdateStep(A, dm));
@@ -362,7 +376,8 @@ PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* insulated and without a shift, constants are not seen by the operator; a time integrator may add a mass matrix later: the null space is the user's to set */
+/* insulated and without a shift, constants are not seen by the operator; a time integrator may add a mass matrix later: the null space is
+   the user's to set */
 PetscErrorCode DMCreateMatrix_Heat(DM dm, Mat *A)
 {
   MatLatticeForm form = {.stiffness = 1, .identity = 1};

@@ -1,9 +1,12 @@
 /*
-  Load vectors, Neumann data and errors from values at the nodes in a Vec: products with matrices that the kernels of the DM's operator apply, where the
+  Load vectors, Neumann data and errors from values at the nodes in a Vec: products with matrices that the kernels of the DM's operator
+  apply, where the
   vectors are.
 
-  Operators are linear in their coefficients, and one of these multiplies the mass matrix: with it alone the form of an operator is that of the mass matrix,
-  on mapped meshes, too.  Only the pressure of `stokes` has no mass there: it is a discontinuous field by itself, with the terms of `poisson`.  The mass
+  Operators are linear in their coefficients, and one of these multiplies the mass matrix: with it alone the form of an operator is that of
+  the mass matrix,
+  on mapped meshes, too.  Only the pressure of `stokes` has no mass there: it is a discontinuous field by itself, with the terms of
+  `poisson`.  The mass
   matrix of a side has the values at the end of the line in one direction, and masses in the others.
 
   The DM keeps the matrices and their plans: loads may be wanted in each time step.
@@ -73,7 +76,8 @@ static PetscErrorCode SideForm(DM dm, PetscInt side, MatBoxForm *form)
   const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < PetscMax(1, box->nfield - 1); i++, form->nband += 3) PetscCall(SideTerm(box->field[i].line, i, side / 2, side % 2, &form->band[form->nband], &form->term[form->nterm++]));
+  for (PetscInt i = 0; i < PetscMax(1, box->nfield - 1); i++, form->nband += 3)
+    PetscCall(SideTerm(box->field[i].line, i, side / 2, side % 2, &form->band[form->nband], &form->term[form->nterm++]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,13 +195,15 @@ static PetscErrorCode LoadsMult(DM dm, int which, Vec x, Vec y0, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* is the operator one of bands with a mass matrix, and has it vectors like these?  who: the routine, and what is there in its place for `heat` */
+/* is the operator one of bands with a mass matrix, and has it vectors like these?  who: the routine, and what is there in its place for
+   `heat` */
 static PetscErrorCode LoadsCheck(DM dm, const char who[], const char instead[], Vec x, Vec y, DM_Box **box)
 {
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, box));
-  PetscCheck((*box)->op->ops.form && (*box)->op->mass >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "%s is for -dm_box_operator poisson, diffusion, biharmonic and stokes (DMBoxSetOperator()); this DMBOX has %s: use %s",
-             who, (*box)->op->name, instead);
+  PetscCheck((*box)->op->ops.form && (*box)->op->mass >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "%s is for -dm_box_operator poisson, diffusion, biharmonic and stokes (DMBoxSetOperator()); this DMBOX has %s: use %s", who,
+             (*box)->op->name, instead);
   PetscCall(DMBoxCheckVec(dm, x));
   if (!y) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxCheckVec(dm, y));
@@ -214,26 +220,32 @@ static PetscErrorCode LoadsCheck(DM dm, const char who[], const char instead[], 
 
   Input Parameters:
 + dm - the `DM` of type `DMBOX`, set up
-. f  - the values at all nodes, Dirichlet sides included, from `DMCreateGlobalVector()`, filled for example by `DMBoxInterpolateFunctionBatch()`
+. f  - the values at all nodes, Dirichlet sides included, from `DMCreateGlobalVector()`, filled for example by
+       `DMBoxInterpolateFunctionBatch()`
 - b  - the vector, another one of the type of `f`; entries on Dirichlet sides are left as they are
 
   Level: beginner
 
   Notes:
-  The fast way to a load vector: b += M f with the mass matrix M, one product by the kernels of the operator, on the GPU if the vectors are there, in their
+  The fast way to a load vector: b += M f with the mass matrix M, one product by the kernels of the operator, on the GPU if the vectors are
+  there, in their
   precision.  What is left is to evaluate the function once a node, if not even that is done on the GPU: `DMBoxAddLoadBatch()` needs it at
   (1 + 4 / degree)^dim times as many points.
 
-  The function is replaced by its interpolant, whose error has the order of the space: with smooth functions the solution has the same order as that with
-  `DMBoxAddLoad()`.  The two agree to rounding where `f` is in the space, and with the operator `diffusion` on mapped meshes to the error of the quadrature,
+  The function is replaced by its interpolant, whose error has the order of the space: with smooth functions the solution has the same order
+  as that with
+  `DMBoxAddLoad()`.  The two agree to rounding where `f` is in the space, and with the operator `diffusion` on mapped meshes to the error of
+  the quadrature,
   which has degree + 2 points in each direction.
 
-  With the space `DMBOX_SPACE_RT` `f` has the force at the nodes of the velocity and the right-hand side g of -div u = g at those of the pressure, as in
+  With the space `DMBOX_SPACE_RT` `f` has the force at the nodes of the velocity and the right-hand side g of -div u = g at those of the
+  pressure, as in
   `DMBoxAddLoad()`.
 
   For the operator `heat` there is `DMBoxAddHeatLoad()`.
 
-.seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxAddLoadBatch()`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddNeumannLoadVec()`, `DMBoxComputeErrorVec()`, `DMBoxLiftDirichlet()`
+.seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxAddLoadBatch()`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddNeumannLoadVec()`,
+`DMBoxComputeErrorVec()`, `DMBoxLiftDirichlet()`
 @*/
 PetscErrorCode DMBoxAddLoadVec(DM dm, Vec f, Vec b)
 {
@@ -248,14 +260,17 @@ PetscErrorCode DMBoxAddLoadVec(DM dm, Vec f, Vec b)
 }
 
 /*@
-  DMBoxAddNeumannLoadVec - Adds the integrals of a flux, given by its values at the nodes, times each basis function over Neumann sides to a vector
+  DMBoxAddNeumannLoadVec - Adds the integrals of a flux, given by its values at the nodes, times each basis function over Neumann sides to a
+  vector
 
   Collective
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`, set up
-. side - the side, 2 d for the lower and 2 d + 1 for the upper one of direction d; it must be a Neumann side.  `PETSC_DETERMINE` for all Neumann sides
-. flux - values of the outward flux (diffusion times normal derivative) at the nodes of the side, from `DMCreateGlobalVector()`; other entries are not used
+. side - the side, 2 d for the lower and 2 d + 1 for the upper one of direction d; it must be a Neumann side.  `PETSC_DETERMINE` for all
+         Neumann sides
+. flux - values of the outward flux (diffusion times normal derivative) at the nodes of the side, from `DMCreateGlobalVector()`; other
+         entries are not used
 - b    - the vector, another one of the type of `flux`; entries on Dirichlet sides are left as they are
 
   Level: intermediate
@@ -278,14 +293,21 @@ PetscErrorCode DMBoxAddNeumannLoadVec(DM dm, PetscInt side, Vec flux, Vec b)
   PetscFunctionBegin;
   PetscCall(LoadsCheck(dm, "DMBoxAddNeumannLoadVec()", "DMBoxSetHeatFlux()", flux, b, &box));
   PetscValidLogicalCollectiveInt(dm, side, 2);
-  PetscCheck(!box->shape, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMBoxAddNeumannLoadVec() is for meshes that are boxes; -dm_box_operator %s has them mapped: use DMBoxAddNeumannLoadBatch()", box->op->name);
+  PetscCheck(!box->shape, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "DMBoxAddNeumannLoadVec() is for meshes that are boxes; -dm_box_operator %s has them mapped: use DMBoxAddNeumannLoadBatch()",
+             box->op->name);
   PetscCheck(side == PETSC_DETERMINE || (side >= 0 && side < 2 * dm->dim), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "DMBoxAddNeumannLoadVec(): side %" PetscInt_FMT "; it must be from 0 to %" PetscInt_FMT ", or PETSC_DETERMINE for all Neumann sides", side, 2 * dm->dim - 1);
-  PetscCheck(side == PETSC_DETERMINE || box->boundary[side] == DMBOX_BOUNDARY_NEUMANN, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
-             "DMBoxAddNeumannLoadVec(): -dm_box_boundary (DMBoxSetBoundary()) is %s on side %" PetscInt_FMT "; it must be neumann", DMBoxBoundaryTypes[box->boundary[side]], side);
+             "DMBoxAddNeumannLoadVec(): side %" PetscInt_FMT "; it must be from 0 to %" PetscInt_FMT
+             ", or PETSC_DETERMINE for all Neumann sides",
+             side, 2 * dm->dim - 1);
+  PetscCheck(side == PETSC_DETERMINE || box->boundary[side] == DMBOX_BOUNDARY_NEUMANN, PetscObjectComm((PetscObject)dm),
+             PETSC_ERR_ARG_INCOMP,
+             "DMBoxAddNeumannLoadVec(): -dm_box_boundary (DMBoxSetBoundary()) is %s on side %" PetscInt_FMT "; it must be neumann",
+             DMBoxBoundaryTypes[box->boundary[side]], side);
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, flux, b, 0));
   for (PetscInt s = 0; s < 2 * dm->dim; s++)
-    if (box->boundary[s] == DMBOX_BOUNDARY_NEUMANN && (side == PETSC_DETERMINE || side == s)) PetscCall(LoadsMult(dm, LOAD_SIDE + (int)s, flux, b, b));
+    if (box->boundary[s] == DMBOX_BOUNDARY_NEUMANN && (side == PETSC_DETERMINE || side == s))
+      PetscCall(LoadsMult(dm, LOAD_SIDE + (int)s, flux, b, b));
   PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, flux, b, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -298,7 +320,8 @@ static PetscErrorCode MatrixNorm(DM dm, int which, Vec e, Vec w, PetscReal *norm
   PetscFunctionBegin;
   PetscCall(LoadsMult(dm, which, e, NULL, w));
   PetscCall(VecDot(e, w, &square));
-  *norm = PetscIsNanScalar(square) ? PetscRealPart(square) : PetscSqrtReal(PetscMax(0, PetscRealPart(square))); /* rounding may make it negative */
+  /* rounding may make it negative */
+  *norm = PetscIsNanScalar(square) ? PetscRealPart(square) : PetscSqrtReal(PetscMax(0, PetscRealPart(square)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -314,7 +337,8 @@ static PetscErrorCode MatrixNorm(DM dm, int which, Vec e, Vec w, PetscReal *norm
 
   Output Parameters:
 + l2     - the L2 norm of u - v, or `NULL`
-- energy - the norm that the operator makes, the root of (u - v)' A (u - v), or `NULL`: for `poisson` with diffusion 1 and shift 0 the H1 seminorm, in a discontinuous space with the
+- energy - the norm that the operator makes, the root of (u - v)' A (u - v), or `NULL`: for `poisson` with diffusion 1 and shift 0 the H1
+           seminorm, in a discontinuous space with the
            penalties of jumps and of values on Dirichlet sides
 
   Level: beginner
@@ -324,15 +348,19 @@ static PetscErrorCode MatrixNorm(DM dm, int which, Vec e, Vec w, PetscReal *norm
 
   All nodes count, those on Dirichlet sides, too, whatever the matrix from `DMCreateMatrix()` has there.
 
-  The values of an exact solution at the nodes, `DMBoxInterpolateFunctionBatch()`, are those of its interpolant.  The difference to that is not the error that
-  `DMBoxComputeError()` finds: it does not have what interpolation loses, which in general has the same order, and may be much smaller.  It is what is wanted
+  The values of an exact solution at the nodes, `DMBoxInterpolateFunctionBatch()`, are those of its interpolant.  The difference to that is
+  not the error that
+  `DMBoxComputeError()` finds: it does not have what interpolation loses, which in general has the same order, and may be much smaller.  It
+  is what is wanted
   to watch a solver converge, or against the solution of another solver.
 
-  Norms are over all fields together.  The energy needs coefficients that make the operator positive semidefinite, so for `stokes` there is none.
+  Norms are over all fields together.  The energy needs coefficients that make the operator positive semidefinite, so for `stokes` there is
+  none.
 
   The `DM` keeps two vectors to work with: `DMClearGlobalVectors()` frees them.
 
-.seealso: `DMBOX`, `DMBoxComputeError()`, `DMBoxComputeErrorBatch()`, `DMBoxComputeGradientError()`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddLoadVec()`
+.seealso: `DMBOX`, `DMBoxComputeError()`, `DMBoxComputeErrorBatch()`, `DMBoxComputeGradientError()`, `DMBoxInterpolateFunctionBatch()`,
+`DMBoxAddLoadVec()`
 @*/
 PetscErrorCode DMBoxComputeErrorVec(DM dm, Vec u, Vec v, PetscReal *l2, PetscReal *energy)
 {
@@ -349,12 +377,17 @@ PetscErrorCode DMBoxComputeErrorVec(DM dm, Vec u, Vec v, PetscReal *l2, PetscRea
 
     PetscCall(LoadsGet(dm, &l));
     PetscCall(LoadsGetMatrix(dm, l, ERROR_ENERGY, &m));
-    PetscCheck(m->form.spd, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMBoxComputeErrorVec(): -dm_box_operator %s is not positive semidefinite with these coefficients, so it makes no norm: pass NULL for the energy", box->op->name);
+    PetscCheck(m->form.spd, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+               "DMBoxComputeErrorVec(): -dm_box_operator %s is not positive semidefinite with these coefficients, so it makes no norm: "
+               "pass NULL for the energy",
+               box->op->name);
   }
   PetscCall(DMGetGlobalVector(dm, &w));
   PetscCall(PatchFDVecGetKernels(u, &kern[0]));
   PetscCall(PatchFDVecGetKernels(w, &kern[1]));
-  PetscCheck(kern[0] == kern[1], PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "DMBoxComputeErrorVec(): the Vec is of type %s, but those of the DM (-dm_vec_type) are %s; take a Vec from DMCreateGlobalVector()",
+  PetscCheck(kern[0] == kern[1], PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "DMBoxComputeErrorVec(): the Vec is of type %s, but those of the DM (-dm_vec_type) are %s; take a Vec from "
+             "DMCreateGlobalVector()",
              ((PetscObject)u)->type_name, ((PetscObject)w)->type_name);
   if (v) {
     PetscCall(DMGetGlobalVector(dm, &e));

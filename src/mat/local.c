@@ -8,7 +8,8 @@
 /* ---- set-up ---- */
 
 /*
-  A colour is the parity of a patch's first cell in each direction, x fastest, and its phase, where neighbouring patches of one parity are coupled.
+  A colour is the parity of a patch's first cell in each direction, x fastest, and its phase, where neighbouring patches of one parity are
+  coupled.
   Directions with one patch have one parity, and there is a second phase only where a parity has two patches in some direction.
 */
 static void MatBoxMakeColors(const DM_Box *box, const MatBoxForm *form, MatBoxLocal *l)
@@ -27,7 +28,8 @@ static void MatBoxMakeColors(const DM_Box *box, const MatBoxForm *form, MatBoxLo
     PetscBool      second    = PETSC_FALSE;
 
     for (int d = 0; d < 3; d++) second = (PetscBool)(second || parity[d] + 2 < l->patches[0][d].npatch);
-    for (PetscInt phase = 0; phase < (second ? l->nphase : 1); phase++) l->color[l->ncolor++] = (PatchFDColor){.parity = {parity[0], parity[1], parity[2]}, .phase = phase};
+    for (PetscInt phase = 0; phase < (second ? l->nphase : 1); phase++)
+      l->color[l->ncolor++] = (PatchFDColor){.parity = {parity[0], parity[1], parity[2]}, .phase = phase};
   }
 }
 
@@ -80,7 +82,8 @@ static PetscErrorCode LocalRowsCreate(const Mat_Box *m, MatBoxLocal *l)
       const PetscInt b = TermBand(&m->form, t, d);
 
       if (!l->rows[b].X)
-        PetscCall(PatchFDRowsCreate(&m->form.band[b], &box->field[term->row].line[d], &l->patches[term->row][d], &box->field[term->col].line[d], &l->patches[term->col][d], &l->rows[b]));
+        PetscCall(PatchFDRowsCreate(&m->form.band[b], &box->field[term->row].line[d], &l->patches[term->row][d],
+                                    &box->field[term->col].line[d], &l->patches[term->col][d], &l->rows[b]));
       l->term[t].dir[d] = &l->rows[b];
     }
   }
@@ -127,14 +130,16 @@ static PetscErrorCode DirectionMatricesFill(const MatBoxForm *form, const MatBox
     for (PetscInt b = 0; b < form->nband; b++) {
       const PatchFDTerm *term = MatBoxFindTerm(form->nterm, form->term, d, &form->band[b]);
 
-      if (term) PetscCall(PatchFDRowsBlock(&l->rows[b], l->patches[term->row][d].n[i], l->patches[term->col][d].n[i], i, x->X[c * x->nband + b]));
+      if (term)
+        PetscCall(PatchFDRowsBlock(&l->rows[b], l->patches[term->row][d].n[i], l->patches[term->col][d].n[i], i, x->X[c * x->nband + b]));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* those of class c, a patch that is all of a line; `form` has the bands of the fields' lines `line`, whose covers are that one patch */
-static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, PatchFDLine *const line[], const PatchFDPatches one[], int d, PetscInt c, DirectionMatrices *x)
+static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, PatchFDLine *const line[], const PatchFDPatches one[], int d,
+                                                 PetscInt c, DirectionMatrices *x)
 {
   PetscFunctionBegin;
   for (PetscInt b = 0; b < form->nband; b++) {
@@ -150,7 +155,8 @@ static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, PatchFD
 }
 
 /*
-  The lines of a mesh that is a patch of class c in direction d: with its cells in all directions, since only the bands of direction d are looked at.  A
+  The lines of a mesh that is a patch of class c in direction d: with its cells in all directions, since only the bands of direction d are
+  looked at.  A
   field has in direction e the kind of line that some field has in direction d.
 */
 static void LinesAlone(DM dm, const PatchFDLinesAlone alone[], PetscInt c, int d, PatchFDLine line[][3])
@@ -211,7 +217,8 @@ static PetscErrorCode LocalPatchesAlone(const Mat_Box *m, MatBoxLocal *l, int d,
 }
 
 /* the matrices of the terms in the patch class (c[0], c[1], c[2]), and what is known of its inverse */
-static void DenseDescribe(const Mat_Box *m, const MatBoxLocal *l, const DirectionMatrices x[3], const PetscInt c[3], PatchFDMatrixTerm term[], PatchFDDense *dense)
+static void DenseDescribe(const Mat_Box *m, const MatBoxLocal *l, const DirectionMatrices x[3], const PetscInt c[3],
+                          PatchFDMatrixTerm term[], PatchFDDense *dense)
 {
   const MatBoxForm *form = &m->form;
 
@@ -254,12 +261,16 @@ static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const D
         bytes += 8.0 * (PetscLogDouble)PatchFDHostDenseSizes(&l->dense[i]);
       }
       if (!regular && !l->singular)
-        PetscCall(PetscInfo(m->dm, "The matrix of a patch is %s: too small a penalty (-dm_box_penalty), or a negative shift (-dm_box_shift)\n", m->form.spd ? "not positive definite" : "singular"));
+        PetscCall(PetscInfo(m->dm,
+                            "The matrix of a patch is %s: too small a penalty (-dm_box_penalty), or a negative shift (-dm_box_shift)\n",
+                            m->form.spd ? "not positive definite" : "singular"));
       l->singular = (PetscBool)(l->singular || !regular);
     }
     PetscCheck(bytes <= limit, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_MEM,
-               "-pc_patchfd_local dense: the inverses of %" PetscInt_FMT " classes of patches take %.3g GiB; allowed are %g. A uniform mesh has one class, %s needs little",
-               l->ndense, bytes / 1073741824.0, limit / 1073741824.0, MatBoxIsSaddlePoint(m) ? "-pc_patchfd_local schur" : "-pc_patchfd_local fd or fd_inexact");
+               "-pc_patchfd_local dense: the inverses of %" PetscInt_FMT
+               " classes of patches take %.3g GiB; allowed are %g. A uniform mesh has one class, %s needs little",
+               l->ndense, bytes / 1073741824.0, limit / 1073741824.0,
+               MatBoxIsSaddlePoint(m) ? "-pc_patchfd_local schur" : "-pc_patchfd_local fd or fd_inexact");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -267,7 +278,9 @@ static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const D
 static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBoxLocal *l)
 {
   const DM_Box     *box = (const DM_Box *)m->dm->data;
-  const PetscBool   alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE || type == MATBOX_LOCAL_SCHUR_ALONE), whole = (PetscBool)(type == MATBOX_LOCAL_WHOLE);
+  const PetscBool   alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE ||
+                                      type == MATBOX_LOCAL_SCHUR_ALONE),
+                  whole = (PetscBool)(type == MATBOX_LOCAL_WHOLE);
   const PetscBool   dense = (PetscBool)(whole || type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE);
   const PetscBool   weighted = (PetscBool)(m->form.points && type == MATBOX_LOCAL_FD);
   DirectionMatrices x[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
@@ -280,7 +293,9 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
     else {
       for (PetscInt f = 0; f < box->nfield; f++) {
         if (whole) PetscCall(PatchFDPatchesCreateWhole(&box->field[f].line[d], &l->patches[f][d]));
-        else PetscCall(PatchFDPatchesCreate(&box->field[f].line[d], (weighted ? &form : &m->form)->M[f][d], (weighted ? &form : &m->form)->A[f][d], &l->patches[f][d]));
+        else
+          PetscCall(PatchFDPatchesCreate(&box->field[f].line[d], (weighted ? &form : &m->form)->M[f][d],
+                                         (weighted ? &form : &m->form)->A[f][d], &l->patches[f][d]));
       }
       PetscCall(LocalClassesCreate(box, l, d));
     }
@@ -311,8 +326,10 @@ static PetscBool LocalRuleIs(const MatBoxLocalRule *a, const MatBoxLocalRule *b)
 {
   const PatchFDFitRule *f = &a->fit, *g = &b->fit;
 
-  if (a->type != b->type || a->rtol != b->rtol || a->maxit != b->maxit || f->lanczos != g->lanczos || f->maxsteps != g->maxsteps) return PETSC_FALSE;
-  return (PetscBool)(f->reduction == g->reduction && f->stable == g->stable && f->exact == g->exact && f->rows == g->rows && f->packed == g->packed);
+  if (a->type != b->type || a->rtol != b->rtol || a->maxit != b->maxit || f->lanczos != g->lanczos || f->maxsteps != g->maxsteps)
+    return PETSC_FALSE;
+  return (PetscBool)(f->reduction == g->reduction && f->stable == g->stable && f->exact == g->exact && f->rows == g->rows &&
+                     f->packed == g->packed);
 }
 
 PetscErrorCode MatBoxLocalGet(Mat_Box *m, const MatBoxLocalRule *rule, MatBoxLocal **local)
@@ -389,11 +406,21 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
   for (PetscInt f = 0; f < box->nfield; f++) {
     const DMBoxField *field = &box->field[f];
 
-    l->field[f] = (PatchFDLocalField){.dir = {&l->patches[f][0], &l->patches[f][1], &l->patches[f][2]}, .box = field->local, .x0 = field->local0};
+    l->field[f] = (PatchFDLocalField){.dir = {&l->patches[f][0], &l->patches[f][1], &l->patches[f][2]},
+                                      .box = field->local,
+                                      .x0 = field->local0};
     DMBoxFreeNodes(field, PETSC_TRUE, l->field[f].read);
   }
-  desc = (PatchFDLocalDesc){.kind = PATCHFD_LOCAL_FD, .rtol = l->rule.rtol, .maxit = l->rule.maxit, .nphase = l->nphase, .nfield = box->nfield,
-                            .field = l->field, .dense = l->dense, .precision = precision, .nterm = l->nterm, .term = l->term};
+  desc = (PatchFDLocalDesc){.kind = PATCHFD_LOCAL_FD,
+                            .rtol = l->rule.rtol,
+                            .maxit = l->rule.maxit,
+                            .nphase = l->nphase,
+                            .nfield = box->nfield,
+                            .field = l->field,
+                            .dense = l->dense,
+                            .precision = precision,
+                            .nterm = l->nterm,
+                            .term = l->term};
   if (l->dense) desc.kind = PATCHFD_LOCAL_DENSE;
   if (type == MATBOX_LOCAL_SCHUR || type == MATBOX_LOCAL_SCHUR_ALONE) desc.kind = PATCHFD_LOCAL_SCHUR;
   for (int d = 0; d < 3; d++) {
@@ -418,7 +445,8 @@ static PetscBool LocalIsSmall(const Mat_Box *m)
 }
 
 /*
-  Graded meshes have too many inverses.  On a GPU small ones are bound by memory, and fast diagonalization takes a quarter of their time, while it needs
+  Graded meshes have too many inverses.  On a GPU small ones are bound by memory, and fast diagonalization takes a quarter of their time,
+  while it needs
   about as many iterations at low degrees.
 */
 PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
@@ -432,7 +460,8 @@ PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
   return (PetscBool)(MatBoxIsSaddlePoint(m) || PetscMemTypeHost(kern->memtype) || m->form.M[0][0]->nloc - 1 > low);
 }
 
-/* From degree 6 on the patches' matrices are too badly conditioned for 11 bits, and products in single precision take as long as those in double */
+/* From degree 6 on the patches' matrices are too badly conditioned for 11 bits, and products in single precision take as long as those in
+   double */
 PatchFDPrecision MatBoxLocalBestPrecision(const Mat_Box *m, PatchFDKernels kern)
 {
   const PetscInt high = 5;
@@ -450,7 +479,8 @@ PetscBool MatBoxIsOnePatch(const Mat_Box *m)
 }
 
 /*
-  Inverses of so many entries are made in seconds; by quadrature for each change of the coefficients, so that on the host it would cost more than it saves.  On a GPU it is worth it to
+  Inverses of so many entries are made in seconds; by quadrature for each change of the coefficients, so that on the host it would cost more
+  than it saves.  On a GPU it is worth it to
   degree 7 on two cells a direction: a factorization would be used on the host, where nothing can be recorded
 */
 PetscBool MatBoxLocalTakesWhole(const Mat_Box *m, PatchFDKernels kern)
@@ -524,7 +554,8 @@ PetscErrorCode MatBoxLocalView(const MatBoxLocal *l, PatchFDKernels kern, PetscV
   const DM_Box *box = (const DM_Box *)l->m->dm->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " patches of ", l->patches[0][0].npatch, l->patches[0][1].npatch, l->patches[0][2].npatch));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " patches of ",
+                                   l->patches[0][0].npatch, l->patches[0][1].npatch, l->patches[0][2].npatch));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   for (PetscInt f = 0; f < box->nfield; f++) {
     PetscInt n[3] = {0, 0, 0};
@@ -534,7 +565,9 @@ PetscErrorCode MatBoxLocalView(const MatBoxLocal *l, PatchFDKernels kern, PetscV
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT, f ? ", " : "", n[0], n[1], n[2]));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, " unknowns in %" PetscInt_FMT " colours", l->ncolor));
-  if (!l->fit[kern->id]) PetscCall(PetscViewerASCIIPrintf(viewer, ", %.0f bytes of %s", LocalBytes(l, kern), l->dense ? "inverses and 1D matrices" : "1D matrices"));
+  if (!l->fit[kern->id])
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, ", %.0f bytes of %s", LocalBytes(l, kern), l->dense ? "inverses and 1D matrices" : "1D matrices"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (l->fit[kern->id]) PetscCall(MatBoxFitView(l->m, l, kern, viewer));

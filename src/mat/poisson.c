@@ -2,7 +2,8 @@
   The operator "poisson" of a DMBOX: -div(diffusion grad u) + shift u, with constant coefficients, diffusion diagonal.
 
   With stiffness K_d and mass M_d of the lines it is a Kronecker sum, A_0 (x) M_1 (x) M_2 + M_0 (x) A_1 (x) M_2 + M_0 (x) M_1 (x) A_2 with
-  A_d = diffusion_d K_d, and the shift times the mass matrix in A_0.  On a discontinuous space (dgq) K_d has the face terms of the symmetric interior
+  A_d = diffusion_d K_d, and the shift times the mass matrix in A_0.  On a discontinuous space (dgq) K_d has the face terms of the symmetric
+  interior
   penalty method (Arnold, SIAM J. Numer. Anal. 19, 1982): a face belongs to one direction, so the sum stays one, and patches stay exact by
   fast diagonalization.
 */
@@ -56,8 +57,10 @@ static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal
 }
 
 /*
-  With cells of length h_d, the mass in direction d is near h_d and the stiffness near diffusion_d / h_d + shift h_d.  Masses times 1 / h_d and stiffnesses
-  times 1 / (h_d c), c being the largest of diffusion_d / h_d^2 and shift, are near one, and every term of the operator is multiplied by the same number,
+  With cells of length h_d, the mass in direction d is near h_d and the stiffness near diffusion_d / h_d + shift h_d.  Masses times 1 / h_d
+  and stiffnesses
+  times 1 / (h_d c), c being the largest of diffusion_d / h_d^2 and shift, are near one, and every term of the operator is multiplied by the
+  same number,
   1 / (c h_0 h_1 h_2).  All factors are powers of two.
 */
 static PetscErrorCode DMBoxOperatorScale_Poisson(DM dm, DMBoxOperator op, int *exponent)
@@ -102,7 +105,9 @@ static PetscErrorCode DMBoxOperatorCheck_Poisson(DM dm, PETSC_UNUSED DMBoxOperat
              "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator poisson takes q and dgq", DMBoxSpaces[box->space]);
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
     PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_SUPPORTED, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
-               "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator poisson takes dirichlet and neumann", i % 2 ? "upper" : "lower", i / 2);
+               "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT
+               "; -dm_box_operator poisson takes dirichlet and neumann",
+               i % 2 ? "upper" : "lower", i / 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,8 +117,10 @@ static PetscErrorCode DMBoxOperatorSetFromOptions_Poisson(DM dm, DMBoxOperator o
   PetscBool flg[2];
 
   PetscFunctionBegin;
-  PetscCall(DMBoxOptionsReal(dm, "-dm_box_diffusion", "Diffusion coefficient in each direction", "DMBoxSetPoisson", v, &flg[0], PetscOptionsObject));
-  PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetPoisson", shift, &shift, &flg[1]));
+  PetscCall(DMBoxOptionsReal(dm, "-dm_box_diffusion", "Diffusion coefficient in each direction", "DMBoxSetPoisson", v, &flg[0],
+                             PetscOptionsObject));
+  PetscCall(
+    PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetPoisson", shift, &shift, &flg[1]));
   if (flg[0] || flg[1]) PetscCall(DMBoxSetPoisson(dm, v, shift));
   PetscCall(DMBoxOptionsPenalty(dm, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -154,7 +161,8 @@ PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
   Input Parameters:
 + dm        - the `DM` of type `DMBOX`
 . diffusion - the diffusion coefficient in each direction, of length dim, positive
-- shift     - the coefficient of the mass matrix; a negative one makes the operator indefinite when it exceeds the smallest eigenvalue of the diffusion term
+- shift     - the coefficient of the mass matrix; a negative one makes the operator indefinite when it exceeds the smallest eigenvalue of
+              the diffusion term
 
   Options Database Keys:
 + -dm_box_diffusion kx,ky,kz - diffusion coefficients; one number is for all directions
@@ -163,7 +171,8 @@ PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
   Level: beginner
 
   Note:
-  May be called at any time, also after `DMSetUp()`.  Matrices that this `DM` made follow, and so do solvers that have them: see `MatBoxUpdate()`, also for matrices that do not.
+  May be called at any time, also after `DMSetUp()`.  Matrices that this `DM` made follow, and so do solvers that have them: see
+  `MatBoxUpdate()`, also for matrices that do not.
 
 .seealso: `DMBOX`, `DMBoxGetPoisson()`, `DMBoxSetOperator()`, `DMCreateMatrix()`, `MatBoxUpdate()`, `KSPGetOperators()`, `KSPSetOperators()`
 @*/
@@ -177,9 +186,11 @@ PetscErrorCode DMBoxSetPoisson(DM dm, const PetscReal diffusion[], PetscReal shi
   PetscValidLogicalCollectiveReal(dm, shift, 3);
   for (PetscInt d = 0; d < dm->dim; d++) {
     PetscCheck(diffusion[d] > 0 && !PetscIsInfOrNanReal(diffusion[d]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-               "-dm_box_diffusion (DMBoxSetPoisson()) is %g in direction %" PetscInt_FMT "; it must be positive and finite", (double)diffusion[d], d);
+               "-dm_box_diffusion (DMBoxSetPoisson()) is %g in direction %" PetscInt_FMT "; it must be positive and finite",
+               (double)diffusion[d], d);
   }
-  PetscCheck(!PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetPoisson()) is %g; it must be finite", (double)shift);
+  PetscCheck(!PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_shift (DMBoxSetPoisson()) is %g; it must be finite", (double)shift);
   for (PetscInt d = 0; d < dm->dim; d++) op->coefficient[d] = diffusion[d];
   op->coefficient[SHIFT] = shift;
   PetscCall(DMBoxChanged(dm));

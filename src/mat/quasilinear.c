@@ -1,5 +1,6 @@
 /*
-  What programs with equations of their own, quasilinear ones for example, need of the operator "diffusion" beside coefficients: grid functions and their gradients at its quadrature points,
+  What programs with equations of their own, quasilinear ones for example, need of the operator "diffusion" beside coefficients: grid
+  functions and their gradients at its quadrature points,
   and the loads of what becomes of them there.  On the host, in double precision, for Vecs of any type.
 */
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
@@ -19,13 +20,15 @@ static PetscErrorCode CheckPointVec(DM dm, const char who[], const char what[], 
   expected = PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)dm->data)->owncells) * DMBoxNumPoints(dm) * n;
   PetscCall(VecGetLocalSize(v, &size));
   PetscCheck(size == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "%s: the Vec of %s has local size %" PetscInt_FMT "; the quadrature points here take %" PetscCount_FMT " (DMBoxCreateDiffusionVec() with %" PetscInt_FMT " for each)", who, what, size,
-             expected, n);
+             "%s: the Vec of %s has local size %" PetscInt_FMT "; the quadrature points here take %" PetscCount_FMT
+             " (DMBoxCreateDiffusionVec() with %" PetscInt_FMT " for each)",
+             who, what, size, expected, n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* all that is checked, and the points */
-static PetscErrorCode QuasilinearBegin(DM dm, const char who[], Vec nodal, const char scalar[], Vec s, const char vector[], Vec v, PatchFDFieldPoints field[])
+static PetscErrorCode QuasilinearBegin(DM dm, const char who[], Vec nodal, const char scalar[], Vec s, const char vector[], Vec v,
+                                       PatchFDFieldPoints field[])
 {
   DM_Box       *box;
   DMBoxOperator op;
@@ -91,7 +94,8 @@ PetscErrorCode DMBoxComputeDiffusionValues(DM dm, Vec u, Vec values, Vec gradien
 }
 
 /*@
-  DMBoxAddDiffusionLoad - Adds the integrals of a source times each basis function, and of a flux times its gradient, both given at the quadrature points of the operator `diffusion`
+  DMBoxAddDiffusionLoad - Adds the integrals of a source times each basis function, and of a flux times its gradient, both given at the
+  quadrature points of the operator `diffusion`
 
   Collective
 
@@ -104,7 +108,8 @@ PetscErrorCode DMBoxComputeDiffusionValues(DM dm, Vec u, Vec values, Vec gradien
   Level: intermediate
 
   Notes:
-  The weak form of any equation source - div(flux) = 0 of second order, as `f0` and `f1` are that of `PetscDSSetResidual()`: residuals of quasilinear equations, with values from
+  The weak form of any equation source - div(flux) = 0 of second order, as `f0` and `f1` are that of `PetscDSSetResidual()`: residuals of
+  quasilinear equations, with values from
   `DMBoxComputeDiffusionValues()`, and products with their Jacobians.
 
   With flux = K grad u, source = s u this is the product of the operator with coefficients K and s and u, but slower than `MatMult()`.
@@ -122,7 +127,8 @@ PetscErrorCode DMBoxAddDiffusionLoad(DM dm, Vec source, Vec flux, Vec b)
 
   PetscFunctionBegin;
   PetscCall(QuasilinearBegin(dm, "DMBoxAddDiffusionLoad()", b, "sources", source, "fluxes", flux, field));
-  DMBoxFreeNodes(&((const DM_Box *)dm->data)->field[0], PETSC_TRUE, field[0].write); /* cells add to nodes of other ranks, which get what is theirs */
+  /* cells add to nodes of other ranks, which get what is theirs */
+  DMBoxFreeNodes(&((const DM_Box *)dm->data)->field[0], PETSC_TRUE, field[0].write);
   PetscCall(DMGetLocalVector(dm, &local));
   PetscCall(VecSet(local, 0));
   PetscCall(VecGetArray(local, &array));

@@ -1,8 +1,10 @@
 /*
   Local solvers that are those of an operator nearby: how their corrections are scaled and damped.
 
-  With the diagonals D of the matrix and T of the operator nearby, whose patches have the matrices T_j, a correction is S T_j^{-1} S r with S = (T / D)^{1/2}: the matrices S^{-1} T_j S^{-1}
-  have the diagonal of the matrix itself.  Largest eigenvalues of the corrected patches above 2 would make steps diverge: they are estimated, and corrections damped where they are large.
+  With the diagonals D of the matrix and T of the operator nearby, whose patches have the matrices T_j, a correction is S T_j^{-1} S r with
+  S = (T / D)^{1/2}: the matrices S^{-1} T_j S^{-1}
+  have the diagonal of the matrix itself.  Largest eigenvalues of the corrected patches above 2 would make steps diverge: they are
+  estimated, and corrections damped where they are large.
 */
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
@@ -68,7 +70,8 @@ PetscErrorCode MatBoxLocalCorrectScaled(MatBoxLocal *l, PatchFDKernels kern, Pat
 }
 
 /* numbers without a pattern, which do not depend on the number of ranks */
-static PetscErrorCode Noise(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Noise(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                            PETSC_UNUSED void *ctx)
 {
   PetscReal sum = 0.3;
 
@@ -79,8 +82,8 @@ static PetscErrorCode Noise(PetscInt dim, PETSC_UNUSED PetscReal time, const Pet
 }
 
 /* the largest eigenvalue of all patches of a colour, by the power method on all of them at once; x is any vector, the others have room */
-static PetscErrorCode LargestEigenvalue(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrecision precision, const PatchFDColor *color, Vec zero,
-                                        Vec x, Vec r, Vec z, PetscReal *largest)
+static PetscErrorCode LargestEigenvalue(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrecision precision, const PatchFDColor *color,
+                                        Vec zero, Vec x, Vec r, Vec z, PetscReal *largest)
 {
   const PetscInt steps = 6;
   Vec            s;

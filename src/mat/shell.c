@@ -1,8 +1,10 @@
 /*
-  What the matrix-free matrices of a DMBOX, its operator (poisson.c) and its interpolation (transfer.c), have in common as MATSHELLs: how they
+  What the matrix-free matrices of a DMBOX, its operator (poisson.c) and its interpolation (transfer.c), have in common as MATSHELLs: how
+  they
   are made and assembled, and what they refuse.
 
-  MATSHELL would keep scalings, shifts and zeroed rows to itself, where smoothers and kernels do not see them.  So it is told not to, and each
+  MATSHELL would keep scalings, shifts and zeroed rows to itself, where smoothers and kernels do not see them.  So it is told not to, and
+  each
   such operation is either done by the matrix or refused here.
 */
 #include <patchfd/private/bakeoffimpl.h>
@@ -25,8 +27,10 @@ MATBOX_REFUSE(MatScale, (Mat A, PETSC_UNUSED PetscScalar a))
 MATBOX_REFUSE(MatShift, (Mat A, PETSC_UNUSED PetscScalar a))
 MATBOX_REFUSE(MatDiagonalSet, (Mat A, PETSC_UNUSED Vec d, PETSC_UNUSED InsertMode mode))
 MATBOX_REFUSE(MatDiagonalScale, (Mat A, PETSC_UNUSED Vec l, PETSC_UNUSED Vec r))
-MATBOX_REFUSE(MatZeroRows, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscInt rows[], PETSC_UNUSED PetscScalar diag, PETSC_UNUSED Vec x, PETSC_UNUSED Vec b))
-MATBOX_REFUSE(MatZeroRowsColumns, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscInt rows[], PETSC_UNUSED PetscScalar diag, PETSC_UNUSED Vec x, PETSC_UNUSED Vec b))
+MATBOX_REFUSE(MatZeroRows, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscInt rows[], PETSC_UNUSED PetscScalar diag,
+                            PETSC_UNUSED Vec x, PETSC_UNUSED Vec b))
+MATBOX_REFUSE(MatZeroRowsColumns, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscInt rows[], PETSC_UNUSED PetscScalar diag,
+                                   PETSC_UNUSED Vec x, PETSC_UNUSED Vec b))
 
 static const MatShellOperation refused[] = {
   {MATOP_AXPY,              (PetscErrorCodeFn *)MatAXPY_BoxShell           },
@@ -61,7 +65,8 @@ static PetscErrorCode MatProductSetFromOptions_BoxShell(Mat C)
   PetscCheck(dense, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP,
              "Product %s of a %s with a %s: matrices of a DMBOX that are not assembled have products with vectors and dense matrices only. "
              "Use -dm_mat_type aij: then -pc_mg_galerkin works, too. "
-             "Or leave -pc_mg_galerkin at none: a DMBOX makes the operators on coarse meshes itself, and they are equal to the Galerkin products",
+             "Or leave -pc_mg_galerkin at none: a DMBOX makes the operators on coarse meshes itself, and they are equal to the Galerkin "
+             "products",
              MatProductTypes[p->type], ((PetscObject)p->A)->type_name, ((PetscObject)p->B)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -112,7 +117,8 @@ PetscErrorCode MatExchangesOnDevice(Mat A, PatchFDKernels kern, PetscBool *devic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType type, MatReuse reuse, Mat *B)
+PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType type, MatReuse reuse,
+                                 Mat *B)
 {
   Mat N = reuse == MAT_REUSE_MATRIX ? *B : NULL;
 
@@ -138,7 +144,8 @@ static PetscErrorCode MatConvert_BoxShell(Mat A, MatType type, MatReuse reuse, M
   Mat              N;
 
   PetscFunctionBegin;
-  PetscCheck(reuse != MAT_INPLACE_MATRIX, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of a DMBOX cannot be converted in place: the DMBOX still needs its matrix-free form");
+  PetscCheck(reuse != MAT_INPLACE_MATRIX, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "A matrix of a DMBOX cannot be converted in place: the DMBOX still needs its matrix-free form");
   PetscCall(PetscStrcmpAny(type, &aij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
   if (!aij) { /* PETSc knows the way from there */
     PetscCall(MatConvert_BoxShell(A, MATAIJ, MAT_INITIAL_MATRIX, &N));
@@ -179,7 +186,9 @@ PetscErrorCode MatBoxShellViewASCII(Mat A, PetscViewer viewer, PetscBool *ascii)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
   PetscCheck(*ascii || string, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-             "A matrix of a DMBOX that is not assembled has no entries for a viewer of type %s: use -dm_mat_type aij, or MatConvert() to MATAIJ", ((PetscObject)viewer)->type_name);
+             "A matrix of a DMBOX that is not assembled has no entries for a viewer of type %s: use -dm_mat_type aij, or MatConvert() to "
+             "MATAIJ",
+             ((PetscObject)viewer)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

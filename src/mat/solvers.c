@@ -147,7 +147,8 @@ PetscErrorCode DMBoxSNESComputeJacobian(SNES snes, PETSC_UNUSED Vec u, Mat A, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The defaults stay on the DM.  A TS that gets it later, with functions from DMTSSetIFunction() only, would leave them there and use them. */
+/* The defaults stay on the DM.  A TS that gets it later, with functions from DMTSSetIFunction() only, would leave them there and use them.
+   */
 static PetscErrorCode DMBoxCheckNoTS(SNES snes)
 {
   DM               dm;
@@ -159,7 +160,8 @@ static PetscErrorCode DMBoxCheckNoTS(SNES snes)
   if (!dm->dmts) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMTSGetIFunction(dm, &i, NULL));
   PetscCall(DMTSGetRHSFunction(dm, &rhs, NULL));
-  PetscCheck(!i && !rhs, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "This DMBOX was used by a SNES and then given to a TS; give each of them a DM of its own, made by DMClone()");
+  PetscCheck(!i && !rhs, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
+             "This DMBOX was used by a SNES and then given to a TS; give each of them a DM of its own, made by DMClone()");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,13 +261,15 @@ static PetscErrorCode DMBoxCheckTS(TS ts, DM dm)
   if (!arkimex) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMTSGetRHSFunction(dm, &rhs, NULL));
   PetscCheck(!rhs, PetscObjectComm((PetscObject)ts), PETSC_ERR_SUP,
-             "TSARKIMEX takes the function of TSSetRHSFunction() for u' and not for M u', so that the mass matrix of the DMBOX would be lost: subtract it in an "
+             "TSARKIMEX takes the function of TSSetRHSFunction() for u' and not for M u', so that the mass matrix of the DMBOX would be "
+             "lost: subtract it in an "
              "IFunction of your own that calls DMBoxTSComputeIFunction(), or use another -ts_type");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
-  DMBoxTSComputeIFunction - The implicit function F(t, u, u') = M u' + A u of a `TS`, with the operator A and the mass matrix M of its `DMBOX`
+  DMBoxTSComputeIFunction - The implicit function F(t, u, u') = M u' + A u of a `TS`, with the operator A and the mass matrix M of its
+  `DMBOX`
 
   Collective
 
@@ -310,7 +314,8 @@ PetscErrorCode DMBoxTSComputeIFunction(TS ts, PETSC_UNUSED PetscReal t, Vec u, V
   PetscCall(TSGetDM(ts, &dm));
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(DMBoxCheckTS(ts, dm));
-  PetscCheck(box->op->mass >= 0, PetscObjectComm((PetscObject)ts), PETSC_ERR_SUP, "The operator %s of the DMBOX (-dm_box_operator) has no mass matrix for a TS", box->op->name);
+  PetscCheck(box->op->mass >= 0, PetscObjectComm((PetscObject)ts), PETSC_ERR_SUP,
+             "The operator %s of the DMBOX (-dm_box_operator) has no mass matrix for a TS", box->op->name);
   PetscCall(DMBoxGetMatrix(dm, "DMBoxOperator", PETSC_FALSE, box->op->coefficient, &A));
   mass[box->op->mass] = 1;
   PetscCall(DMBoxGetMatrix(dm, "DMBoxMass", PETSC_TRUE, mass, &M));
@@ -345,7 +350,8 @@ PetscErrorCode DMBoxTSComputeIFunction(TS ts, PETSC_UNUSED PetscReal t, Vec u, V
 
 .seealso: `DMBOX`, `DMBoxTSComputeIFunction()`, `TSSetIJacobian()`, `PCPATCHMG`
 @*/
-PetscErrorCode DMBoxTSComputeIJacobian(TS ts, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, PETSC_UNUSED Vec udot, PetscReal a, Mat A, Mat P, PETSC_UNUSED void *ctx)
+PetscErrorCode DMBoxTSComputeIJacobian(TS ts, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, PETSC_UNUSED Vec udot, PetscReal a, Mat A,
+                                       Mat P, PETSC_UNUSED void *ctx)
 {
   DM dm;
 
@@ -370,7 +376,8 @@ static PetscErrorCode DMBoxJacobianIsOperator(DM dm, PetscBool *is)
     PetscCall(DMTSGetIJacobian(dm, &i, NULL));
     PetscCall(DMTSGetRHSJacobian(dm, &rhs, NULL));
   }
-  *is = (PetscBool)(J == DMBoxSNESComputeJacobian || J == DMBoxDefaultJacobian || (J == SNESTSFormJacobian && i == DMBoxTSComputeIJacobian && !rhs));
+  *is = (PetscBool)(J == DMBoxSNESComputeJacobian || J == DMBoxDefaultJacobian ||
+                    (J == SNESTSFormJacobian && i == DMBoxTSComputeIJacobian && !rhs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -378,7 +385,8 @@ static PetscErrorCode DMBoxJacobianIsOperator(DM dm, PetscBool *is)
   On coarse levels SNES would evaluate function and Jacobian of the user's at a restricted solution.  Not every TS can do that (TSALPHA
   combines it with Vecs of the finest level), and here it would be work for nothing: the coefficients were restricted before.
 */
-static PetscErrorCode DMRestrictHook_BoxSolvers(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSED Vec rscale, PETSC_UNUSED Mat inject, DM coarse, PETSC_UNUSED void *ctx)
+static PetscErrorCode DMRestrictHook_BoxSolvers(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSED Vec rscale, PETSC_UNUSED Mat inject,
+                                                DM coarse, PETSC_UNUSED void *ctx)
 {
   PetscBool is;
 

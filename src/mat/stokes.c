@@ -3,12 +3,17 @@
 
     shift u - viscosity laplace u + grad p = f,   -div u = g.
 
-  Component c of the velocity is continuous in its own direction, where it has stiffness and mass matrix; in the others the stiffness has the face terms of
-  the symmetric interior penalty method.  So its Laplacian is a Kronecker sum, and with G_c = int psi phi' between the spaces of the pressure and of
-  component c in direction c, the divergence is -G_c there with masses in the other directions, and the gradient its transpose (Cui, Kanschat, Multigrid
-  methods for the Stokes problem on GPU systems).  The divergence of a velocity is in the space of the pressure, so that div u = 0 holds at every point.
+  Component c of the velocity is continuous in its own direction, where it has stiffness and mass matrix; in the others the stiffness has
+  the face terms of
+  the symmetric interior penalty method.  So its Laplacian is a Kronecker sum, and with G_c = int psi phi' between the spaces of the
+  pressure and of
+  component c in direction c, the divergence is -G_c there with masses in the other directions, and the gradient its transpose (Cui,
+  Kanschat, Multigrid
+  methods for the Stokes problem on GPU systems).  The divergence of a velocity is in the space of the pressure, so that div u = 0 holds at
+  every point.
 
-  On sides without slip (dirichlet) the normal velocity is fixed and the tangential one given weakly; open sides (neumann) have the natural condition
+  On sides without slip (dirichlet) the normal velocity is fixed and the tangential one given weakly; open sides (neumann) have the natural
+  condition
   viscosity du/dn - p n = given.
 */
 #include <patchfd/private/assembly.h>
@@ -43,7 +48,8 @@ static const PatchFDBand *Mass(const StokesBands b[3], PetscInt c, PetscInt d)
   return c == d ? &b[d].MC : &b[d].MD;
 }
 
-static PetscErrorCode StokesBandsCreate(PetscInt dim, DMBoxOperator op, const PetscReal c[], const PetscReal penalty[2], const PatchFDLine line[][3], PetscInt d, StokesBands *b)
+static PetscErrorCode StokesBandsCreate(PetscInt dim, DMBoxOperator op, const PetscReal c[], const PetscReal penalty[2],
+                                        const PatchFDLine line[][3], PetscInt d, StokesBands *b)
 {
   const PatchFDLine *C = &line[d][d], *D = &line[dim][d];
   const PetscReal    shift = d == 0 ? c[SHIFT] : 0;
@@ -64,7 +70,8 @@ static PetscErrorCode StokesBandsCreate(PetscInt dim, DMBoxOperator op, const Pe
 }
 
 /* a term with the mass matrices of component c (or of the pressure, c = dim), and one other band in direction d */
-static void AddTerm(const StokesBands b[3], PetscInt row, PetscInt col, PetscReal coef, PetscInt c, PetscInt d, const PatchFDBand *band, PetscInt *n, PatchFDTerm term[])
+static void AddTerm(const StokesBands b[3], PetscInt row, PetscInt col, PetscReal coef, PetscInt c, PetscInt d, const PatchFDBand *band,
+                    PetscInt *n, PatchFDTerm term[])
 {
   PatchFDTerm *t = &term[(*n)++];
 
@@ -73,7 +80,8 @@ static void AddTerm(const StokesBands b[3], PetscInt row, PetscInt col, PetscRea
 }
 
 /* what weak tangential velocities bring in */
-static PetscErrorCode AddLift(PetscInt dim, DMBoxOperator op, const PetscReal c[], PetscReal penalty, const PatchFDLine line[][3], const StokesBands b[3], MatBoxForm *form)
+static PetscErrorCode AddLift(PetscInt dim, DMBoxOperator op, const PetscReal c[], PetscReal penalty, const PatchFDLine line[][3],
+                              const StokesBands b[3], MatBoxForm *form)
 {
   PetscFunctionBegin;
   for (PetscInt d = 0; d < dim; d++) {
@@ -91,7 +99,8 @@ static PetscErrorCode AddLift(PetscInt dim, DMBoxOperator op, const PetscReal c[
 
 static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine line[][3], MatBoxForm *form)
 {
-  const PetscReal k = (PetscReal)((const DM_Box *)dm->data)->degree, penalty[2] = {op->penalty[0] * (k + 1) * (k + 2), op->penalty[1] * 2 * (k + 1) * (k + 2)};
+  const PetscReal k = (PetscReal)((const DM_Box *)dm->data)->degree,
+                  penalty[2] = {op->penalty[0] * (k + 1) * (k + 2), op->penalty[1] * 2 * (k + 1) * (k + 2)};
   const PetscInt  dim = dm->dim;
   StokesBands    *b   = (StokesBands *)form->band;
   PetscBool       open = PETSC_TRUE; /* on all sides */
@@ -117,7 +126,9 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
     AddTerm(b, i, dim, -c[PRESSURE], i, i, &b[i].Gt, &form->nterm, form->term);
     AddTerm(b, dim, i, -c[PRESSURE], i, i, &b[i].G, &form->nterm, form->term);
   }
-  if (open && c[SHIFT] == 0) form->defect = "constant velocities are its null space, since -dm_box_boundary (DMBoxSetBoundary()) is neumann on all sides; one must be dirichlet, or -dm_box_shift (DMBoxSetStokes()) positive";
+  if (open && c[SHIFT] == 0)
+    form->defect = "constant velocities are its null space, since -dm_box_boundary (DMBoxSetBoundary()) is neumann on all sides; one must "
+                   "be dirichlet, or -dm_box_shift (DMBoxSetStokes()) positive";
   PetscCall(AddLift(dim, op, c, penalty[1], line, b, form));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -125,13 +136,16 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
 /* ---- boundary data ---- */
 
 /*
-  Where velocities are given on all sides there is a solution only if what flows out through the sides balances the load of the pressure's row, -div u = g:
-  net flux + int g = 0.  Interpolated data whose integrals balance do not balance to the last digit; what is left of the fluxes, at most this part of their
+  Where velocities are given on all sides there is a solution only if what flows out through the sides balances the load of the pressure's
+  row, -div u = g:
+  net flux + int g = 0.  Interpolated data whose integrals balance do not balance to the last digit; what is left of the fluxes, at most
+  this part of their
   absolute values, is taken from all of them alike, so that the discrete problem has a solution, whose divergence is -g at all points.
 */
 static const PetscReal FLUX_TOLERANCE = 1e-2;
 
-/* the fixed nodes at an end of component d, of which this rank has some: sum[0] += their flux outwards, sum[1] += its absolute value, after g -= change * |g| outwards */
+/* the fixed nodes at an end of component d, of which this rank has some: sum[0] += their flux outwards, sum[1] += its absolute value, after
+   g -= change * |g| outwards */
 static PetscErrorCode SideFlux(const DMBoxField *f, PetscInt d, int end, PetscReal change, PetscScalar g[], PetscReal sum[2])
 {
   const PetscInt node = end ? f->line[d].nnodes - 1 : 0;
@@ -195,8 +209,10 @@ static PetscErrorCode DMBoxLift_Stokes(DM dm, Vec g, Vec b)
   PetscCall(PressureLoad(dm, b, load));
   rest = flux[0] + load[0];
   PetscCheck(PetscAbsReal(rest) <= FLUX_TOLERANCE * (flux[1] + load[1]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
-             "The net flux through the boundary is %g, the load of -div u = g is %g: together not zero, but %g, which is %g of their absolute values, where %g is allowed. "
-             "With velocities given on all sides there is no solution: balance the data (those that do, but lose that to interpolation, want a finer mesh), or open a side "
+             "The net flux through the boundary is %g, the load of -div u = g is %g: together not zero, but %g, which is %g of their "
+             "absolute values, where %g is allowed. "
+             "With velocities given on all sides there is no solution: balance the data (those that do, but lose that to interpolation, "
+             "want a finer mesh), or open a side "
              "(-dm_box_boundary neumann, DMBoxSetBoundary())",
              (double)flux[0], (double)load[0], (double)rest, (double)(PetscAbsReal(rest) / (flux[1] + load[1])), (double)FLUX_TOLERANCE);
   if (PetscAbsReal(rest) <= FLUX_TOLERANCE * flux[1] && rest != 0) PetscCall(BoundaryFlux(dm, rest / flux[1], w, flux));
@@ -208,7 +224,8 @@ static PetscErrorCode DMBoxLift_Stokes(DM dm, Vec g, Vec b)
 /* ---- checks, options, view ---- */
 
 /*
-  As for biharmonic: the sum of the squares of a polynomial of degree k - 1 at both ends of [0, h] is at most k (k + 1) / h times the integral of its square,
+  As for biharmonic: the sum of the squares of a polynomial of degree k - 1 at both ends of [0, h] is at most k (k + 1) / h times the
+  integral of its square,
   so factors above k / (2 (k + 2)) of the penalty (k + 1) (k + 2) / h are enough where cells are equal, and twice that anywhere.
 */
 static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
@@ -219,15 +236,18 @@ static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
   PetscReal       least = k / (2 * (k + 2));
 
   PetscFunctionBegin;
-  PetscCheck(box->space == DMBOX_SPACE_RT, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator stokes takes rt", DMBoxSpaces[box->space]);
+  PetscCheck(box->space == DMBOX_SPACE_RT, comm, PETSC_ERR_ARG_INCOMP,
+             "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator stokes takes rt", DMBoxSpaces[box->space]);
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
     PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
-               "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator stokes takes dirichlet (the velocity is given) and neumann (open)",
+               "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT
+               "; -dm_box_operator stokes takes dirichlet (the velocity is given) and neumann (open)",
                i % 2 ? "upper" : "lower", i / 2);
   for (PetscInt d = 0; d < dm->dim; d++)
     if (box->nvertices[d]) least = k / (k + 2);
   PetscCheck(PetscMin(op->penalty[0], op->penalty[1]) > least, comm, PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; -dm_box_operator stokes of degree %" PetscInt_FMT " takes factors above %g on this mesh: with less the viscous term need not be positive definite",
+             "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; -dm_box_operator stokes of degree %" PetscInt_FMT
+             " takes factors above %g on this mesh: with less the viscous term need not be positive definite",
              (double)op->penalty[0], (double)op->penalty[1], box->degree, (double)least);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -239,7 +259,8 @@ static PetscErrorCode DMBoxOperatorSetFromOptions_Stokes(DM dm, DMBoxOperator op
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsReal("-dm_box_viscosity", "Viscosity", "DMBoxSetStokes", viscosity, &viscosity, &flg[0]));
-  PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the velocity's mass matrix added to the operator", "DMBoxSetStokes", shift, &shift, &flg[1]));
+  PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the velocity's mass matrix added to the operator", "DMBoxSetStokes", shift,
+                             &shift, &flg[1]));
   if (flg[0] || flg[1]) PetscCall(DMBoxSetStokes(dm, viscosity, shift));
   PetscCall(DMBoxOptionsPenalty(dm, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -248,7 +269,8 @@ static PetscErrorCode DMBoxOperatorSetFromOptions_Stokes(DM dm, DMBoxOperator op
 static PetscErrorCode DMBoxOperatorView_Stokes(PETSC_UNUSED PetscInt dim, const PetscReal c[], PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "shift u - viscosity laplace u + grad p, -div u, viscosity = %g, shift = %g", (double)c[VISCOSITY], (double)c[SHIFT]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "shift u - viscosity laplace u + grad p, -div u, viscosity = %g, shift = %g",
+                                   (double)c[VISCOSITY], (double)c[SHIFT]));
   if (c[PRESSURE] != 1) PetscCall(PetscViewerASCIIPrintf(viewer, ", gradient and divergence times %g", (double)c[PRESSURE]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -289,18 +311,23 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
   Level: beginner
 
   Notes:
-  The space is `DMBOX_SPACE_RT`: velocities in RT_k, pressures in DGQ_k, with the penalties (k + 1) (k + 2) / h between cells and twice that on sides, times the
-  factors of `DMBoxSetPenalty()`, for tangential jumps.  The velocity is divergence-free at every point; velocity and pressure have the order k + 1 in L2.
+  The space is `DMBOX_SPACE_RT`: velocities in RT_k, pressures in DGQ_k, with the penalties (k + 1) (k + 2) / h between cells and twice that
+  on sides, times the
+  factors of `DMBoxSetPenalty()`, for tangential jumps.  The velocity is divergence-free at every point; velocity and pressure have the
+  order k + 1 in L2.
 
-  Sides are without slip (`DMBOX_BOUNDARY_DIRICHLET`: `DMBoxLiftDirichlet()` brings other velocities in) or open (`DMBOX_BOUNDARY_NEUMANN`: viscosity du/dn - p n is
-  given, zero unless `DMBoxAddNeumannLoad()` brings another in).  Without open sides the pressure is determined up to a constant: the matrix has that null space.
+  Sides are without slip (`DMBOX_BOUNDARY_DIRICHLET`: `DMBoxLiftDirichlet()` brings other velocities in) or open (`DMBOX_BOUNDARY_NEUMANN`:
+  viscosity du/dn - p n is
+  given, zero unless `DMBoxAddNeumannLoad()` brings another in).  Without open sides the pressure is determined up to a constant: the matrix
+  has that null space.
   Open sides only need a positive shift.
 
   The matrix is symmetric and indefinite: use `KSPFGMRES` or `KSPGMRES`, not `KSPCG`.
 
   May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
 
-.seealso: `DMBOX`, `DMBoxGetStokes()`, `DMBoxSetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPenalty()`, `DMBoxAddLoad()`, `DMBoxLiftDirichlet()`,
+.seealso: `DMBOX`, `DMBoxGetStokes()`, `DMBoxSetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPenalty()`, `DMBoxAddLoad()`,
+`DMBoxLiftDirichlet()`,
           `DMBoxComputeStokesError()`, `MatBoxUpdate()`
 @*/
 PetscErrorCode DMBoxSetStokes(DM dm, PetscReal viscosity, PetscReal shift)

@@ -1,7 +1,8 @@
 /*
   Sweeps over the vertex patches of an operator, on distributed arrays.
 
-  On several ranks the work is done on ghosted arrays: each rank solves all patches that touch its unknowns, and the ghosts are refreshed between
+  On several ranks the work is done on ghosted arrays: each rank solves all patches that touch its unknowns, and the ghosts are refreshed
+  between
   colours where they are read, so that the iterates do not depend on the number of ranks.
 */
 #include <patchfd/private/assembly.h>
@@ -35,9 +36,12 @@ void MatBoxLocalRange(const Mat_Box *m, const MatBoxLocal *l, PatchFDRange r)
 /*
   The split directions in which ghosts are exchanged before this colour, and how many.
 
-  A patch that this rank solves in part for others, because it straddles a boundary between ranks in direction d, reads what patches beyond it have changed, which
-  this rank does not solve.  Those have the other parity in d.  So it is enough to exchange in d when the colours' parity in d changes to one that some
-  patch that straddles has.  Nodes that lie beyond the boundaries of several directions come through the rank that is beyond that of the last exchange, which by
+  A patch that this rank solves in part for others, because it straddles a boundary between ranks in direction d, reads what patches beyond
+  it have changed, which
+  this rank does not solve.  Those have the other parity in d.  So it is enough to exchange in d when the colours' parity in d changes to
+  one that some
+  patch that straddles has.  Nodes that lie beyond the boundaries of several directions come through the rank that is beyond that of the
+  last exchange, which by
   then has heard of them.  With two phases patches see others beside them, of their parity, too.
 */
 static int LocalExchanges(const LocalStep *s, const PatchFDColor *before, const PatchFDColor *color, int dir[3])
@@ -79,7 +83,8 @@ static PetscErrorCode LocalApplyAll(const LocalStep *s, PetscInt n, const PatchF
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the patches whose unknowns ranks beyond the boundaries of direction d wait for: those that touch the outermost layers of cells, as many as there are layers of ghosts */
+/* the patches whose unknowns ranks beyond the boundaries of direction d wait for: those that touch the outermost layers of cells, as many
+   as there are layers of ghosts */
 static PetscErrorCode LocalApplySlabs(const LocalStep *s, PetscInt n, const PatchFDColor colors[], int d, PatchFDRange inner)
 {
   const DM_Box *box = (const DM_Box *)s->m->dm->data;
@@ -98,11 +103,12 @@ static PetscErrorCode LocalApplySlabs(const LocalStep *s, PetscInt n, const Patc
 }
 
 /* Exchange of x, and of b as long as its ghosts are not here; in direction dir[0] under way while the patches `inner` are solved */
-static PetscErrorCode LocalExchange(LocalStep *s, int ndir, const int dir[], PetscInt n, const PatchFDColor colors[], const PatchFDRange inner)
+static PetscErrorCode LocalExchange(LocalStep *s, int ndir, const int dir[], PetscInt n, const PatchFDColor colors[],
+                                    const PatchFDRange inner)
 {
   void *const         array[2] = {s->x, (void *)s->b};
   const PetscInt      narray   = s->wait ? 2 : 1;
-  const DMBoxHaloKind kind     = s->operation == PATCHFD_OP_BOUNDARY && s->local->nphase == 1 && !s->wait ? DMBOX_HALO_FACES : DMBOX_HALO_SLAB;
+  const DMBoxHaloKind kind = s->operation == PATCHFD_OP_BOUNDARY && s->local->nphase == 1 && !s->wait ? DMBOX_HALO_FACES : DMBOX_HALO_SLAB;
 
   PetscFunctionBegin;
   for (int i = 0; i < ndir; i++) {
@@ -115,8 +121,10 @@ static PetscErrorCode LocalExchange(LocalStep *s, int ndir, const int dir[], Pet
 }
 
 /*
-  Colours, and then an exchange.  Of the last ones first the patches that other ranks wait for, and the others while values travel; those before must be done by
-  then, unless they have the same parities in split directions.  Between GPUs that reach each other's memory values travel in less time than it takes to launch a
+  Colours, and then an exchange.  Of the last ones first the patches that other ranks wait for, and the others while values travel; those
+  before must be done by
+  then, unless they have the same parities in split directions.  Between GPUs that reach each other's memory values travel in less time than
+  it takes to launch a
   kernel more.
 */
 static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFDColor colors[], int ndir, const int dir[])
@@ -132,7 +140,8 @@ static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFD
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscBool same = PETSC_TRUE; tail > 0; tail--) {
-    for (int d = 0; d < 3; d++) same = (PetscBool)(same && (box->processes[d] == 1 || colors[tail - 1].parity[d] == colors[n - 1].parity[d]));
+    for (int d = 0; d < 3; d++)
+      same = (PetscBool)(same && (box->processes[d] == 1 || colors[tail - 1].parity[d] == colors[n - 1].parity[d]));
     if (!same || s->local->nphase > 1) break;
   }
   if (tail) PetscCall(LocalApplyAll(s, tail, colors));
@@ -146,7 +155,8 @@ static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFD
 /* ---- sweeps ---- */
 
 /*
-  The ghosted arrays.  From a zero guess only b has ghosts; where one direction is split, they travel with those of x before the first colour that
+  The ghosted arrays.  From a zero guess only b has ghosts; where one direction is split, they travel with those of x before the first
+  colour that
   reads them.
 */
 static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, const void *b, void *x)

@@ -34,7 +34,8 @@ static PetscErrorCode MatTransferDescribe(const Mat_Transfer *t, PetscInt f, Pat
     /* the coarse cells that hold owned fine nodes */
     desc->cells[d][0] = PetscMin(first / stride, e->ncells - 1);
     desc->cells[d][1] = last < first ? desc->cells[d][0] : PetscMin(last / stride, e->ncells - 1) + 1;
-    PetscCheck(last < first || (desc->cells[d][0] * e->cstride >= lo && (desc->cells[d][1] - 1) * e->cstride + e->nc <= hi), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+    PetscCheck(last < first || (desc->cells[d][0] * e->cstride >= lo && (desc->cells[d][1] - 1) * e->cstride + e->nc <= hi),
+               PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
                "The coarse DMBOX is distributed so that the cells below this rank's part of the fine one are out of reach in direction %d: "
                "make it by DMCoarsen() of the fine DMBOX, or the fine one by DMRefine()",
                d);
@@ -63,7 +64,8 @@ static PetscErrorCode MatTransferProlongFields(const Mat_Transfer *t, PatchFDKer
 
   PetscFunctionBegin;
   for (PetscInt f = 0; f < t->nfield; f++)
-    PetscCall(kern->transferprolong(t->plan[f][kern->id], (const char *)coarse + cb->field[f].local0 * kern->size, (char *)fine + fb->field[f].global0 * kern->size));
+    PetscCall(kern->transferprolong(t->plan[f][kern->id], (const char *)coarse + cb->field[f].local0 * kern->size,
+                                    (char *)fine + fb->field[f].global0 * kern->size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,7 +76,8 @@ static PetscErrorCode MatTransferRestrictFields(const Mat_Transfer *t, PatchFDKe
 
   PetscFunctionBegin;
   for (PetscInt f = 0; f < t->nfield; f++)
-    PetscCall(kern->transferrestrict(t->plan[f][kern->id], (const char *)fine + fb->field[f].global0 * kern->size, (char *)coarse + cb->field[f].local0 * kern->size));
+    PetscCall(kern->transferrestrict(t->plan[f][kern->id], (const char *)fine + fb->field[f].global0 * kern->size,
+                                     (char *)coarse + cb->field[f].local0 * kern->size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,7 +189,8 @@ MAT_TRANSFERS(Transfer)
 PetscErrorCode MatTransferIsOwn(Mat P, PetscBool *own)
 {
   PetscFunctionBegin;
-  *own = (PetscBool)(P->ops->mult == MatMult_Transfer && P->ops->multadd == MatMultAdd_Transfer && P->ops->multtranspose == MatMultTranspose_Transfer);
+  *own = (PetscBool)(P->ops->mult == MatMult_Transfer && P->ops->multadd == MatMultAdd_Transfer &&
+                     P->ops->multtranspose == MatMultTranspose_Transfer);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,7 +223,8 @@ static PetscErrorCode MatBoxTriples_Transfer(Mat P, PetscCount *count, PetscInt 
       const PetscInt *col = column + ((const DM_Box *)t->coarse->data)->field[f].local0;
 
       if (!fill) PetscCall(MatTransferDescribe(t, f, &desc[f]));
-      PetscCall(PatchFDHostTransferTriples(&desc[f], row, col, &n, fill ? *i + first : NULL, fill ? *j + first : NULL, fill ? *v + first : NULL));
+      PetscCall(
+        PatchFDHostTransferTriples(&desc[f], row, col, &n, fill ? *i + first : NULL, fill ? *j + first : NULL, fill ? *v + first : NULL));
       if (fill) first += n;
       else *count += n;
     }
@@ -237,7 +242,9 @@ static PetscErrorCode MatView_Transfer(Mat P, PetscViewer viewer)
   PetscCall(MatBoxShellViewASCII(P, viewer, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "matrix-free interpolation from a DMBOX with %" PetscInt_FMT " nodes to one with %" PetscInt_FMT "\n", P->cmap->N, P->rmap->N));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "matrix-free interpolation from a DMBOX with %" PetscInt_FMT " nodes to one with %" PetscInt_FMT "\n",
+                                   P->cmap->N, P->rmap->N));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -290,7 +297,9 @@ static PetscErrorCode MatTransferCreate(DM coarse, DM fine, Mat *P)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&t));
-  PetscCheck(cb->nfield == fb->nfield, PetscObjectComm((PetscObject)fine), PETSC_ERR_ARG_INCOMP, "Interpolation between two DMBOXes with %" PetscInt_FMT " and %" PetscInt_FMT " fields (-dm_box_space)", cb->nfield, fb->nfield);
+  PetscCheck(cb->nfield == fb->nfield, PetscObjectComm((PetscObject)fine), PETSC_ERR_ARG_INCOMP,
+             "Interpolation between two DMBOXes with %" PetscInt_FMT " and %" PetscInt_FMT " fields (-dm_box_space)", cb->nfield,
+             fb->nfield);
   t->nfield = fb->nfield;
   for (PetscInt f = 0; f < t->nfield; f++)
     for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingCreate(&cb->field[f].line[d], &fb->field[f].line[d], &t->dir[f][d]));
@@ -310,7 +319,8 @@ PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *P, Vec *sca
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)fine, DMBOX, &isbox));
-  PetscCheck(isbox, PetscObjectComm((PetscObject)fine), PETSC_ERR_ARG_INCOMP, "The fine DM of an interpolation from a DMBOX must be a DMBOX; it is of type %s", ((PetscObject)fine)->type_name);
+  PetscCheck(isbox, PetscObjectComm((PetscObject)fine), PETSC_ERR_ARG_INCOMP,
+             "The fine DM of an interpolation from a DMBOX must be a DMBOX; it is of type %s", ((PetscObject)fine)->type_name);
   PetscCall(DMSetUp(coarse));
   PetscCall(DMSetUp(fine));
   PetscCall(MatTransferCreate(coarse, fine, P));

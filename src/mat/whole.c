@@ -1,5 +1,6 @@
 /*
-  The whole box as one patch: fast diagonalization of a separable operator, or a factorization of the assembled matrix, which every rank has all of.  On one rank a dense inverse
+  The whole box as one patch: fast diagonalization of a separable operator, or a factorization of the assembled matrix, which every rank has
+  all of.  On one rank a dense inverse
   takes the place of the factors (src/mat/local.c): here is for which meshes.
 */
 #include <patchfd/private/matimpl.h>
@@ -13,7 +14,9 @@ static PetscBool BandsEqual(const PatchFDBand *a, const PatchFDBand *b)
 {
   const PetscCount size = (PetscCount)a->nclass * PatchFDBandSize(a);
 
-  if (a->nloc != b->nloc || a->stride != b->stride || a->ncol != b->ncol || a->cstride != b->cstride || a->reach != b->reach || a->ncells != b->ncells || a->nclass != b->nclass) return PETSC_FALSE;
+  if (a->nloc != b->nloc || a->stride != b->stride || a->ncol != b->ncol || a->cstride != b->cstride || a->reach != b->reach ||
+      a->ncells != b->ncells || a->nclass != b->nclass)
+    return PETSC_FALSE;
   return (PetscBool)(!memcmp(a->cls, b->cls, (size_t)a->ncells * sizeof(*a->cls)) && !memcmp(a->X, b->X, (size_t)size * sizeof(*a->X)));
 }
 
@@ -23,7 +26,8 @@ static int WholeLine(const Mat_Box *m, int d)
   const DMBoxField *f = &((const DM_Box *)m->dm->data)->field[0];
 
   for (int e = 0; e < d; e++) {
-    const PetscBool ends = (PetscBool)(f->free[d][0] == f->free[e][0] && f->free[d][1] == f->free[e][1] && f->line[d].nnodes == f->line[e].nnodes);
+    const PetscBool ends = (PetscBool)(f->free[d][0] == f->free[e][0] && f->free[d][1] == f->free[e][1] &&
+                                       f->line[d].nnodes == f->line[e].nnodes);
 
     if (ends && BandsEqual(m->form.M[0][d], m->form.M[0][e]) && BandsEqual(m->form.A[0][d], m->form.A[0][e])) return e;
   }
@@ -43,7 +47,8 @@ static PetscErrorCode WholeLineGet(Mat_Box *m, int direction, const PatchFDEigen
 }
 
 /*
-  On several ranks a small problem is solved by all of them, each of which gathers the right-hand side and keeps what it owns.  A larger one they share
+  On several ranks a small problem is solved by all of them, each of which gathers the right-hand side and keeps what it owns.  A larger one
+  they share
   (patchfd/private/boxsolve.h): that needs slabs of cells, which a mesh that is cut otherwise is sent to and from, and a definite operator.
 */
 static PetscBool DirectHasSlabs(const DM_Box *box, PetscInt dim)
@@ -62,7 +67,8 @@ static PetscInt DirectFirstCell(DM dm, PetscMPIInt rank, PetscMPIInt ranks)
 
 static PetscErrorCode DirectIsShared(DM dm, PatchFDKernels kern, PetscBool *shared)
 {
-  const PetscLogDouble limit = PetscMemTypeHost(kern->memtype) ? 4e3 : 1e6; /* unknowns: below messages and launches take longer than the work of the others */
+  /* unknowns: below messages and launches take longer than the work of the others */
+  const PetscLogDouble limit = PetscMemTypeHost(kern->memtype) ? 4e3 : 1e6;
   const DM_Box        *box   = (const DM_Box *)dm->data;
   PetscMPIInt          size;
 
@@ -126,7 +132,8 @@ static void DirectBox(DM dm, const PetscInt cell[], PetscMPIInt rank, PatchFDBox
   const DMBoxField *f   = &box->field[0];
 
   for (int d = 0; d < 3; d++) {
-    const PetscInt p = d == 0 ? rank % box->processes[0] : (d == 1 ? rank / box->processes[0] % box->processes[1] : rank / box->processes[0] / box->processes[1]);
+    const PetscInt p = d == 0 ? rank % box->processes[0]
+                              : (d == 1 ? rank / box->processes[0] % box->processes[1] : rank / box->processes[0] / box->processes[1]);
     PetscInt       lo = f->free[d][0], end = f->free[d][1];
 
     if (!cell) DMBoxOwnRange(box, f, d, p, &lo, &end);
@@ -222,7 +229,9 @@ static PetscErrorCode DirectIsSingular(const Mat_Box *m, const PatchFDBoxSolveDe
   PetscFunctionBegin;
   PetscCall(PatchFDEigenSums(desc->dir, m->form.singular, &least, &largest));
   *singular = (PetscBool)(least <= rounding * largest);
-  if (*singular) PetscCall(PetscInfo(m->dm, "The operator is singular: of the sums of eigenvalues one is %g, and the largest %g\n", (double)least, (double)largest));
+  if (*singular)
+    PetscCall(PetscInfo(m->dm, "The operator is singular: of the sums of eigenvalues one is %g, and the largest %g\n", (double)least,
+                        (double)largest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,8 +334,10 @@ PetscErrorCode MatBoxCoarseUnknowns(DM dm, PetscInt n, PetscReal *unknowns)
 }
 
 /*
-  Unless the user says it: on a GPU, for large problems of operators that fast diagonalization solves.  1e5 unknowns take less time so than the kernels and exchanges of
-  the levels below, in three dimensions 1.5e6 (in two their eigenproblems would be too long); small problems coarsen as on the host, and none depends on the number of ranks
+  Unless the user says it: on a GPU, for large problems of operators that fast diagonalization solves.  1e5 unknowns take less time so than
+  the kernels and exchanges of
+  the levels below, in three dimensions 1.5e6 (in two their eigenproblems would be too long); small problems coarsen as on the host, and
+  none depends on the number of ranks
 */
 static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
 {
@@ -344,7 +355,11 @@ static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
   size = WholeUnknowns(dm, none);
   if (size >= 5e5) *limit = 100000;
   if (size >= 5e6 && dm->dim == 3) *limit = 1500000;
-  if (*limit) PetscCall(PetscInfo(dm, "Levels of PCPATCHMG end at a mesh with at most %" PetscInt_FMT " unknowns, which is solved directly: -pc_patchmg_coarse_eq_limit\n", *limit));
+  if (*limit)
+    PetscCall(PetscInfo(dm,
+                        "Levels of PCPATCHMG end at a mesh with at most %" PetscInt_FMT
+                        " unknowns, which is solved directly: -pc_patchmg_coarse_eq_limit\n",
+                        *limit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -399,7 +414,8 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Inverses of several fields are made once, on a core in 0.2 s, and have 10 MB in single precision; those by quadrature for each change of coefficients, in less time than the kernels of a level */
+/* Inverses of several fields are made once, on a core in 0.2 s, and have 10 MB in single precision; those by quadrature for each change of
+   coefficients, in less time than the kernels of a level */
 PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
 {
   const DM_Box        *box    = (const DM_Box *)dm->data;
@@ -433,7 +449,8 @@ PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
 /* ---- by factorization ---- */
 
 /*
-  A matrix of several fields has zeros on its diagonal, and so needs pivots: a dense matrix, which LAPACK factors with them.  With its null space z, of norm
+  A matrix of several fields has zeros on its diagonal, and so needs pivots: a dense matrix, which LAPACK factors with them.  With its null
+  space z, of norm
   one, A + s z z' solves consistent systems, and the solution has nothing of z.
 */
 static PetscErrorCode FactorDense(DM dm, MatNullSpace nullspace, Mat *all)
@@ -450,8 +467,10 @@ static PetscErrorCode FactorDense(DM dm, MatNullSpace nullspace, Mat *all)
   PetscFunctionBegin;
   PetscCall(MatGetSize(*all, &n, NULL));
   PetscCheck(n <= limit, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
-             "The coarsest mesh has %" PetscInt_FMT " unknowns; an operator of several fields is solved there by a dense factorization, of %" PetscInt_FMT " at most. Take -dm_box_cells that can be halved more often", n,
-             limit);
+             "The coarsest mesh has %" PetscInt_FMT
+             " unknowns; an operator of several fields is solved there by a dense factorization, of %" PetscInt_FMT
+             " at most. Take -dm_box_cells that can be halved more often",
+             n, limit);
   PetscCall(MatConvert(*all, MATSEQDENSE, MAT_INPLACE_MATRIX, all));
   if (!nullspace) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatNullSpaceGetVecs(nullspace, NULL, NULL, &basis));
@@ -470,7 +489,8 @@ static PetscErrorCode FactorDense(DM dm, MatNullSpace nullspace, Mat *all)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* of an operator whose null space are the constants: the first unknown is fixed; what right-hand sides and solutions have of constants is removed (MatBoxFactorSolve()) */
+/* of an operator whose null space are the constants: the first unknown is fixed; what right-hand sides and solutions have of constants is
+   removed (MatBoxFactorSolve()) */
 static PetscErrorCode FactorFix(Mat_Box *m, Mat all)
 {
   const PetscInt first = 0;
@@ -482,7 +502,8 @@ static PetscErrorCode FactorFix(Mat_Box *m, Mat all)
 }
 
 /*
-  PETSc sees pivots that are nearly zero in their rows, but not all matrices that are singular but for rounding have one: two steps of inverse iteration, scaled by the diagonal, as in
+  PETSc sees pivots that are nearly zero in their rows, but not all matrices that are singular but for rounding have one: two steps of
+  inverse iteration, scaled by the diagonal, as in
   src/host/dense.c
 */
 static PetscErrorCode FactorIsSingular(PC factors, Mat A, PetscBool *singular)
@@ -560,7 +581,7 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
   PetscCall(PCSetType(m->factors, PCLU));
   PetscCall(PCSetUp(m->factors));
   PetscCall(PCGetFailedReason(m->factors, &reason));
-  m->wholesingular = (PetscBool)(reason != PC_NOERROR);
+  m->wholesingular = (PetscBool)(reason != 0);
   if (!m->wholesingular && MatBoxIsSaddlePoint(m)) PetscCall(FactorDenseIsSingular(m->factors, &m->wholesingular));
   else if (!m->wholesingular) PetscCall(FactorIsSingular(m->factors, all, &m->wholesingular));
   PetscCall(MatDestroy(&all));

@@ -1,5 +1,6 @@
 /*
-  PCPATCHMG on a bake-off problem: multigrid over degrees.  Levels have the degrees N, N / 2, ..., 1 on the same mesh, smoothed by Chebyshev's iteration with Jacobi's
+  PCPATCHMG on a bake-off problem: multigrid over degrees.  Levels have the degrees N, N / 2, ..., 1 on the same mesh, smoothed by
+  Chebyshev's iteration with Jacobi's
   preconditioner; that of the lowest degree is assembled, in double precision whatever the vectors are, and left to PCGAMG.
 */
 #include <petsc/private/pcimpl.h>
@@ -162,8 +163,10 @@ PetscErrorCode PCPatchMGSetUpDegrees(PC pc)
   }
   PetscCall(PCPatchMGGetNumDegrees(pc, &most));
   PetscCall(MatBakeoffFind(pc->pmat, &m));
-  PetscCheck(n <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHMG: -pc_mg_levels is %" PetscInt_FMT "; degrees are halved, and for degree %" PetscInt_FMT " at most %" PetscInt_FMT " levels are possible", n,
-             m->cells.degree, most);
+  PetscCheck(n <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "PCPATCHMG: -pc_mg_levels is %" PetscInt_FMT "; degrees are halved, and for degree %" PetscInt_FMT " at most %" PetscInt_FMT
+             " levels are possible",
+             n, m->cells.degree, most);
   PetscCall(PetscObjectReference((PetscObject)fine));
   for (PetscInt l = n - 1; l >= 0; l--) {
     if (l < n - 1) { /* the finest level's are those of the PC */

@@ -1,5 +1,6 @@
 /*
-  Krylov methods that do not fit: warnings about those that do not see what single precision does, and would report convergence, and an error for those that need
+  Krylov methods that do not fit: warnings about those that do not see what single precision does, and would report convergence, and an
+  error for those that need
   a definite matrix or preconditioner where there is none.  A PC learns what KSP it belongs to when a solve begins, and only then.
 */
 #include <patchfd/private/matimpl.h>
@@ -10,7 +11,8 @@
 int PCSingleDepth = 0;
 
 /*
-  Methods of conjugate gradients do not converge, or break down, on saddle points.  MINRES and SYMMLQ take an indefinite matrix, but measure in the norm of the
+  Methods of conjugate gradients do not converge, or break down, on saddle points.  MINRES and SYMMLQ take an indefinite matrix, but measure
+  in the norm of the
   preconditioner, which must be definite: one that is nearly the inverse of a saddle point is not.
 */
 static PetscErrorCode CheckDefinite(PC pc, KSP ksp)
@@ -21,19 +23,23 @@ static PetscErrorCode CheckDefinite(PC pc, KSP ksp)
   PetscFunctionBegin;
   PetscCall(MatBoxFind(pc->pmat, &m));
   if (!m || !MatBoxIsSaddlePoint(m)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &definite, KSPCG, KSPFCG, KSPPIPEFCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR, KSPPIPELCG, KSPPIPEPRCG, KSPGROPPCG, KSPCGNE, KSPNASH, KSPSTCG, KSPGLTR,
-                                      KSPQCG, KSPCR, KSPPIPECR, KSPFUSEDCG, ""));
-  PetscCheck(!definite, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP, "-ksp_type %s needs a positive definite matrix; that of -dm_box_operator %s is indefinite: use fgmres (or gmres, gcr, bcgs)",
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &definite, KSPCG, KSPFCG, KSPPIPEFCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR,
+                                      KSPPIPELCG, KSPPIPEPRCG, KSPGROPPCG, KSPCGNE, KSPNASH, KSPSTCG, KSPGLTR, KSPQCG, KSPCR, KSPPIPECR,
+                                      KSPFUSEDCG, ""));
+  PetscCheck(!definite, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP,
+             "-ksp_type %s needs a positive definite matrix; that of -dm_box_operator %s is indefinite: use fgmres (or gmres, gcr, bcgs)",
              ((PetscObject)ksp)->type_name, MatBoxName(m));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &definitepc, KSPMINRES, KSPSYMMLQ, ""));
   PetscCheck(!definitepc, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP,
-             "-ksp_type %s needs a positive definite preconditioner; -pc_type %s for -dm_box_operator %s is nearly the inverse of an indefinite matrix, and so indefinite: use fgmres (or gmres, gcr, bcgs)",
+             "-ksp_type %s needs a positive definite preconditioner; -pc_type %s for -dm_box_operator %s is nearly the inverse of an "
+             "indefinite matrix, and so indefinite: use fgmres (or gmres, gcr, bcgs)",
              ((PetscObject)ksp)->type_name, ((PetscObject)pc)->type_name, MatBoxName(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  On Vecs that are float themselves, methods follow their residuals by recursions down to any tolerance, while the true residual stays near float's rounding
+  On Vecs that are float themselves, methods follow their residuals by recursions down to any tolerance, while the true residual stays near
+  float's rounding
   errors.  A Vec does not know what solver uses it; our PCs do, when a solve begins.
 */
 PetscErrorCode PCPreSolve_CheckKrylov(PC pc, KSP ksp, PETSC_UNUSED Vec b, Vec x)
@@ -53,10 +59,11 @@ PetscErrorCode PCPreSolve_CheckKrylov(PC pc, KSP ksp, PETSC_UNUSED Vec b, Vec x)
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectComposedDataSetInt((PetscObject)ksp, warned, once));
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)pc), PETSC_STDERR,
-                         "Warning: KSP type %s with relative tolerance %g on Vecs of type %s, whose rounding errors are 6e-8: it may report convergence\n"
-                         "         that the true residual does not show. Cure: double Vecs and -%spc_type single, or -%sksp_rtol 1e-6 or more.\n",
-                         ((PetscObject)ksp)->type_name, (double)ksp->rtol, ((PetscObject)x)->type_name, prefix ? prefix : "", prefix ? prefix : ""));
+  PetscCall(PetscFPrintf(
+    PetscObjectComm((PetscObject)pc), PETSC_STDERR,
+    "Warning: KSP type %s with relative tolerance %g on Vecs of type %s, whose rounding errors are 6e-8: it may report convergence\n"
+    "         that the true residual does not show. Cure: double Vecs and -%spc_type single, or -%sksp_rtol 1e-6 or more.\n",
+    ((PetscObject)ksp)->type_name, (double)ksp->rtol, ((PetscObject)x)->type_name, prefix ? prefix : "", prefix ? prefix : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,14 +80,17 @@ PetscErrorCode PCSingleWarnOfMethod(PC pc, KSP ksp, PetscBool *warned)
   PetscFunctionBegin;
   /* a fixed number of iterations, or an estimate of eigenvalues with a borrowed PC: nobody relies on convergence */
   if (ksp->converged == KSPConvergedSkip || ksp->skippcsetfromoptions) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &unsafe, KSPGMRES, KSPLGMRES, KSPDGMRES, KSPPGMRES, KSPBCGS, KSPIBCGS, KSPBCGSL, KSPPIPEBCGS, KSPTFQMR, KSPTCQMR, KSPCGS, KSPIDR, KSPCR,
-                                      KSPPIPECR, KSPLCD, KSPSYMMLQ, KSPGROPPCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR, KSPPIPELCG, KSPPIPEPRCG, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &unsafe, KSPGMRES, KSPLGMRES, KSPDGMRES, KSPPGMRES, KSPBCGS, KSPIBCGS, KSPBCGSL,
+                                      KSPPIPEBCGS, KSPTFQMR, KSPTCQMR, KSPCGS, KSPIDR, KSPCR, KSPPIPECR, KSPLCD, KSPSYMMLQ, KSPGROPPCG,
+                                      KSPPIPECG, KSPPIPECG2, KSPPIPECGRR, KSPPIPELCG, KSPPIPEPRCG, ""));
   if (!unsafe) PetscFunctionReturn(PETSC_SUCCESS);
   *warned = PETSC_TRUE;
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
   PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)pc), PETSC_STDERR,
-                         "Warning: PCSINGLE under KSP type %s, which does not see the rounding errors of its preconditioner: it may report convergence\n"
-                         "         while the true residual is as large as 1e-3, or stall. Cure: -%sksp_type fgmres, fcg or cg. (-%spc_single_warn 0 silences this.)\n",
+                         "Warning: PCSINGLE under KSP type %s, which does not see the rounding errors of its preconditioner: it may report "
+                         "convergence\n"
+                         "         while the true residual is as large as 1e-3, or stall. Cure: -%sksp_type fgmres, fcg or cg. "
+                         "(-%spc_single_warn 0 silences this.)\n",
                          ((PetscObject)ksp)->type_name, prefix ? prefix : "", ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

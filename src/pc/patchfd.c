@@ -17,11 +17,13 @@
 
 const char *const PCPatchFDTypes[]    = {"multiplicative", "additive", "PCPatchFDType", "PC_PATCHFD_TYPE_", NULL};
 const char *const PCPatchFDPatches[]  = {"vertex", "box", "PCPatchFDPatch", "PC_PATCHFD_PATCH_", NULL};
-const char *const PCPatchFDVariants[] = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_VARIANT_", NULL};
+const char *const PCPatchFDVariants[] = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_VARIANT_",
+                                         NULL};
 const char *const PCPatchFDLocals[]   = {"auto", "fd", "fd_inexact", "dense", "schur", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
 const char *const PCPatchFDFits[]     = {"auto", "own", "shared", "line", "PCPatchFDFit", "PC_PATCHFD_FIT_", NULL};
 const char *const PCPatchFDClassesTypes[] = {"auto", "single", "exact", "PCPatchFDClassesType", "PC_PATCHFD_CLASSES_", NULL};
-const char *const PCPatchFDPrecisions[] = {"auto", "same", "single", "tf32", "bf16", "fp16", "PCPatchFDPrecision", "PC_PATCHFD_PRECISION_", NULL};
+const char *const PCPatchFDPrecisions[] = {"auto", "same", "single", "tf32", "bf16", "fp16", "PCPatchFDPrecision", "PC_PATCHFD_PRECISION_",
+                                           NULL};
 const char *const PCPatchFDUpdates[]  = {"colored", "atomic", "PCPatchFDUpdate", "PC_PATCHFD_UPDATE_", NULL};
 const char *const PCPatchFDOrders[]   = {"forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_ORDER_", NULL};
 
@@ -57,9 +59,9 @@ static PetscErrorCode PCApplyTranspose_PatchFD(PC pc, Vec b, Vec x)
 }
 
 /* steps that know the matrix of their patches would lead to its solution: with a matrix that has changed since they take its residual */
-static PetscErrorCode PCApplyRichardson_PatchFD(PC pc, Vec b, Vec x, PETSC_UNUSED Vec w, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol,
-                                                PETSC_UNUSED PetscReal dtol, PetscInt its, PetscBool guesszero, PetscInt *outits,
-                                                PCRichardsonConvergedReason *reason)
+static PetscErrorCode PCApplyRichardson_PatchFD(PC pc, Vec b, Vec x, PETSC_UNUSED Vec w, PETSC_UNUSED PetscReal rtol,
+                                                PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its,
+                                                PetscBool guesszero, PetscInt *outits, PCRichardsonConvergedReason *reason)
 {
   MatPatches patches = ((PC_PatchFD *)pc->data)->patches;
   PetscBool  same;
@@ -100,7 +102,8 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
                              s.rule.stable, &s.rule.stable, &flgs[2]));
   PetscCall(PetscOptionsInt("-pc_patchfd_fit_lanczos", "Steps to estimate eigenvalues", "PCPatchFDSetFitSteps", s.rule.lanczos,
                             &s.rule.lanczos, &flgs[3]));
-  if (flgs[0] || flgs[1] || flgs[2] || flgs[3]) PetscCall(PCPatchFDSetFitSteps(pc, s.rule.maxsteps, s.rule.reduction, s.rule.stable, s.rule.lanczos));
+  if (flgs[0] || flgs[1] || flgs[2] || flgs[3])
+    PetscCall(PCPatchFDSetFitSteps(pc, s.rule.maxsteps, s.rule.reduction, s.rule.stable, s.rule.lanczos));
   PetscCall(PetscOptionsReal("-pc_patchfd_fit_exact", "Condition number above which a patch is solved exactly", "PCPatchFDSetFitExact",
                              s.rule.exact, &s.rule.exact, &flg));
   if (flg) PetscCall(PCPatchFDSetFitExact(pc, s.rule.exact));
@@ -184,12 +187,19 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
     if (pc->setupcalled && offsetof(MatPatchesSpec, member) == offsetof(MatPatchesSpec, damping)) *value = (Kind)p->patches->omega; \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-#define CheckDamping PetscCheck((value > 0 && value < 2) || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_damping must be in (0, 2), found %g", (double)value)
-#define CheckSweeps  PetscCheck(value >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_sweeps must be at least 1, found %" PetscInt_FMT, value)
+#define CheckDamping \
+  PetscCheck((value > 0 && value < 2) || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, \
+             "PCPATCHFD: -pc_patchfd_damping must be in (0, 2), found %g", (double)value)
+#define CheckSweeps \
+  PetscCheck(value >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, \
+             "PCPATCHFD: -pc_patchfd_sweeps must be at least 1, found %" PetscInt_FMT, value)
 #define CheckExact \
-  PetscCheck(value >= 0 || value == PETSC_UNLIMITED || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_exact must be at least 0, or unlimited, found %g", (double)value)
+  PetscCheck(value >= 0 || value == PETSC_UNLIMITED || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), \
+             PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_exact must be at least 0, or unlimited, found %g", (double)value)
 #define CheckBrick \
-  PetscCheck((value >= 1 && value <= PATCHFD_BRICK_MAX) || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_brick_size must be 1 to %d, found %" PetscInt_FMT, PATCHFD_BRICK_MAX, value)
+  PetscCheck((value >= 1 && value <= PATCHFD_BRICK_MAX) || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), \
+             PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_brick_size must be 1 to %d, found %" PetscInt_FMT, PATCHFD_BRICK_MAX, \
+             value)
 Setting(Type, PCPatchFDType, type, )
 Setting(Patch, PCPatchFDPatch, patch, )
 Setting(Variant, PCPatchFDVariant, variant, )
@@ -209,8 +219,10 @@ static PetscErrorCode PCPatchFDSetSchurTolerances_PatchFD(PC pc, PetscReal rtol,
   MatPatchesSpec *s = &((PC_PatchFD *)pc->data)->spec;
 
   PetscFunctionBegin;
-  PetscCheck(rtol == PETSC_DETERMINE || (rtol > 0 && rtol < 1), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_schur_rtol must be in (0, 1), found %g", (double)rtol);
-  PetscCheck(maxit >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_schur_max_it must be at least 1, found %" PetscInt_FMT, maxit);
+  PetscCheck(rtol == PETSC_DETERMINE || (rtol > 0 && rtol < 1), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "PCPATCHFD: -pc_patchfd_schur_rtol must be in (0, 1), found %g", (double)rtol);
+  PetscCheck(maxit >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "PCPATCHFD: -pc_patchfd_schur_max_it must be at least 1, found %" PetscInt_FMT, maxit);
   if (s->schurrtol != rtol || s->schurmaxit != maxit) pc->setupcalled = PETSC_FALSE;
   s->schurrtol  = rtol;
   s->schurmaxit = maxit;
@@ -265,13 +277,16 @@ static const struct {
 };
 
 /*
-  With the settings of `pc`, but the adjoint: what PCApplyTranspose(pc) is, for KSPRICHARDSON's steps on an iterate, too.  A symmetric order is its own
+  With the settings of `pc`, but the adjoint: what PCApplyTranspose(pc) is, for KSPRICHARDSON's steps on an iterate, too.  A symmetric order
+  is its own
   mirror image, and so is a sum of patches.
 */
 PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
 {
   const MatPatchesSpec *p       = &((const PC_PatchFD *)pc->data)->spec;
-  const PCPatchFDOrder mirror[] = {[PC_PATCHFD_ORDER_FORWARD] = PC_PATCHFD_ORDER_BACKWARD, [PC_PATCHFD_ORDER_BACKWARD] = PC_PATCHFD_ORDER_FORWARD, [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
+  const PCPatchFDOrder  mirror[] = {[PC_PATCHFD_ORDER_FORWARD] = PC_PATCHFD_ORDER_BACKWARD,
+                                    [PC_PATCHFD_ORDER_BACKWARD] = PC_PATCHFD_ORDER_FORWARD,
+                                    [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
 
   PetscFunctionBegin;
   PetscCall(PCSetType(adjoint, PCPATCHFD));
@@ -285,7 +300,8 @@ PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
   PetscCall(PCPatchFDSetClasses(adjoint, p->classes));
   PetscCall(PCPatchFDSetPrecision(adjoint, p->precision));
   PetscCall(PCPatchFDSetUpdate(adjoint, p->update));
-  if (p->type == PC_PATCHFD_TYPE_MULTIPLICATIVE && p->patch == PC_PATCHFD_PATCH_VERTEX) PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
+  if (p->type == PC_PATCHFD_TYPE_MULTIPLICATIVE && p->patch == PC_PATCHFD_PATCH_VERTEX)
+    PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
   PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
   PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
   PetscCall(PCPatchFDSetBrickSize(adjoint, p->bricksize));
@@ -318,7 +334,8 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 {
   PetscFunctionBegin;
   PetscCall(PCReset_PatchFD(pc));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++) PetscCall(PetscObjectComposeFunction_Private((PetscObject)pc, methods[i].name, NULL));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++)
+    PetscCall(PetscObjectComposeFunction_Private((PetscObject)pc, methods[i].name, NULL));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -329,26 +346,34 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 
   Options Database Keys:
 + -pc_patchfd_type (multiplicative|additive)                - one colour after another (default), or all patches from one residual
-. -pc_patchfd_patch (vertex|box)                            - the cells around each vertex (default), or the whole box as one patch (a direct solver)
+. -pc_patchfd_patch (vertex|box)                            - the cells around each vertex (default), or the whole box as one patch (a
+  direct solver)
 . -pc_patchfd_variant (auto|boundary|fused|separate|global) - which kernels compute a step; all give the same result (default auto)
 . -pc_patchfd_local (auto|fd|fd_inexact|dense|schur)        - how the problem of a patch is solved (default auto)
-. -pc_patchfd_fit (auto|own|shared|line)                    - what `fd_inexact` diagonalizes where coefficients vary (default auto), see `PCPatchFDSetFit()`
-. -pc_patchfd_fit_max_steps m, -pc_patchfd_fit_reduction q, -pc_patchfd_fit_stable l, -pc_patchfd_fit_lanczos n - inner steps of its patches, see `PCPatchFDSetFitSteps()`
-. -pc_patchfd_fit_exact kappa                              - those with a larger condition number are solved exactly, see `PCPatchFDSetFitExact()`
+. -pc_patchfd_fit (auto|own|shared|line)                    - what `fd_inexact` diagonalizes where coefficients vary (default auto), see
+  `PCPatchFDSetFit()`
+. -pc_patchfd_fit_max_steps m, -pc_patchfd_fit_reduction q, -pc_patchfd_fit_stable l, -pc_patchfd_fit_lanczos n - inner steps of its
+  patches, see `PCPatchFDSetFitSteps()`
+. -pc_patchfd_fit_exact kappa                              - those with a larger condition number are solved exactly, see
+  `PCPatchFDSetFitExact()`
 . -pc_patchfd_classes (auto|single|exact)                   - which matrices the patches have (default auto)
-. -pc_patchfd_precision (auto|same|single|tf32|bf16|fp16)    - of products with dense inverses, or of factors at points, on GPUs (default auto)
+. -pc_patchfd_precision (auto|same|single|tf32|bf16|fp16)    - of products with dense inverses, or of factors at points, on GPUs (default
+  auto)
 . -pc_patchfd_update (colored|atomic)                       - how additive corrections are summed (default colored)
 . -pc_patchfd_order (forward|backward|symmetric)            - order of the colours (default forward)
 . -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default: what converges)
 . -pc_patchfd_sweeps n                                      - sweeps an application (default 1)
-. -pc_patchfd_brick_size m                                  - unknowns of a `DMDA`'s bricks in each direction, see `PCPatchFDSetBrickSize()` (default 8)
-. -pc_patchfd_schur_rtol r                                  - tolerance of `schur`, for the pressure in a patch (default 1e-3, from degree 4 on 1e-4)
+. -pc_patchfd_brick_size m                                  - unknowns of a `DMDA`'s bricks in each direction, see `PCPatchFDSetBrickSize()`
+  (default 8)
+. -pc_patchfd_schur_rtol r                                  - tolerance of `schur`, for the pressure in a patch (default 1e-3, from degree 4
+  on 1e-4)
 - -pc_patchfd_schur_max_it n                                - limit of its iterations (default 200)
 
   Level: beginner
 
   Notes:
-  The Pmat is an operator made by `DMCreateMatrix()` of a `DMBOX`, or an assembled matrix of a `DMDA` (below). The patches of a line of cells are the pairs of neighbouring
+  The Pmat is an operator made by `DMCreateMatrix()` of a `DMBOX`, or an assembled matrix of a `DMDA` (below). The patches of a line of
+  cells are the pairs of neighbouring
   cells; a patch in d dimensions is a product of d pairs. Unknowns on Neumann sides belong to the patches that reach them.
 
   With `KSPRICHARDSON` as smoother (without monitors and with the default or skipped convergence test) a step works on the current
@@ -356,11 +381,14 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 
   The variants. `global` takes the residual of the whole mesh before each colour, `separate` that of the patches of the colour,
   `fused` does the same and solves at once, and `boundary` computes the new values of a patch from the
-  right-hand side and the values on the patch's boundary alone (`auto` is `boundary`, but `fused` for degree 1). For the additive smoother only `global`
+  right-hand side and the values on the patch's boundary alone (`auto` is `boundary`, but `fused` for degree 1). For the additive smoother
+  only `global`
   applies.
 
-  For operators that are not separable there is no `boundary`. There patches of a colour are coupled through the cells between them: in `separate` and
-  `global` all of them see the state before the colour; `fused` has twice as many colours, in which no patch is beside another. Iterates differ, but
+  For operators that are not separable there is no `boundary`. There patches of a colour are coupled through the cells between them: in
+  `separate` and
+  `global` all of them see the state before the colour; `fused` has twice as many colours, in which no patch is beside another. Iterates
+  differ, but
   not how fast they converge. `auto` is `separate` on the host and `global` on a GPU.
 
   Multiplicative steps in the same order before and after the coarse correction converge fastest, with `KSPFGMRES`. For `KSPCG` the
@@ -368,31 +396,43 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 
   On any number of ranks the iterates are the same to rounding.
 
-  While the preconditioner is reused (`KSPSetReusePreconditioner()`, `-snes_lag_preconditioner`) its patches are those of the matrix as it was
+  While the preconditioner is reused (`KSPSetReusePreconditioner()`, `-snes_lag_preconditioner`) its patches are those of the matrix as it
+  was
   in the last set-up, and nothing is made anew. With `KSPRICHARDSON` their steps then start from the residual of the matrix as it is.
 
-  Or the Pmat may be an assembled matrix of a `DMDA`, which it has from `DMCreateMatrix()`, or the solver from `KSPSetDM()`: a program that knows nothing of this library can use it on the
+  Or the Pmat may be an assembled matrix of a `DMDA`, which it has from `DMCreateMatrix()`, or the solver from `KSPSetDM()`: a program that
+  knows nothing of this library can use it on the
   levels of `PCMG`, with matrices that the program assembles on each level or with `-pc_mg_galerkin pmat`,
 .vb
      -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd
 .ve
-  Then bricks of m^d unknowns, which do not overlap, take the place of vertex patches. Their local solvers, by fast diagonalization, are fitted to the rows of the matrix, scaled to its
-  diagonal, and repeated where that is needed (`PCPatchFDSetFitSteps()`). There are two colours, or 2^d if rows couple unknowns that differ in more than one direction. `multiplicative` and
-  `additive` (with `-pc_patchfd_damping`, 0.75 by default, or under `KSPCHEBYSHEV`), order and sweeps are as above; other settings do not apply and are errors. The `DMDA` must have one degree
-  of freedom a node and not be periodic, rows must reach no farther than the next unknown in each direction, and have positive diagonal entries. Unknowns whose rows have nothing but the
+  Then bricks of m^d unknowns, which do not overlap, take the place of vertex patches. Their local solvers, by fast diagonalization, are
+  fitted to the rows of the matrix, scaled to its
+  diagonal, and repeated where that is needed (`PCPatchFDSetFitSteps()`). There are two colours, or 2^d if rows couple unknowns that differ
+  in more than one direction. `multiplicative` and
+  `additive` (with `-pc_patchfd_damping`, 0.75 by default, or under `KSPCHEBYSHEV`), order and sweeps are as above; other settings do not
+  apply and are errors. The `DMDA` must have one degree
+  of freedom a node and not be periodic, rows must reach no farther than the next unknown in each direction, and have positive diagonal
+  entries. Unknowns whose rows have nothing but the
   diagonal are solved first, and exactly. Kernels are for the host.
 
-  Bricks save passes over the matrix: with 63^3 and 511^2 unknowns they took no more iterations than a symmetric sweep of `PCSOR`, with grading and anisotropy 30 to 40 per cent fewer, and solves took
-  10 to 50 per cent less time than with that or with `KSPCHEBYSHEV` and `PCSOR`. Set-up costs as much as 6 or 7 iterations, so that `PCSOR` is the better choice for a single solve that takes few, as
-  with constant and smooth coefficients; bricks pay where several systems are solved with a matrix, or iterations are many. They are not for large jumps of coefficients inside of bricks: with a jump of
+  Bricks save passes over the matrix: with 63^3 and 511^2 unknowns they took no more iterations than a symmetric sweep of `PCSOR`, with
+  grading and anisotropy 30 to 40 per cent fewer, and solves took
+  10 to 50 per cent less time than with that or with `KSPCHEBYSHEV` and `PCSOR`. Set-up costs as much as 6 or 7 iterations, so that `PCSOR`
+  is the better choice for a single solve that takes few, as
+  with constant and smooth coefficients; bricks pay where several systems are solved with a matrix, or iterations are many. They are not for
+  large jumps of coefficients inside of bricks: with a jump of
   1e3 on a sphere `KSPCHEBYSHEV` with `PCSOR` converges, and bricks do not.
 
   Sources: C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, Algorithm
-  2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic problems;
+  2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic
+  problems;
   C. Cui, G. Kanschat, Multigrid methods for the Stokes problem on GPU systems.
 
-.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetFit()`, `PCPatchFDSetFitSteps()`, `PCPatchFDSetClasses()`, `PCPatchFDSetPrecision()`, `PCPatchFDSetUpdate()`,
-          `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetBrickSize()`, `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
+.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`,
+`PCPatchFDSetFit()`, `PCPatchFDSetFitSteps()`, `PCPatchFDSetClasses()`, `PCPatchFDSetPrecision()`, `PCPatchFDSetUpdate()`,
+          `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetBrickSize()`,
+          `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
 M*/
 PetscErrorCode PCCreate_PatchFD(PC pc)
 {
@@ -418,6 +458,7 @@ PetscErrorCode PCCreate_PatchFD(PC pc)
   pc->ops->view            = PCView_PatchFD;
   pc->ops->reset           = PCReset_PatchFD;
   pc->ops->destroy         = PCDestroy_PatchFD;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++) PetscCall(PetscObjectComposeFunction_Private((PetscObject)pc, methods[i].name, methods[i].fn));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++)
+    PetscCall(PetscObjectComposeFunction_Private((PetscObject)pc, methods[i].name, methods[i].fn));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

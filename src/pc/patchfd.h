@@ -10,4 +10,5 @@ typedef struct {
 
 /* composed functions (patchfdfit.c) */
 PETSC_INTERN PetscErrorCode PCPatchFDSetFitSteps_PatchFD(PC, PetscInt maxsteps, PetscReal reduction, PetscReal stable, PetscInt lanczos);
-PETSC_INTERN PetscErrorCode PCPatchFDGetFitSteps_PatchFD(PC, PetscInt *maxsteps, PetscReal *reduction, PetscReal *stable, PetscInt *lanczos);
+PETSC_INTERN PetscErrorCode PCPatchFDGetFitSteps_PatchFD(PC, PetscInt *maxsteps, PetscReal *reduction, PetscReal *stable,
+                                                         PetscInt *lanczos);

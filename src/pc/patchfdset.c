@@ -9,7 +9,8 @@
 
   Input Parameters:
 + pc   - the preconditioner
-- type - `PC_PATCHFD_TYPE_MULTIPLICATIVE` (default): one colour after another, each with the current values; `PC_PATCHFD_TYPE_ADDITIVE`: all patches from the same residual, corrections summed
+- type - `PC_PATCHFD_TYPE_MULTIPLICATIVE` (default): one colour after another, each with the current values; `PC_PATCHFD_TYPE_ADDITIVE`: all
+         patches from the same residual, corrections summed
 
   Options Database Key:
 . -pc_patchfd_type (multiplicative|additive) - the type
@@ -66,11 +67,16 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
   Level: intermediate
 
   Note:
-  The whole box as one patch is a direct solver, meant for coarsest meshes of any shape. For separable operators it is fast diagonalization: a dense
-  eigenproblem of the size of each mesh line in set-up, and in each solve products with its eigenvectors. Ranks share it, each with a piece of the lines of the last
-  direction, unless the problem is small, has eigenvalues of both signs, or fewer cells in that direction than there are ranks: then all solve it alone from a gathered
-  right-hand side. On several ranks the constant that a pure Neumann problem leaves free is any one; `KSP` takes it out. For others it is the dense inverse
-  where the mesh has no more cells than a patch, or where there is one rank and the inverse, in parity blocks, has less than 2e7 entries, and otherwise a factorization of the assembled matrix on the host of every rank (`PCREDUNDANT`).
+  The whole box as one patch is a direct solver, meant for coarsest meshes of any shape. For separable operators it is fast diagonalization:
+  a dense
+  eigenproblem of the size of each mesh line in set-up, and in each solve products with its eigenvectors. Ranks share it, each with a piece
+  of the lines of the last
+  direction, unless the problem is small, has eigenvalues of both signs, or fewer cells in that direction than there are ranks: then all
+  solve it alone from a gathered
+  right-hand side. On several ranks the constant that a pure Neumann problem leaves free is any one; `KSP` takes it out. For others it is
+  the dense inverse
+  where the mesh has no more cells than a patch, or where there is one rank and the inverse, in parity blocks, has less than 2e7 entries,
+  and otherwise a factorization of the assembled matrix on the host of every rank (`PCREDUNDANT`).
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetPatch()`, `PCPATCHMG`
 @*/
@@ -123,16 +129,21 @@ PetscErrorCode PCPatchFDGetPatch(PC pc, PCPatchFDPatch *patch)
   Level: intermediate
 
   Notes:
-  `fd` is for separable operators (`poisson`), and the default there.  `fd_inexact` and `dense` are for the others (`biharmonic`): the former leaves out
-  the terms that are not separable and wants damping in 3D, the latter is exact.  `dense` works on sums and differences of mirrored unknowns, in which
+  `fd` is for separable operators (`poisson`), and the default there.  `fd_inexact` and `dense` are for the others (`biharmonic`): the
+  former leaves out
+  the terms that are not separable and wants damping in 3D, the latter is exact.  `dense` works on sums and differences of mirrored
+  unknowns, in which
   a symmetric patch has 2^dim small matrices; they are the same for all patches of a class.  Where there are so many classes, on graded
   meshes, that their inverses would need more than 8 GiB, it is an error.
 
-  For `stokes` there are `dense` and `schur`: the former is a product with the pseudo-inverse, which has no part of the patch's constant pressures; the latter
-  solves with the velocities by fast diagonalization and iterates on the pressure's Schur complement (see `PCPatchFDSetSchurTolerances()`), with the same
+  For `stokes` there are `dense` and `schur`: the former is a product with the pseudo-inverse, which has no part of the patch's constant
+  pressures; the latter
+  solves with the velocities by fast diagonalization and iterates on the pressure's Schur complement (see `PCPatchFDSetSchurTolerances()`),
+  with the same
   result up to its tolerance.  The default is `dense` on uniform meshes and `schur` on graded ones.
 
-  For `biharmonic` the default is what takes the least time: `dense` on uniform meshes, but on a GPU `fd_inexact` up to degree 3 in 3D and 2 in 2D; and
+  For `biharmonic` the default is what takes the least time: `dense` on uniform meshes, but on a GPU `fd_inexact` up to degree 3 in 3D and 2
+  in 2D; and
   `fd_inexact` on graded meshes.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetLocal()`, `PCPatchFDSetDamping()`
@@ -185,9 +196,12 @@ PetscErrorCode PCPatchFDGetLocal(PC pc, PCPatchFDLocal *local)
   Level: intermediate
 
   Note:
-  A patch as a mesh of its own has the boundary terms of its operator at its own ends, as if these were Dirichlet sides; where it ends with the mesh, the
-  mesh's condition holds.  So all patches of a uniform mesh that do not touch other sides have the same matrix, which is symmetric in all directions.  For
-  `biharmonic` and `stokes` this is the default and costs at most one iteration; for `poisson` the matrices are the same, except on discontinuous spaces, and
+  A patch as a mesh of its own has the boundary terms of its operator at its own ends, as if these were Dirichlet sides; where it ends with
+  the mesh, the
+  mesh's condition holds.  So all patches of a uniform mesh that do not touch other sides have the same matrix, which is symmetric in all
+  directions.  For
+  `biharmonic` and `stokes` this is the default and costs at most one iteration; for `poisson` the matrices are the same, except on
+  discontinuous spaces, and
   the default is `exact`.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetClasses()`, `PCPatchFDSetDamping()`
@@ -226,13 +240,15 @@ PetscErrorCode PCPatchFDGetClasses(PC pc, PCPatchFDClassesType *classes)
 }
 
 /*@
-  PCPatchFDSetPrecision - Sets in which precision a `PCPATCHFD` multiplies with the dense inverses of patches, or has the factors at quadrature points that its residuals are made from
+  PCPatchFDSetPrecision - Sets in which precision a `PCPATCHFD` multiplies with the dense inverses of patches, or has the factors at
+  quadrature points that its residuals are made from
 
   Logically Collective
 
   Input Parameters:
 + pc - the preconditioner
-- precision - `PC_PATCHFD_PRECISION_AUTO` (default), `PC_PATCHFD_PRECISION_SAME`, `PC_PATCHFD_PRECISION_SINGLE`, `PC_PATCHFD_PRECISION_TF32`, `PC_PATCHFD_PRECISION_BF16` or `PC_PATCHFD_PRECISION_FP16`
+- precision - `PC_PATCHFD_PRECISION_AUTO` (default), `PC_PATCHFD_PRECISION_SAME`, `PC_PATCHFD_PRECISION_SINGLE`,
+              `PC_PATCHFD_PRECISION_TF32`, `PC_PATCHFD_PRECISION_BF16` or `PC_PATCHFD_PRECISION_FP16`
 
   Options Database Key:
 . -pc_patchfd_precision (auto|same|single|tf32|bf16|fp16) - the precision
@@ -240,18 +256,24 @@ PetscErrorCode PCPatchFDGetClasses(PC pc, PCPatchFDClassesType *classes)
   Level: advanced
 
   Notes:
-  Products with dense inverses, `-pc_patchfd_local dense` on a GPU: residuals, and the sums that make up the solution, have the precision of the vectors; only corrections pass through these products, so that
+  Products with dense inverses, `-pc_patchfd_local dense` on a GPU: residuals, and the sums that make up the solution, have the precision of
+  the vectors; only corrections pass through these products, so that
   a solver needs about as many iterations as before. A precision that is not lower than that of the vectors is theirs.
 
-  `auto` is `tf32` up to degree 5, which takes the least time and no more iterations. Above, the error of a correction, which grows with the condition of
-  the patches' matrices, adds some (2.34 become 2.61 at degree 6 in 3D), and nothing is faster than `same`. `bf16` multiplies with the factors of the inverse, W (W' r), whose error grows with the
+  `auto` is `tf32` up to degree 5, which takes the least time and no more iterations. Above, the error of a correction, which grows with the
+  condition of
+  the patches' matrices, adds some (2.34 become 2.61 at degree 6 in 3D), and nothing is faster than `same`. `bf16` multiplies with the
+  factors of the inverse, W (W' r), whose error grows with the
   square root of the condition.
 
   Patches at sides that are not clamped, those of graded meshes, and all above degree 6 are solved in the precision of the vectors.
 
-  Factors at quadrature points, the operator `diffusion` with vectors of type `VECSINGLECUDA`, where patches have residuals of their own (`-pc_patchfd_variant fused`): with `fp16`, which `auto` is there,
-  patches inside of the mesh read |J| J^{-1} K J^{-T} as L D L', with entries of 11 bits, so that it remains positive definite, and half of the bytes. Sweeps then smooth with a matrix whose energies
-  differ from those of the operator's by about 0.1 per cent: neither a cycle nor a Krylov method around, which compute residuals with the operator's own, takes notice, but sweeps alone (`KSPRICHARDSON`) end at
+  Factors at quadrature points, the operator `diffusion` with vectors of type `VECSINGLECUDA`, where patches have residuals of their own
+  (`-pc_patchfd_variant fused`): with `fp16`, which `auto` is there,
+  patches inside of the mesh read |J| J^{-1} K J^{-T} as L D L', with entries of 11 bits, so that it remains positive definite, and half of
+  the bytes. Sweeps then smooth with a matrix whose energies
+  differ from those of the operator's by about 0.1 per cent: neither a cycle nor a Krylov method around, which compute residuals with the
+  operator's own, takes notice, but sweeps alone (`KSPRICHARDSON`) end at
   the solution of that matrix. `same` has the operator's factors.
 
   Anything but `auto` and `same` is an error where it does not apply.
@@ -298,7 +320,8 @@ PetscErrorCode PCPatchFDGetPrecision(PC pc, PCPatchFDPrecision *precision)
 
   Input Parameters:
 + pc - the preconditioner
-- update - `PC_PATCHFD_UPDATE_COLORED` (default): one colour after another; `PC_PATCHFD_UPDATE_ATOMIC`: all patches at once, by atomic additions
+- update - `PC_PATCHFD_UPDATE_COLORED` (default): one colour after another; `PC_PATCHFD_UPDATE_ATOMIC`: all patches at once, by atomic
+           additions
 
   Options Database Key:
 . -pc_patchfd_update (colored|atomic) - the update
@@ -306,7 +329,8 @@ PetscErrorCode PCPatchFDGetPrecision(PC pc, PCPatchFDPrecision *precision)
   Level: advanced
 
   Notes:
-  The sums are the same to rounding; atomic ones come in any order, so that two runs need not agree to the last bit. They take about half the time.
+  The sums are the same to rounding; atomic ones come in any order, so that two runs need not agree to the last bit. They take about half
+  the time.
 
   `atomic` is for operators that are not separable (`biharmonic`), on GPUs; elsewhere it is an error.
 
@@ -352,7 +376,8 @@ PetscErrorCode PCPatchFDGetUpdate(PC pc, PCPatchFDUpdate *update)
 
   Input Parameters:
 + pc      - the preconditioner
-- variant - `PC_PATCHFD_VARIANT_AUTO` (default), `PC_PATCHFD_VARIANT_BOUNDARY`, `PC_PATCHFD_VARIANT_FUSED`, `PC_PATCHFD_VARIANT_SEPARATE` or `PC_PATCHFD_VARIANT_GLOBAL`
+- variant - `PC_PATCHFD_VARIANT_AUTO` (default), `PC_PATCHFD_VARIANT_BOUNDARY`, `PC_PATCHFD_VARIANT_FUSED`, `PC_PATCHFD_VARIANT_SEPARATE` or
+            `PC_PATCHFD_VARIANT_GLOBAL`
 
   Options Database Key:
 . -pc_patchfd_variant (auto|boundary|fused|separate|global) - the variant
@@ -461,7 +486,8 @@ PetscErrorCode PCPatchFDGetOrder(PC pc, PCPatchFDOrder *order)
   Level: intermediate
 
   Note:
-  By default it is what converges: 1 for multiplicative smoothers, but 0.7 with `fd_inexact` in 3D; for additive ones 2^-dim, but 0.1 with `fd_inexact`
+  By default it is what converges: 1 for multiplicative smoothers, but 0.7 with `fd_inexact` in 3D; for additive ones 2^-dim, but 0.1 with
+  `fd_inexact`
   in 3D. `PCPatchFDGetDamping()` tells after `PCSetUp()`.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetDamping()`, `PCPatchFDSetType()`, `PCPatchFDSetLocal()`
@@ -549,13 +575,15 @@ PetscErrorCode PCPatchFDGetSweeps(PC pc, PetscInt *sweeps)
 }
 
 /*@
-  PCPatchFDSetSchurTolerances - Sets when the pressure's iterations in a patch end, for the local solver `PC_PATCHFD_LOCAL_SCHUR` of a `PCPATCHFD`
+  PCPatchFDSetSchurTolerances - Sets when the pressure's iterations in a patch end, for the local solver `PC_PATCHFD_LOCAL_SCHUR` of a
+  `PCPATCHFD`
 
   Logically Collective
 
   Input Parameters:
 + pc    - the preconditioner
-. rtol  - the residual of the Schur complement over that at the beginning, in the norm of the inverse mass matrix, between 0 and 1; or `PETSC_DETERMINE` (default) for 1e-3,
+. rtol  - the residual of the Schur complement over that at the beginning, in the norm of the inverse mass matrix, between 0 and 1; or
+          `PETSC_DETERMINE` (default) for 1e-3,
           and 1e-4 from degree 4 on, which keep the iteration counts of exact local solvers
 - maxit - the most iterations (default 200), at least 1
 

@@ -13,7 +13,8 @@
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/logimpl.h>
 
-PetscErrorCode PCApplyRichardson_PatchMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its, PetscBool zeroguess, PetscInt *outits, PCRichardsonConvergedReason *reason)
+PetscErrorCode PCApplyRichardson_PatchMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its,
+                                         PetscBool zeroguess, PetscInt *outits, PCRichardsonConvergedReason *reason)
 {
   PetscFunctionBegin;
   PetscCall(PATCHMG(pc)->applyrichardson(pc, b, x, w, rtol, abstol, dtol, its, zeroguess, outits, reason));
@@ -33,7 +34,8 @@ void PCPatchMGFreeCycle_Private(PC pc)
 }
 
 /*
-  For flows full cycles, unless the user chose: a V-cycle needs ever more iterations at low degree, since penalties differ from level to level, and up to
+  For flows full cycles, unless the user chose: a V-cycle needs ever more iterations at low degree, since penalties differ from level to
+  level, and up to
   twice as many at any (doc/performance.md)
 */
 static PetscErrorCode PCPatchMGSetCycle(PC pc)
@@ -56,11 +58,13 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PATCHMG options");
-  PetscCall(PetscOptionsBool("-pc_patchmg_symmetric", "The adjoint of the smoother after the coarse correction, for CG", "PCPatchMGSetSymmetric", symmetric, &symmetric, &flg));
+  PetscCall(PetscOptionsBool("-pc_patchmg_symmetric", "The adjoint of the smoother after the coarse correction, for CG",
+                             "PCPatchMGSetSymmetric", symmetric, &symmetric, &flg));
   if (flg) PetscCall(PCPatchMGSetSymmetric(pc, symmetric));
   PetscCall(PetscOptionsBool("-pc_patchmg_graph", "On a GPU, replay the V-cycle as a graph", "PCPatchMGSetGraph", graph, &graph, &flg));
   if (flg) PetscCall(PCPatchMGSetGraph(pc, graph));
-  PetscCall(PetscOptionsInt("-pc_patchmg_coarse_eq_limit", "Coarsen no further than to so many unknowns", "PCPatchMGSetCoarseEqLim", limit, &limit, &flg));
+  PetscCall(PetscOptionsInt("-pc_patchmg_coarse_eq_limit", "Coarsen no further than to so many unknowns", "PCPatchMGSetCoarseEqLim", limit,
+                            &limit, &flg));
   if (flg) PetscCall(PCPatchMGSetCoarseEqLim(pc, limit));
   PetscOptionsHeadEnd();
   if (!((PC_MG *)pc->data)->levels) {
@@ -75,7 +79,8 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
 }
 
 /*
-  When the coarsest solver has read its options: nobody has asked for a factorization that takes minutes and gigabytes.  Of several fields, it has a limit of its own; diffusion gets another level
+  When the coarsest solver has read its options: nobody has asked for a factorization that takes minutes and gigabytes.  Of several fields,
+  it has a limit of its own; diffusion gets another level
 */
 static PetscErrorCode PCPatchMGCheckFactors(PetscObject coarse, PETSC_UNUSED PetscOptionItems PetscOptionsObject, void *ctx)
 {
@@ -88,16 +93,19 @@ static PetscErrorCode PCPatchMGCheckFactors(PetscObject coarse, PETSC_UNUSED Pet
   PetscFunctionBegin;
   PetscTryMethod(coarse, "PCPatchFDGetPatch_C", (PC, PCPatchFDPatch *), ((PC)coarse, &patch));
   PetscCall(MatBoxFind(pc->pmat, &m));
-  if (patch != PC_PATCHFD_PATCH_BOX || !m || m->form.separable || m->form.points || MatBoxIsSaddlePoint(m)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (patch != PC_PATCHFD_PATCH_BOX || !m || m->form.separable || m->form.points || MatBoxIsSaddlePoint(m))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCoarseUnknowns(pc->dm, ((PC_MG *)pc->data)->nlevels - 1, &unknowns));
   PetscCheck(unknowns <= limit, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCPATCHMG: the coarsest mesh has %.0f unknowns, which every process would factor; without -pc_patchmg_coarse_eq_limit at most %.0f are. Take -dm_box_cells that can be halved more often, "
+             "PCPATCHMG: the coarsest mesh has %.0f unknowns, which every process would factor; without -pc_patchmg_coarse_eq_limit at "
+             "most %.0f are. Take -dm_box_cells that can be halved more often, "
              "-pc_patchmg_coarse_eq_limit 0 to have it factored all the same, or another solver by -%spc_type",
              (double)unknowns, (double)limit, coarse->prefix ? coarse->prefix : "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Richardson and patchfd, or for degrees Chebyshev and Jacobi, in place of what PCMG chose for this level; anything else is the user's choice */
+/* Richardson and patchfd, or for degrees Chebyshev and Jacobi, in place of what PCMG chose for this level; anything else is the user's
+   choice */
 static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PetscBool degrees, PetscBool assembled)
 {
   PC        pc;
@@ -180,7 +188,8 @@ static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PetscBool degrees, PetscBool 
 
     PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), degrees, assembled));
     PetscCall(KSPGetPC(levels[l]->smoothd, &downpc));
-    if (l == 0 && !degrees && PATCHMG(pc)->eqlimit == PETSC_DECIDE) PetscCall(PCPatchMGAddHandler_Private(downpc, PCPatchMGCheckFactors, pc));
+    if (l == 0 && !degrees && PATCHMG(pc)->eqlimit == PETSC_DECIDE)
+      PetscCall(PCPatchMGAddHandler_Private(downpc, PCPatchMGCheckFactors, pc));
     if (levels[l]->smoothu == levels[l]->smoothd) continue;
     PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, degrees, PETSC_FALSE));
     if (PATCHMG(pc)->symmetric && !degrees) PetscCall(PCPatchMGSetMirror_Private(downpc, levels[l]));
@@ -202,7 +211,8 @@ static PetscErrorCode PCPatchMGSetFinest(PC pc)
 
     PetscCall(KSPGetOperatorsSet(ksp[i], NULL, &set));
     if (set) PetscCall(KSPGetOperators(ksp[i], NULL, &P));
-    if (set && P != pc->pmat && ((PetscObject)P)->id == p->finest) PetscCall(KSPSetOperators(ksp[i], pc->useAmat ? pc->mat : pc->pmat, pc->pmat));
+    if (set && P != pc->pmat && ((PetscObject)P)->id == p->finest)
+      PetscCall(KSPSetOperators(ksp[i], pc->useAmat ? pc->mat : pc->pmat, pc->pmat));
   }
   p->finest = ((PetscObject)pc->pmat)->id;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -245,7 +255,8 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscCall(PCPatchMGSetLevels_Private(pc));
   PetscCall(PCMGGetLevels(pc, &n));
   chosen = (PetscBool)(n == p->levels);
-  if (!pc->setupcalled) PetscCall(PCPatchMGSetSmoothers(pc, (PetscBool)(degrees > 0), (PetscBool)(degrees > 0 || (chosen && p->assembled))));
+  if (!pc->setupcalled)
+    PetscCall(PCPatchMGSetSmoothers(pc, (PetscBool)(degrees > 0), (PetscBool)(degrees > 0 || (chosen && p->assembled))));
   if (n) PetscCall(PCPatchMGSetFinest(pc));
   if (degrees) PetscCall(PCPatchMGSetUpDegrees(pc));
   PetscCall(PCPatchMGSetCycle(pc));
@@ -267,8 +278,10 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
 /* ---- application ---- */
 
 /*
-  May the cycle be recorded?  Only if ranks exchange without the host, if nothing in it waits for a result or leaves the kernels of this library, and if all that it
-  depends on is known: KSPRICHARDSON that hands fixed numbers of steps to PCPATCHFD, matrix-free operators and transfer, as they were made.  The lists
+  May the cycle be recorded?  Only if ranks exchange without the host, if nothing in it waits for a result or leaves the kernels of this
+  library, and if all that it
+  depends on is known: KSPRICHARDSON that hands fixed numbers of steps to PCPATCHFD, matrix-free operators and transfer, as they were made.
+  The lists
   below are in the order in which KSPSolve() and KSPSolve_Richardson() look at these things.
 */
 static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PatchFDKernels kern, PetscBool *can)
@@ -290,13 +303,16 @@ static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PatchFDKernels kern, PetscBoo
 
 static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PatchFDKernels kern, PetscBool *can)
 {
-  const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp ||
-                                      ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
-  const PetscBool quiet = (PetscBool)(!ksp->pc->ops->presolve || ksp->pc->ops->presolve == PCPreSolve_CheckKrylov); /* which looks at the solver, once */
-  const PetscBool hooks = (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew || !quiet || ksp->pc->ops->postsolve ||
-                                      (ksp->dmActive & KSP_DMACTIVE_RHS));
+  const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs ||
+                                      ksp->viewSol || ksp->viewMatExp || ksp->viewEV || ksp->viewSV || ksp->viewEVExp ||
+                                      ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
+  /* which looks at the solver, once */
+  const PetscBool quiet = (PetscBool)(!ksp->pc->ops->presolve || ksp->pc->ops->presolve == PCPreSolve_CheckKrylov);
+  const PetscBool hooks = (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew || !quiet ||
+                                      ksp->pc->ops->postsolve || (ksp->dmActive & KSP_DMACTIVE_RHS));
   const PetscBool ready = (PetscBool)(ksp->setupstage == KSP_SETUP_NEWRHS && ksp->pc->setupcalled);
-  const PetscBool fixed = (PetscBool)(ksp->normtype == KSP_NORM_NONE && ksp->converged == KSPConvergedSkip && ksp->max_it > 0 && !ksp->numbermonitors);
+  const PetscBool fixed = (PetscBool)(ksp->normtype == KSP_NORM_NONE && ksp->converged == KSPConvergedSkip && ksp->max_it > 0 &&
+                                      !ksp->numbermonitors);
   PetscReal       scale;
   PetscBool       selfscale;
   Mat             A, P;
@@ -325,7 +341,8 @@ static PetscErrorCode PCPatchMGCanRecord(PC pc, PatchFDKernels kern, PetscBool *
   PC_MG *mg = (PC_MG *)pc->data;
 
   PetscFunctionBegin;
-  *can = (PetscBool)(PATCHMG(pc)->graph && kern->recordbegin && !PetscLogGpuTimeFlag && !PetscLogGpuEnergyFlag && !PetscLogGpuEnergyMeterFlag);
+  *can = (PetscBool)(PATCHMG(pc)->graph && kern->recordbegin && !PetscLogGpuTimeFlag && !PetscLogGpuEnergyFlag &&
+                     !PetscLogGpuEnergyMeterFlag);
   for (PetscInt l = 0; l < mg->nlevels && *can; l++) {
     PC_MG_Levels *level = mg->levels[l];
 
@@ -374,7 +391,8 @@ static PetscErrorCode PCPatchMGGetKey(PC pc, PetscInt64 **key, size_t *size)
     const KSP           ksp[2] = {level->smoothd, level->smoothu};
 
     list[n++] = level->cycles;
-    if (l > 0) PCPatchMGKeyState(level->A, list, &n); /* PCMG sets that of the coarsest level in its first application, and does not use it */
+    /* PCMG sets that of the coarsest level in its first application, and does not use it */
+    if (l > 0) PCPatchMGKeyState(level->A, list, &n);
     PCPatchMGKeyState(level->interpolate, list, &n);
     PCPatchMGKeyState(level->restrct, list, &n);
     PCPatchMGKeyObject(level->r, list, &n);
@@ -396,7 +414,8 @@ static PetscErrorCode PCPatchMGGetKey(PC pc, PetscInt64 **key, size_t *size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* more than this many unknowns keep the GPU busy while the host launches: copies into a recording's own vectors would cost more than it saves */
+/* more than this many unknowns keep the GPU busy while the host launches: copies into a recording's own vectors would cost more than it
+   saves */
 #define PATCHMG_RECORD_COPIES 10000000
 
 /* the arrays, on the device from now on: what a recording writes must have been allocated before */
@@ -433,10 +452,14 @@ static PetscErrorCode PCPatchMGIsSingular(KSP ksp, PetscBool *singular)
 }
 
 /*
-  What a cycle does on a singular operator needs no null spaces: residuals are in the range, restriction leaves them in that of the coarser operator, since it
-  maps one null space to the other, and patches and the coarsest mesh are solved by pseudo-inverses where they have a null space.  But KSPSolve() would remove
-  it from all right-hand sides and corrections, by copies and by inner products that the host waits for, and KSPRICHARDSON would not leave its steps to the PC.
-  So matrices are without it during a cycle: null[] gets both that they have, the matrix's and its transpose's, and gives them back.  Pointers are exchanged, without references, so that nobody can
+  What a cycle does on a singular operator needs no null spaces: residuals are in the range, restriction leaves them in that of the coarser
+  operator, since it
+  maps one null space to the other, and patches and the coarsest mesh are solved by pseudo-inverses where they have a null space.  But
+  KSPSolve() would remove
+  it from all right-hand sides and corrections, by copies and by inner products that the host waits for, and KSPRICHARDSON would not leave
+  its steps to the PC.
+  So matrices are without it during a cycle: null[] gets both that they have, the matrix's and its transpose's, and gives them back.
+  Pointers are exchanged, without references, so that nobody can
   tell afterwards
 */
 static PetscErrorCode PCPatchMGExchangeNullSpaces(PC pc, MatNullSpace null[][2])
@@ -471,7 +494,8 @@ static PetscErrorCode PCPatchMGCycle(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(mg->nlevels, &null));
   PetscCall(PCPatchMGExchangeNullSpaces(pc, null));
-  if (pc->reusepreconditioner) PetscCall(PCPatchFDExchange(mg->levels[mg->nlevels - 1]->smoothd->pc)); /* a cycle that is reused is that of the old matrix */
+  /* a cycle that is reused is that of the old matrix */
+  if (pc->reusepreconditioner) PetscCall(PCPatchFDExchange(mg->levels[mg->nlevels - 1]->smoothd->pc));
   ierr = (*apply)(pc, b, x);
   if (pc->reusepreconditioner) PetscCall(PCPatchFDExchange(mg->levels[mg->nlevels - 1]->smoothd->pc));
   if (ierr && mg->levels[mg->nlevels - 1]->b == b) mg->levels[mg->nlevels - 1]->b = NULL; /* only lent: PCMG would destroy it next time */
@@ -540,7 +564,8 @@ static PetscErrorCode PCPatchMGHoldVectors(PC pc, Vec last[4])
 }
 
 /*
-  The first application after a change makes plans and work arrays.  The second is recorded, for the arrays that it is given: PCSINGLE and CG always
+  The first application after a change makes plans and work arrays.  The second is recorded, for the arrays that it is given: PCSINGLE and
+  CG always
   give the same.  If the next one brings others, the recording is made again with vectors of its own.
 */
 static PetscErrorCode PCPatchMGReplay(PC pc, Vec b, Vec x)
@@ -673,7 +698,8 @@ static PetscErrorCode PCPatchMGGetCoarseEqLim_PatchMG(PC pc, PetscInt *limit)
 static PetscErrorCode PCPatchMGSetSymmetric_PatchMG(PC pc, PetscBool symmetric)
 {
   PetscFunctionBegin;
-  PetscCheck(!pc->setupcalled || PATCHMG(pc)->symmetric == symmetric, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE, "PCPATCHMG: -pc_patchmg_symmetric must be set before PCSetUp()");
+  PetscCheck(!pc->setupcalled || PATCHMG(pc)->symmetric == symmetric, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
+             "PCPATCHMG: -pc_patchmg_symmetric must be set before PCSetUp()");
   PATCHMG(pc)->symmetric = symmetric;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -705,55 +731,80 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
 }
 
 /*MC
-  PCPATCHMG - Geometric multigrid on a `DMBOX`: `PCMG` with `PCPATCHFD` smoothers and a direct solver on the coarsest mesh as defaults; for the operators of
+  PCPATCHMG - Geometric multigrid on a `DMBOX`: `PCMG` with `PCPATCHFD` smoothers and a direct solver on the coarsest mesh as defaults; for
+  the operators of
   `MatCreateBakeoff()`, multigrid over degrees
 
   Options Database Keys:
-+ -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
++ -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG`
+  needs (default false)
 . -pc_patchmg_graph (true|false)     - replay the V-cycle as a CUDA graph on a GPU (default true)
-. -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly; 0 to halve it as far as possible, unlimited for the mesh itself, decide (the default) for an estimate
-- -pc_mg_*                           - the options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
+. -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly; 0 to halve it as
+  far as possible, unlimited for the mesh itself, decide (the default) for an estimate
+- -pc_mg_*                           - the options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or
+                                       `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
   Level: beginner
 
   Notes:
-  The defaults: as many levels as the mesh can be halved, all of it or in the directions of strong coupling (`DMBoxSetSemicoarsening()`), before cells of a mapped one fold (`-info` says so), or fewer where
-  the direct solver is estimated to take less time, often one (`poisson`; see `PCPatchMGSetCoarseEqLim()`, with which 0 makes as many as there are); on each, one step of `KSPRICHARDSON`
-  with `PCPATCHFD` before and one after the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the V-cycle of Algorithm 2.1 in
-  C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU. For the operator `stokes` it is the
-  full cycle of such V-cycles, `PC_MG_FULL`, unless `PCMGSetType()` or `-pc_mg_type` chooses another, `PCMGSetLevels()` has been called (then it is the V-cycle), or the
-  cycle is to be symmetric. On a GPU and one rank it has fewer levels: a coarsest mesh of some thousand unknowns, 16 x 16 cells of degree 1, is solved by one product with its dense
-  inverse, which takes less time than the small kernels of the levels below it. So is one of up to 793 nodes for the operator `diffusion` (4 x 4 x 4 cells of degree 2).
+  The defaults: as many levels as the mesh can be halved, all of it or in the directions of strong coupling (`DMBoxSetSemicoarsening()`),
+  before cells of a mapped one fold (`-info` says so), or fewer where
+  the direct solver is estimated to take less time, often one (`poisson`; see `PCPatchMGSetCoarseEqLim()`, with which 0 makes as many as
+  there are); on each, one step of `KSPRICHARDSON`
+  with `PCPATCHFD` before and one after the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the
+  V-cycle of Algorithm 2.1 in
+  C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU. For the operator `stokes` it
+  is the
+  full cycle of such V-cycles, `PC_MG_FULL`, unless `PCMGSetType()` or `-pc_mg_type` chooses another, `PCMGSetLevels()` has been called
+  (then it is the V-cycle), or the
+  cycle is to be symmetric. On a GPU and one rank it has fewer levels: a coarsest mesh of some thousand unknowns, 16 x 16 cells of degree 1,
+  is solved by one product with its dense
+  inverse, which takes less time than the small kernels of the levels below it. So is one of up to 793 nodes for the operator `diffusion` (4
+  x 4 x 4 cells of degree 2).
 
-  A matrix of `MatCreateBakeoff()` (in the layout `MAT_BAKEOFF_LAYOUT_GLOBAL`) of degree N gets levels of the degrees N, N/2, ..., 1 on the same mesh: on each two steps of
-  `KSPCHEBYSHEV` with `PCJACOBI` before and after the coarse correction, whatever the cells look like; on the coarsest one cycle of `PCGAMG` on the assembled matrix,
-  in double precision, with the options prefix `mg_coarse_assembled_`. `-pc_mg_levels` makes fewer levels. The cycle is symmetric, as `KSPCG` needs, and runs in single precision
+  A matrix of `MatCreateBakeoff()` (in the layout `MAT_BAKEOFF_LAYOUT_GLOBAL`) of degree N gets levels of the degrees N, N/2, ..., 1 on the
+  same mesh: on each two steps of
+  `KSPCHEBYSHEV` with `PCJACOBI` before and after the coarse correction, whatever the cells look like; on the coarsest one cycle of `PCGAMG`
+  on the assembled matrix,
+  in double precision, with the options prefix `mg_coarse_assembled_`. `-pc_mg_levels` makes fewer levels. The cycle is symmetric, as
+  `KSPCG` needs, and runs in single precision
   inside `PCSINGLE`.
 
-  A mesh that cannot be halved has one level: the direct solver, with the options prefix `mg_coarse_`. But where halving ends at more than 5000 unknowns (2D: 50000; with vectors on a GPU
-  3464) of the operator `diffusion`, as with 15 cells a direction, or before cells fold, there is one level more, degree 1 on the same cells: what patches of any degree need below
-  them (L. F. Pavarino, Additive Schwarz methods for the p-version finite element method, Numer. Math. 66, 1993). With more than 8000 unknowns even there, or on a mesh of degree 1 that
-  cannot be halved, it is left to one cycle of `PCGAMG` on the assembled matrix, in double precision, with the options prefix `mg_coarse_assembled_`.
+  A mesh that cannot be halved has one level: the direct solver, with the options prefix `mg_coarse_`. But where halving ends at more than
+  5000 unknowns (2D: 50000; with vectors on a GPU
+  3464) of the operator `diffusion`, as with 15 cells a direction, or before cells fold, there is one level more, degree 1 on the same
+  cells: what patches of any degree need below
+  them (L. F. Pavarino, Additive Schwarz methods for the p-version finite element method, Numer. Math. 66, 1993). With more than 8000
+  unknowns even there, or on a mesh of degree 1 that
+  cannot be halved, it is left to one cycle of `PCGAMG` on the assembled matrix, in double precision, with the options prefix
+  `mg_coarse_assembled_`.
 
-  The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix, whichever of `KSPSetOperators()` and `KSPSetFromOptions()` is called first; a DM that cannot be coarsened, such as the `DMSHELL` of a
-  `SNES` without a DM, is none. In `PCSetUp()` with a matrix of another `DMBOX`, or with coefficients for which other directions are to be halved (`DMBoxSetSemicoarsening()`), the levels are made again; those
+  The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix, whichever of `KSPSetOperators()` and `KSPSetFromOptions()` is called
+  first; a DM that cannot be coarsened, such as the `DMSHELL` of a
+  `SNES` without a DM, is none. In `PCSetUp()` with a matrix of another `DMBOX`, or with coefficients for which other directions are to be
+  halved (`DMBoxSetSemicoarsening()`), the levels are made again; those
   that a program has set by `PCMGSetLevels()` keep their number and solvers.
 
-  With `KSPSetReusePreconditioner()` nothing is set up: coarser levels remain what they are, and so does the smoother of the finest one. Residuals of the finest level are those of the matrix that the last set-up
+  With `KSPSetReusePreconditioner()` nothing is set up: coarser levels remain what they are, and so does the smoother of the finest one.
+  Residuals of the finest level are those of the matrix that the last set-up
   was for, with the values that it has now, as in `PCMG`.
 
-  A coarsest mesh, or a whole one, that is singular by accident, as with a shift of minus an eigenvalue, and patches that are not positive definite where they must be, make the solve fail with
-  `KSP_DIVERGED_PC_FAILED` (`KSPSetErrorIfNotConverged()`: an error). Constants are no accident where the operator has them in its null space.
+  A coarsest mesh, or a whole one, that is singular by accident, as with a shift of minus an eigenvalue, and patches that are not positive
+  definite where they must be, make the solve fail with
+  `KSP_DIVERGED_PC_FAILED` (`KSPSetErrorIfNotConverged()`: an error). Constants are no accident where the operator has them in its null
+  space.
 
   Operators that the meshes make for coarser levels get the coefficients
   of the finest one when `MatScale()` or `MatAXPY()` has changed it.
 
-  On a GPU, on one rank or with `PATCHFD_HALO_PEER` or `PATCHFD_HALO_NCCL`, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
+  On a GPU, on one rank or with `PATCHFD_HALO_PEER` or `PATCHFD_HALO_NCCL`, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA
+  graph in its second application and replayed
   from then on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events
   inside a cycle only for the applications that were not replayed, and the others as PatchFDReplay; with the options that make it measure
   time or energy on the GPU nothing is recorded. What is recorded and what not: `PCPatchMGSetGraph()`.
 
-.seealso: `DMBOX`, `DMBoxSetSemicoarsening()`, `PCPATCHFD`, `PCMG`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`, `PCPatchMGSetCoarseEqLim()`
+.seealso: `DMBOX`, `DMBoxSetSemicoarsening()`, `PCPATCHFD`, `PCMG`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`,
+`PCPatchMGSetCoarseEqLim()`
 M*/
 PetscErrorCode PCCreate_PatchMG(PC pc)
 {

@@ -31,16 +31,20 @@ typedef struct {
   PatchMGRecord record;
   PetscErrorCode (*setfromoptions)(PC, PetscOptionItems), (*setup)(PC), (*reset)(PC), (*destroy)(PC), (*view)(PC, PetscViewer); /* PCMG's */
   PetscErrorCode (*apply)(PC, Vec, Vec), (*applytranspose)(PC, Vec, Vec);
-  PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
+  PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,
+                                    PCRichardsonConvergedReason *);
 } PC_PatchMG;
 
 #define PATCHMG(pc) ((PC_PatchMG *)((PC_MG *)(pc)->data)->innerctx)
 
-/* PCMG's.  As long as a PC has this one nobody has called PCMGSetType(), which sets what goes with the type: the kind of cycle is left to us */
-PETSC_INTERN PetscErrorCode PCApplyRichardson_PatchMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
+/* PCMG's.  As long as a PC has this one nobody has called PCMGSetType(), which sets what goes with the type: the kind of cycle is left to
+   us */
+PETSC_INTERN PetscErrorCode PCApplyRichardson_PatchMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,
+                                                      PCRichardsonConvergedReason *);
 PETSC_INTERN PetscBool      PCPatchMGCycleIsFree_Private(PC);
 PETSC_INTERN void           PCPatchMGFreeCycle_Private(PC); /* again, after calls of ours */
-/* patchmglevels.c: the mesh, that of the matrix unless KSPSetDM() gave one; the number of levels, unless it was set, and PCMG's options for them; what -ksp_view says of it */
+/* patchmglevels.c: the mesh, that of the matrix unless KSPSetDM() gave one; the number of levels, unless it was set, and PCMG's options for
+   them; what -ksp_view says of it */
 PETSC_INTERN PetscErrorCode PCPatchMGFindDM_Private(PC);
 PETSC_INTERN PetscBool      PCPatchMGHasDM_Private(PC);
 /* are directions to be halved otherwise than in the levels that there are?  Then, and where the mesh is another one, they are forgotten */

@@ -1,5 +1,6 @@
 /*
-  PCPATCHMG: how many levels?  What the user says; otherwise, where fast diagonalization solves the whole box, what an estimate says, unless the user says anything about
+  PCPATCHMG: how many levels?  What the user says; otherwise, where fast diagonalization solves the whole box, what an estimate says, unless
+  the user says anything about
   cycles; otherwise as many as there are.
 */
 #include <petsc/private/pcimpl.h>
@@ -62,16 +63,21 @@ static PetscErrorCode PCPatchMGChoose(PC pc, PetscInt *n)
 
   PetscFunctionBegin;
   PetscCall(PCPatchMGFindOption(pc, option, sizeof(option)));
-  if (p->eqlimit == PETSC_DECIDE && !option[0] && PCPatchMGCycleIsFree_Private(pc)) PetscCall(MatBoxChooseCoarsenings(pc->dm, n, &chosen, &cycles));
+  if (p->eqlimit == PETSC_DECIDE && !option[0] && PCPatchMGCycleIsFree_Private(pc))
+    PetscCall(MatBoxChooseCoarsenings(pc->dm, n, &chosen, &cycles));
   if (chosen == 0) PetscCall(MatBoxLimitCoarsenings(pc->dm, p->eqlimit, n));
   limited = *n;
   if (p->eqlimit != 0) PetscCall(MatBoxWholeCoarsenings(pc->dm, n));
   if (p->eqlimit == PETSC_UNLIMITED) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "-pc_patchmg_coarse_eq_limit unlimited"));
-  else if (p->eqlimit != PETSC_DECIDE) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "-pc_patchmg_coarse_eq_limit %" PetscInt_FMT, p->eqlimit));
+  else if (p->eqlimit != PETSC_DECIDE)
+    PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "-pc_patchmg_coarse_eq_limit %" PetscInt_FMT, p->eqlimit));
   else if (!coarsest) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "the mesh cannot be coarsened"));
-  else if (chosen > 0) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "set-up and a solve are estimated to take %.3g ms, with all levels %.3g ms", chosen * 1e3, cycles * 1e3));
+  else if (chosen > 0)
+    PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "set-up and a solve are estimated to take %.3g ms, with all levels %.3g ms",
+                            chosen * 1e3, cycles * 1e3));
   else if (option[0]) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "%s asks for cycles", option));
-  else if (*n < limited) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "a dense inverse takes less time on a GPU than the kernels of coarser levels"));
+  else if (*n < limited)
+    PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "a dense inverse takes less time on a GPU than the kernels of coarser levels"));
   else if (!pc->dm->setupcalled) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "DMSetUp() had not been called"));
   else if (!PCPatchMGCycleIsFree_Private(pc)) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "PCMGSetType() asks for cycles"));
   else PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "there is no estimate for this operator"));

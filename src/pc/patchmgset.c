@@ -26,7 +26,8 @@
   routines, and visits the colours in the reverse order. `-mg_levels_up_*` then changes the post-smoother, and the V-cycle is symmetric
   only if that is. Later changes by routines have to be made to both, `PCMGGetSmootherDown()` and `PCMGGetSmootherUp()`.
 
-  The pre-smoother must be a fixed linear iteration: `KSPRICHARDSON`, `KSPCHEBYSHEV` or `KSPPREONLY` with a fixed number of steps. Where it is not
+  The pre-smoother must be a fixed linear iteration: `KSPRICHARDSON`, `KSPCHEBYSHEV` or `KSPPREONLY` with a fixed number of steps. Where it
+  is not
   `KSPRICHARDSON` with `PCPATCHFD`, the post-smoother is one step with the transpose of the pre-smoother, `KSPSolveTranspose()`. For
   other pre-smoothers there is an error, unless `-mg_levels_up_ksp_type` or `-mg_levels_up_pc_type` choose the post-smoother.
 
@@ -90,7 +91,8 @@ PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
 
   A recording ends, and a new one is made, when an operator, a solver or a setting changes.
 
-  An error in the application that is recorded ends the recording and is returned; this cycle is then not recorded again, as when CUDA refuses to
+  An error in the application that is recorded ends the recording and is returned; this cycle is then not recorded again, as when CUDA
+  refuses to
   record it (`-info` says so), until something changes or this function is called.
 
 .seealso: `PCPATCHMG`, `PCPatchMGGetGraph()`
@@ -135,7 +137,8 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
 
   Input Parameters:
 + pc    - the preconditioner
-- limit - the number of unknowns, on all processes together; 0 to halve the mesh as far as possible; `PETSC_UNLIMITED` to solve the mesh itself directly; or `PETSC_DECIDE` (default) for an estimate
+- limit - the number of unknowns, on all processes together; 0 to halve the mesh as far as possible; `PETSC_UNLIMITED` to solve the mesh
+          itself directly; or `PETSC_DECIDE` (default) for an estimate
 
   Options Database Key:
 . -pc_patchmg_coarse_eq_limit limit - the number of unknowns, decide or unlimited
@@ -143,20 +146,30 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
   Level: intermediate
 
   Notes:
-  0 makes the V-cycles of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU: down to one patch where cells can be halved so often.
+  0 makes the V-cycles of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU: down
+  to one patch where cells can be halved so often.
 
-  With `PETSC_DECIDE`, for operators that fast diagonalization solves (`poisson`), the time of set-up and of one solve to 1e-8 is estimated for each number of levels, by a model for the
-  processes, the precision and the memory of the vectors in use, and the least one is taken: on meshes of two and three dimensions often one level, the direct solve, which leaves nothing
-  to iterate; in one dimension V-cycles. Set-up counts, since it is what the direct solve has more of: eigenproblems of whole lines, n^3 operations. Many solves with one operator would have
+  With `PETSC_DECIDE`, for operators that fast diagonalization solves (`poisson`), the time of set-up and of one solve to 1e-8 is estimated
+  for each number of levels, by a model for the
+  processes, the precision and the memory of the vectors in use, and the least one is taken: on meshes of two and three dimensions often one
+  level, the direct solve, which leaves nothing
+  to iterate; in one dimension V-cycles. Set-up counts, since it is what the direct solve has more of: eigenproblems of whole lines, n^3
+  operations. Many solves with one operator would have
   more reason to solve directly.
 
-  With `PETSC_DECIDE` a mesh of `diffusion` that cannot be halved and is too large to be factored gets one level more, of degree 1 (`PCPATCHMG`); with any other limit it is factored. For `biharmonic` more
-  than 20000 unknowns (2D: 300000) on the coarsest mesh are an error with `PETSC_DECIDE`, and with any other limit they are factored, by every process.
+  With `PETSC_DECIDE` a mesh of `diffusion` that cannot be halved and is too large to be factored gets one level more, of degree 1
+  (`PCPATCHMG`); with any other limit it is factored. For `biharmonic` more
+  than 20000 unknowns (2D: 300000) on the coarsest mesh are an error with `PETSC_DECIDE`, and with any other limit they are factored, by
+  every process.
 
-  There is no estimate, and the mesh is coarsened as far as possible, for other operators, on a mesh that `DMSetUp()` has not been called for when options are read, and where anything is
-  said about cycles: `PCMGSetType()`, or an option that begins with `-pc_mg_`, `-mg_levels_`, `-mg_coarse_` or `-mg_fine_` (and the prefix of the `PC`), unless it only looks: options with
-  `monitor`, `view`, `converged_reason` or `converged_rate` in their names, `-pc_mg_log` and `-pc_mg_dump_*`. (Then on GPUs, for `poisson` with 5e5 unknowns
-  or more, the limit is 1e5, and 1.5e6 with 5e6 or more in three dimensions: these take less time so than the kernels and exchanges of the levels below them.) A program that sets solvers of levels by routines first says how many there
+  There is no estimate, and the mesh is coarsened as far as possible, for other operators, on a mesh that `DMSetUp()` has not been called
+  for when options are read, and where anything is
+  said about cycles: `PCMGSetType()`, or an option that begins with `-pc_mg_`, `-mg_levels_`, `-mg_coarse_` or `-mg_fine_` (and the prefix
+  of the `PC`), unless it only looks: options with
+  `monitor`, `view`, `converged_reason` or `converged_rate` in their names, `-pc_mg_log` and `-pc_mg_dump_*`. (Then on GPUs, for `poisson`
+  with 5e5 unknowns
+  or more, the limit is 1e5, and 1.5e6 with 5e6 or more in three dimensions: these take less time so than the kernels and exchanges of the
+  levels below them.) A program that sets solvers of levels by routines first says how many there
   are, by `PCMGSetLevels()`, or calls this routine with 0.
 
   `-ksp_view` and `PCPatchMGGetCoarseReason()` say what was chosen and why.
@@ -209,12 +222,14 @@ PetscErrorCode PCPatchMGGetCoarseEqLim(PC pc, PetscInt *limit)
 . pc - the preconditioner, of type `PCPATCHMG`
 
   Output Parameter:
-. why - a sentence, which belongs to the preconditioner: an estimate with the times of what was chosen and of all levels, or the option or the routine that it was left to
+. why - a sentence, which belongs to the preconditioner: an estimate with the times of what was chosen and of all levels, or the option or
+        the routine that it was left to
 
   Level: intermediate
 
   Note:
-  `PCMGGetLevels()` tells how many there are. They are chosen in `PCSetFromOptions()` if the DM or the matrix is known there, or else in `PCSetUp()`, and again in a later `PCSetUp()` with a matrix of another
+  `PCMGGetLevels()` tells how many there are. They are chosen in `PCSetFromOptions()` if the DM or the matrix is known there, or else in
+  `PCSetUp()`, and again in a later `PCSetUp()` with a matrix of another
   `DMBOX`, or with coefficients for which other directions are to be halved.
 
 .seealso: `PCPATCHMG`, `PCPatchMGSetCoarseEqLim()`, `PCMGGetLevels()`

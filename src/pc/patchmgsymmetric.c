@@ -7,7 +7,8 @@
 #include <petsc/private/kspimpl.h>
 
 /*
-  The scale of a KSPRICHARDSON, and whether it takes its own at each step.  PETSc has no routine that tells, nor does it install the header of its data:
+  The scale of a KSPRICHARDSON, and whether it takes its own at each step.  PETSc has no routine that tells, nor does it install the header
+  of its data:
   that these begin as below is tried out first, and where they do not, nothing is claimed to be known.
 */
 PetscErrorCode KSPRichardsonGetScale_Private(KSP ksp, PetscReal *scale, PetscBool *selfscale)
@@ -70,11 +71,14 @@ static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
 }
 
 /*
-  PCMG reads the options of all pre-smoothers, and then those of the post-smoothers (-mg_levels_up_).  This is called in between, at the end of a
+  PCMG reads the options of all pre-smoothers, and then those of the post-smoothers (-mg_levels_up_).  This is called in between, at the end
+  of a
   pre-smoother's: whatever it is now, the post-smoother becomes its adjoint, and the options to come are changes to that.
 
-  The pre-smoother makes I - S A of the error, the post-smoother is to make I - S' A of it.  Steps of Richardson's method with PCPATCHFD: the same number
-  of the same steps, each with its colours in reverse.  Any other fixed linear iteration: one step x += S'(b - A x), by the transpose of the pre-smoother.
+  The pre-smoother makes I - S A of the error, the post-smoother is to make I - S' A of it.  Steps of Richardson's method with PCPATCHFD:
+  the same number
+  of the same steps, each with its colours in reverse.  Any other fixed linear iteration: one step x += S'(b - A x), by the transpose of the
+  pre-smoother.
 */
 static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED PetscOptionItems PetscOptionsObject, void *ctx)
 {
@@ -107,10 +111,12 @@ static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED
              "allowed are richardson, chebyshev and preonly, or choose the post-smoother with -%sksp_type",
              downprefix, ((PetscObject)down)->type_name, prefix);
   PetscCheck(!selfscale || own, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_richardson_self_scale has not; use -%sksp_richardson_scale",
+             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which "
+             "-%sksp_richardson_self_scale has not; use -%sksp_richardson_scale",
              downprefix, downprefix);
   PetscCheck(down->converged == KSPConvergedSkip || down->normtype == KSP_NORM_NONE || own, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be fixed: "
+             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be "
+             "fixed: "
              "use -%sksp_convergence_test skip or -%sksp_norm_type none",
              downprefix, downprefix);
   if (richardson && patchfd) {
@@ -167,7 +173,8 @@ PetscErrorCode PCPatchMGCheckSymmetric_Private(PC pc)
 
   PetscFunctionBegin;
   PetscCheck(mg->am == PC_MG_MULTIPLICATIVE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: -pc_patchmg_symmetric makes V- and W-cycles symmetric, -pc_mg_type multiplicative; found -pc_mg_type %s", PCMGTypes[mg->am]);
+             "PCPATCHMG: -pc_patchmg_symmetric makes V- and W-cycles symmetric, -pc_mg_type multiplicative; found -pc_mg_type %s",
+             PCMGTypes[mg->am]);
   for (PetscInt l = 1; l < mg->nlevels; l++) {
     PetscObject down;
     PetscBool   exists = PETSC_TRUE;
@@ -177,7 +184,8 @@ PetscErrorCode PCPatchMGCheckSymmetric_Private(PC pc)
     PetscCall(PCApplyTransposeExists(((KSP)down)->pc, &exists));
     PetscCall(KSPGetOptionsPrefix((KSP)down, &prefix));
     PetscCheck(exists, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
-               "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, but -%spc_type %s has no transpose: "
+               "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, but -%spc_type %s has no "
+               "transpose: "
                "choose another, or the post-smoother with -%sup_pc_type",
                prefix, ((PetscObject)((KSP)down)->pc)->type_name, prefix);
   }
@@ -188,7 +196,8 @@ PetscErrorCode PCPatchMGCheckSymmetric_Private(PC pc)
   PetscCall(PCPatchFDGetType(coarse, &type));
   PetscCall(PCPatchFDGetPatch(coarse, &patch));
   PetscCall(PCPatchFDGetOrder(coarse, &order));
-  PetscCheck(patch == PC_PATCHFD_PATCH_BOX || type == PC_PATCHFD_TYPE_ADDITIVE || order == PC_PATCHFD_ORDER_SYMMETRIC, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+  PetscCheck(patch == PC_PATCHFD_PATCH_BOX || type == PC_PATCHFD_TYPE_ADDITIVE || order == PC_PATCHFD_ORDER_SYMMETRIC,
+             PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "PCPATCHMG: with -pc_patchmg_symmetric the coarsest level needs a symmetric solver, too: found -%spc_patchfd_order %s, "
              "allowed are symmetric, or -%spc_patchfd_type additive, or -%spc_patchfd_patch box",
              prefix, PCPatchFDOrders[order], prefix, prefix);

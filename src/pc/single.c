@@ -4,11 +4,15 @@
   It converts the residual to float, applies another PC (the inner one) to Vecs of type VECSINGLE, and converts the result back.
   What has to be arranged is that everything inside makes Vecs of that type, and that its numbers are in the range of float:
 
-    native   A matrix-free operator of a DMBOX.  The inner PC gets a clone of the operator's DMBOX with that Vec type, VECSINGLECUDA if the DMBOX makes VECCUDA,
-             and the operator made anew in the clone.  The coefficients that the Mat has are all there is to it, on coarser levels, too: hooks
+    native   A matrix-free operator of a DMBOX.  The inner PC gets a clone of the operator's DMBOX with that Vec type, VECSINGLECUDA if the
+    DMBOX makes VECCUDA,
+             and the operator made anew in the clone.  The coefficients that the Mat has are all there is to it, on coarser levels, too:
+             hooks
              and callbacks of SNES and TS, which are for double Vecs and for the Mats outside, do not come in.
-    others   The operators of MatCreateBakeoff() apply themselves to Vecs of any type.  All other Mats are used as they are, on the Vecs' shadows; while the inner PC is at work they are told to make Vecs of type VECSINGLE.
-             They gain nothing from it, so that coarser levels stay double.  The clone of the DM, if there is one, passes on the coarsening hooks of the DM that it
+    others   The operators of MatCreateBakeoff() apply themselves to Vecs of any type.  All other Mats are used as they are, on the Vecs'
+    shadows; while the inner PC is at work they are told to make Vecs of type VECSINGLE.
+             They gain nothing from it, so that coarser levels stay double.  The clone of the DM, if there is one, passes on the coarsening
+             hooks of the DM that it
              stands for: through them SNES and TS take the state, on which the operator depends, to coarser levels.
     range    An operator far from one is multiplied by a power of two, inside and on all levels, and the result by the same number.
 
@@ -68,7 +72,8 @@ static void PCSingleExchangeVecTypes(PC pc)
 
 /* ---- the DM ---- */
 
-/* a DMBOX's operator knows its DM, whether the solver does or not; of other DMs (SNES and TS make a DMSHELL where they are given none) only those that can be cloned are of use */
+/* a DMBOX's operator knows its DM, whether the solver does or not; of other DMs (SNES and TS make a DMSHELL where they are given none) only
+   those that can be cloned are of use */
 static PetscErrorCode PCSingleFindDM(PC pc, DM *dm, PetscBool *native)
 {
   Mat_Box     *m;
@@ -255,11 +260,13 @@ static PetscErrorCode PCSingleGetSize(PC pc, Mat A, PetscBool entries, PetscReal
       PetscCall(VecDestroy(&y));
     }
   }
-  PetscCheck(!PetscIsInfOrNanReal(*size), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP, "PCSINGLE: the matrix, of type %s, has entries that are not finite", ((PetscObject)A)->type_name);
+  PetscCheck(!PetscIsInfOrNanReal(*size), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
+             "PCSINGLE: the matrix, of type %s, has entries that are not finite", ((PetscObject)A)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the power of two that brings a matrix to one, 0 if it is near one; it takes a copy, so that what cannot be copied has to be in the range of float */
+/* the power of two that brings a matrix to one, 0 if it is near one; it takes a copy, so that what cannot be copied has to be in the range
+   of float */
 static PetscErrorCode PCSingleGetExponent(PC pc, Mat A, int *exponent)
 {
   PetscBool shell, entries;
@@ -271,7 +278,8 @@ static PetscErrorCode PCSingleGetExponent(PC pc, Mat A, int *exponent)
   PetscCall(PCSingleGetSize(pc, A, entries, &size));
   *exponent = size > 0 ? -PetscMax(-1000, PetscMin(1000, ilogb(size))) : 0; /* of these, the powers of two are doubles */
   PetscCheck(entries || PetscAbs(*exponent) <= 100, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "PCSINGLE: the matrix, of type %s, is near %g. Without entries that could be copied and scaled it must be between 1e-30 and 1e30, "
+             "PCSINGLE: the matrix, of type %s, is near %g. Without entries that could be copied and scaled it must be between 1e-30 and "
+             "1e30, "
              "so that floats can hold what it makes of them: scale the problem",
              ((PetscObject)A)->type_name, (double)size);
   if (!entries || PetscAbs(*exponent) <= 40) *exponent = 0;
@@ -322,7 +330,9 @@ static PetscErrorCode PCSingleChooseVecType(PC pc, DM dm)
 
   PetscFunctionBegin;
   PetscCall(MatBakeoffFind(pc->pmat, &bakeoff));
-  if (s->native || bakeoff) PetscCall(PetscStrcmpAny(s->native ? dm->vectype : pc->pmat->defaultvectype, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
+  if (s->native || bakeoff)
+    PetscCall(
+      PetscStrcmpAny(s->native ? dm->vectype : pc->pmat->defaultvectype, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
   s->vectype = cuda ? VECSINGLECUDA : VECSINGLE;
   for (int i = 0; i < 2; i++) {
     PetscCall(PetscFree(s->maker[i].type));
@@ -345,7 +355,8 @@ static PetscErrorCode PCSingleCreateVecs(PC pc)
   }
   PetscCall(VecGetLocalSize(s->x, &n));
   PetscCheck(n == pc->pmat->rmap->n && n == pc->pmat->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-             "PCSINGLE needs a square matrix that fits its DM, if it has one: the matrix has %" PetscInt_FMT " x %" PetscInt_FMT " local rows and columns, the Vecs have %" PetscInt_FMT,
+             "PCSINGLE needs a square matrix that fits its DM, if it has one: the matrix has %" PetscInt_FMT " x %" PetscInt_FMT
+             " local rows and columns, the Vecs have %" PetscInt_FMT,
              pc->pmat->rmap->n, pc->pmat->cmap->n, n);
   PetscCall(VecDuplicate(s->x, &s->y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -425,7 +436,8 @@ static PetscErrorCode PCPreSolve_Single(PC pc, KSP ksp, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x is multiplied by two to this power, so that scaling rounds nothing, and its norm gets near one: residuals get as small as 1e-30 where the
+/* x is multiplied by two to this power, so that scaling rounds nothing, and its norm gets near one: residuals get as small as 1e-30 where
+   the
    right-hand side is small, and floats end at 1e-38 */
 static PetscErrorCode PCSingleGetInputExponent(PC pc, Vec x, int *exponent)
 {
@@ -487,7 +499,8 @@ static PetscErrorCode PCSingleCheckResult(PC pc, Vec x, PetscReal factor, Vec y)
                  "PCSINGLE: the result of the preconditioner inside, of type %s, has norm %g for a residual of maximum norm %g: "
                  "the matrix, its inverse or, with -pc_single_scale 0, the residual is out of the range of float",
                  ((PetscObject)s->pc)->type_name, (double)norm, (double)input);
-      PetscCall(PetscInfo(pc, "the result of the preconditioner inside has norm %g for a residual of maximum norm %g\n", (double)norm, (double)input));
+      PetscCall(PetscInfo(pc, "the result of the preconditioner inside has norm %g for a residual of maximum norm %g\n", (double)norm,
+                          (double)input));
       reason = PC_SUBPC_ERROR;
       PetscCall(VecFlag(y, PETSC_TRUE));
     }
@@ -497,7 +510,8 @@ static PetscErrorCode PCSingleCheckResult(PC pc, Vec x, PetscReal factor, Vec y)
 }
 
 /*
-  What floats leave of the null space would add up over the iterations of a method that does not remove it from what its preconditioner returns (those on the right side, such as FGMRES), and over
+  What floats leave of the null space would add up over the iterations of a method that does not remove it from what its preconditioner
+  returns (those on the right side, such as FGMRES), and over
   solves that begin where the last one ended
 */
 static PetscErrorCode PCSingleRemoveNullSpace(PC pc, PetscBool transpose, Vec y)
@@ -557,8 +571,10 @@ static PetscErrorCode PCSetFromOptions_Single(PC pc, PetscOptionItems PetscOptio
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "SINGLE options");
-  PetscCall(PetscOptionsBool("-pc_single_scale", "Scale by the norm of the input, so that float can hold it", "PCSingleSetScale", s->scale, &s->scale, NULL));
-  PetscCall(PetscOptionsBool("-pc_single_warn", "Warn about outer methods that do not see single precision", "PCSingleSetWarn", s->warn, &s->warn, NULL));
+  PetscCall(PetscOptionsBool("-pc_single_scale", "Scale by the norm of the input, so that float can hold it", "PCSingleSetScale", s->scale,
+                             &s->scale, NULL));
+  PetscCall(PetscOptionsBool("-pc_single_warn", "Warn about outer methods that do not see single precision", "PCSingleSetWarn", s->warn,
+                             &s->warn, NULL));
   PetscOptionsHeadEnd();
   if (s->pc && pc->setupcalled) PetscCall(PCSetFromOptions(s->pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -572,7 +588,8 @@ static PetscErrorCode PCView_Single(PC pc, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (isascii) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  the preconditioner below works on Vecs of type %s, %s\n", s->vectype, s->scale ? "on input scaled by its norm" : "on input as it is"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  the preconditioner below works on Vecs of type %s, %s\n", s->vectype,
+                                     s->scale ? "on input scaled by its norm" : "on input as it is"));
     if (s->x) {
       PetscLogDouble floats[2], shadows[2], bytes[2];
 
@@ -680,15 +697,18 @@ static PetscErrorCode PCSingleGetWarn_Single(PC pc, PetscBool *flag)
   GPU. Matrices of other kinds stay as they are: their products convert the vectors, so that results are right but
   nothing is gained by them.
 
-  The matrix may have any size, and so may the residual: a matrix whose entries are far from one is multiplied by a power of two inside, and so is the result.
+  The matrix may have any size, and so may the residual: a matrix whose entries are far from one is multiplied by a power of two inside, and
+  so is the result.
   `MATSHELL` and others without entries that could be scaled have to be between 1e-30 and 1e30, or there is an error.
 
   A result that is zero for a residual that is not, or that is not finite, makes the solve fail, with the reason `KSP_DIVERGED_PC_FAILED`.
 
-  The operator of a `DMBOX` inside has the coefficients that the matrix outside has, on all levels; the `DMBOX` is found through the matrix. Functions that
+  The operator of a `DMBOX` inside has the coefficients that the matrix outside has, on all levels; the `DMBOX` is found through the matrix.
+  Functions that
   compute operators, of the user, of `SNES` or of `TS`, are called for other matrices only.
 
-.seealso: `VECSINGLE`, `VECSINGLECUDA`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`, `PCPATCHMG`, `DMBOX`, `KSPFGMRES`, `KSPFCG`, `PCType`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`, `PCPATCHMG`, `DMBOX`, `KSPFGMRES`,
+`KSPFCG`, `PCType`
 M*/
 PetscErrorCode PCCreate_Single(PC pc)
 {

@@ -1,5 +1,6 @@
 /*
-  Functions of python/patchfd.py in C.  An exception cannot pass ctypes on its way up.  So what calls it hands it over here, to be made pending
+  Functions of python/patchfd.py in C.  An exception cannot pass ctypes on its way up.  So what calls it hands it over here, to be made
+  pending
   when its function has returned: no Python code follows before petsc4py looks for it, to make it the cause of its PETSc.Error.
 
   Python's functions get many points, and are two at most; the context has both.
@@ -28,7 +29,8 @@ void PatchFDPythonSetError(void (*restore)(void *, void *, void *), void *type, 
   raised.value   = value;
 }
 
-static PetscErrorCode PythonCall(DMBoxFunctionBatchFn *f, PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[])
+static PetscErrorCode PythonCall(DMBoxFunctionBatchFn *f, PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc,
+                                 PetscScalar u[])
 {
   const PetscErrorCode ierr = (*f)(dim, time, n, x, Nc, u, NULL);
 
@@ -46,12 +48,14 @@ PetscErrorCode PatchFDPythonSecond(PetscInt dim, PetscReal time, const PetscReal
   return PythonCall(((const PatchFDPythonFunctions *)ctx)->second, dim, time, 1, x, Nc, u);
 }
 
-PetscErrorCode PatchFDPythonFirstBatch(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+PetscErrorCode PatchFDPythonFirstBatch(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                                       void *ctx)
 {
   return PythonCall(((const PatchFDPythonFunctions *)ctx)->first, dim, time, n, x, Nc, u);
 }
 
-PetscErrorCode PatchFDPythonSecondBatch(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+PetscErrorCode PatchFDPythonSecondBatch(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                                        void *ctx)
 {
   return PythonCall(((const PatchFDPythonFunctions *)ctx)->second, dim, time, n, x, Nc, u);
 }

@@ -1,5 +1,6 @@
 /*
-  What the package offers: every kernel table, class, log event and citation is registered here, and here are the entry points for -dll_append.
+  What the package offers: every kernel table, class, log event and citation is registered here, and here are the entry points for
+  -dll_append.
 */
 #include <petsc/private/petscimpl.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
@@ -10,7 +11,8 @@
   #error "libpatchfd needs a PETSc with real, double precision scalars"
 #endif
 
-PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_BoxSolve, PATCHFD_Prolong, PATCHFD_Restrict, PATCHFD_Halo, PATCHFD_Function, PATCHFD_Replay;
+PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_BoxSolve, PATCHFD_Prolong, PATCHFD_Restrict, PATCHFD_Halo,
+  PATCHFD_Function, PATCHFD_Replay;
 
 const PatchFDKernels PatchFDKernelTables[PATCHFD_NUM_KERNELS] = {
   [PATCHFD_KERNELS_HOST_DOUBLE] = &PatchFDKernelsHostDouble,
@@ -92,7 +94,8 @@ PetscErrorCode PatchFDFinalizePackage(void)
 }
 
 /*
-  -dll_append may bring this library into a program whose PETSc is another one than it was built with.  The structs of PETSc's private headers, which
+  -dll_append may bring this library into a program whose PETSc is another one than it was built with.  The structs of PETSc's private
+  headers, which
   it reads, change with the minor version and in development versions, as the name of PETSc's shared library does, not with patch releases.
 */
 static PetscErrorCode PatchFDCheckPetsc(void)
@@ -104,19 +107,25 @@ static PetscErrorCode PatchFDCheckPetsc(void)
 
   PetscFunctionBegin;
   PetscCall(PetscDataTypeGetSize(PETSC_INT, &index)); /* first: the others have arguments of this type */
-  PetscCheck(index == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP, "This libpatchfd was built with %d bit indices; this program's PETSc has %d bit indices",
-             8 * (int)sizeof(PetscInt), 8 * (int)index);
+  PetscCheck(index == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "This libpatchfd was built with %d bit indices; this program's PETSc has %d bit indices", 8 * (int)sizeof(PetscInt),
+             8 * (int)index);
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, &release));
-  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR && release == PETSC_VERSION_RELEASE, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "This libpatchfd was built with PETSc %d.%d%s; this program's PETSc is %d.%d.%d%s. Build libpatchfd with the PETSc of the program", PETSC_VERSION_MAJOR,
-             PETSC_VERSION_MINOR, PETSC_VERSION_RELEASE ? "" : " (development)", (int)major, (int)minor, (int)subminor, release ? "" : " (development)");
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR && release == PETSC_VERSION_RELEASE, PETSC_COMM_SELF,
+             PETSC_ERR_SUP,
+             "This libpatchfd was built with PETSc %d.%d%s; this program's PETSc is %d.%d.%d%s. Build libpatchfd with the PETSc of the "
+             "program",
+             PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_RELEASE ? "" : " (development)", (int)major, (int)minor, (int)subminor,
+             release ? "" : " (development)");
   PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
-  PetscCheck(scalar == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "libpatchfd needs a PETSc with real, double precision scalars; this program's PETSc has %s scalars", PetscDataTypes[scalar]);
+  PetscCheck(scalar == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "libpatchfd needs a PETSc with real, double precision scalars; this program's PETSc has %s scalars", PetscDataTypes[scalar]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
-  PatchFDInitializePackage - Registers the types of libpatchfd with PETSc: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`, `KSPFUSEDCG`
+  PatchFDInitializePackage - Registers the types of libpatchfd with PETSc: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`,
+  `PCSINGLE`, `KSPFUSEDCG`
 
   Logically Collective
 

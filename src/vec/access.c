@@ -36,7 +36,8 @@ PetscErrorCode PatchFDVecTypeGetKernels(VecType type, PatchFDKernels *kern)
   PetscCall(PetscStrcmp(type, VECSINGLECUDA, &singlecuda));
   PetscCall(PetscStrcmpAny(type, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
   *kern = single ? &PatchFDKernelsHostFloat : (singlecuda ? CUDA_FLOAT_TABLE : (cuda ? CUDA_TABLE : &PatchFDKernelsHostDouble));
-  PetscCheck(*kern, PETSC_COMM_SELF, PETSC_ERR_SUP, "Vectors of type %s (-dm_vec_type) need a PETSc with CUDA, which this one is not", type);
+  PetscCheck(*kern, PETSC_COMM_SELF, PETSC_ERR_SUP, "Vectors of type %s (-dm_vec_type) need a PETSc with CUDA, which this one is not",
+             type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,8 +51,10 @@ static PetscErrorCode CheckStorage(Vec v, PatchFDKernels kern)
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetKernels(v, &own));
-  PetscCheck(own->size == kern->size && (own == kern || own->size == sizeof(PetscScalar)), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP,
-             "A Vec of type %s cannot be combined with Vecs of another precision or in other memory here (%s kernels): convert it with VecSingleConvert(), or use PCSINGLE",
+  PetscCheck(own->size == kern->size && (own == kern || own->size == sizeof(PetscScalar)), PetscObjectComm((PetscObject)v),
+             PETSC_ERR_ARG_INCOMP,
+             "A Vec of type %s cannot be combined with Vecs of another precision or in other memory here (%s kernels): convert it with "
+             "VecSingleConvert(), or use PCSINGLE",
              ((PetscObject)v)->type_name, kern->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,7 +1,9 @@
 /*
-  Values of a rank that other ranks need (patchfd/private/halo.h): the plan from a PetscSF's graph, the choice of a transport, and what MPI has to do.
+  Values of a rank that other ranks need (patchfd/private/halo.h): the plan from a PetscSF's graph, the choice of a transport, and what MPI
+  has to do.
 
-  Requests are persistent: an exchange starts them and waits.  For kernels on the host messages travel between Begin and End.  A GPU works on while End
+  Requests are persistent: an exchange starts them and waits.  For kernels on the host messages travel between Begin and End.  A GPU works
+  on while End
   waits for what it packed before, and sends it: that is the time to hand it other work, between Begin and End.
 */
 #include <patchfd/private/halo.h>
@@ -50,7 +52,8 @@ static const PatchFDHaloWay ways[] = {
 /* ---- the plan ---- */
 
 /* the entries of one side, rank by rank in the order of h->rank */
-static PetscErrorCode HaloSetSide(PatchFDHalo h, int side, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt entry[])
+static PetscErrorCode HaloSetSide(PatchFDHalo h, int side, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[],
+                                  const PetscInt entry[])
 {
   PetscInt *first, *index;
 
@@ -100,7 +103,8 @@ PetscErrorCode PatchFDHaloCreate(PetscSF sf, PatchFDHaloType want, PatchFDHalo *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHaloCreateFromLists(MPI_Comm comm, PatchFDHaloType want, PetscMPIInt n, PetscMPIInt *rank, PetscInt *const first[2], PetscInt *const index[2], PatchFDHalo *halo)
+PetscErrorCode PatchFDHaloCreateFromLists(MPI_Comm comm, PatchFDHaloType want, PetscMPIInt n, PetscMPIInt *rank, PetscInt *const first[2],
+                                          PetscInt *const index[2], PatchFDHalo *halo)
 {
   PatchFDHalo h;
 
@@ -129,7 +133,8 @@ PetscErrorCode PatchFDHaloSetUnit(PatchFDHalo h, PetscInt unit)
 
 /* ---- transports ---- */
 
-/* are all ranks on one machine, and do some share a GPU?  Of these only one is at work at a time, so that waiting for another on the GPU takes long */
+/* are all ranks on one machine, and do some share a GPU?  Of these only one is at work at a time, so that waiting for another on the GPU
+   takes long */
 typedef struct {
   char machine[MPI_MAX_PROCESSOR_NAME], device[PATCHFD_HALO_DEVICE_NAME];
 } HaloPlace;
@@ -177,10 +182,12 @@ static PetscErrorCode HaloConnect(PatchFDHalo h, PatchFDHaloKernels k, void *pla
     PetscCall((*k->address)(plan, i, &mine[i]));
     PetscCallMPI(MPI_Irecv(&theirs[i], sizeof(*theirs), MPI_BYTE, h->rank[i], h->tag, comm, &request[i]));
   }
-  for (PetscMPIInt i = 0; i < h->n; i++) PetscCallMPI(MPI_Isend(&mine[i], sizeof(*mine), MPI_BYTE, h->rank[i], h->tag, comm, &request[h->n + i]));
+  for (PetscMPIInt i = 0; i < h->n; i++)
+    PetscCallMPI(MPI_Isend(&mine[i], sizeof(*mine), MPI_BYTE, h->rank[i], h->tag, comm, &request[h->n + i]));
   PetscCallMPI(MPI_Waitall(2 * h->n, request, MPI_STATUSES_IGNORE));
   *connected = PETSC_TRUE;
-  for (PetscMPIInt i = 0; i < h->n && *connected; i++) PetscCall((*k->connect)(plan, i, (PetscBool)(h->rank[i] == me), &theirs[i], connected));
+  for (PetscMPIInt i = 0; i < h->n && *connected; i++)
+    PetscCall((*k->connect)(plan, i, (PetscBool)(h->rank[i] == me), &theirs[i], connected));
   PetscCall(PetscFree3(mine, theirs, request));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, connected, 1, MPI_C_BOOL, MPI_LAND, comm));
   if (*connected) PetscCall((*k->connected)(plan));
@@ -188,7 +195,8 @@ static PetscErrorCode HaloConnect(PatchFDHalo h, PatchFDHaloKernels k, void *pla
 }
 
 /* a plan for a transport, or none and the reason */
-static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFDHaloDesc *desc, PatchFDHaloType type, void **plan, const char **why)
+static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFDHaloDesc *desc, PatchFDHaloType type, void **plan,
+                              const char **why)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)h->sf);
   PetscBool      works = PETSC_TRUE;
@@ -215,7 +223,8 @@ static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFD
 /* the first that works of what there is to choose from, or what was asked for */
 static PetscErrorCode HaloChoose(PatchFDHalo h, PatchFDKernels kern, const PatchFDHaloDesc *desc, PatchFDHaloType *type, void **plan)
 {
-  static const PatchFDHaloType all[] = {PATCHFD_HALO_PEER, PATCHFD_HALO_NCCL, PATCHFD_HALO_MPI, PATCHFD_HALO_HOST}; /* without the host first */
+  /* without the host first */
+  static const PatchFDHaloType all[] = {PATCHFD_HALO_PEER, PATCHFD_HALO_NCCL, PATCHFD_HALO_MPI, PATCHFD_HALO_HOST};
   const MPI_Comm             comm  = PetscObjectComm((PetscObject)h->sf);
   const PetscBool            any   = (PetscBool)(h->want == PATCHFD_HALO_AUTO);
   PetscBool                  together = PETSC_TRUE, sharing = PETSC_FALSE;
@@ -231,7 +240,8 @@ static PetscErrorCode HaloChoose(PatchFDHalo h, PatchFDKernels kern, const Patch
     if (all[i] == PATCHFD_HALO_PEER && !together) why = "the ranks are on several machines";
     else if (any && device && sharing) why = "ranks share a GPU";
     else PetscCall(HaloTry(h, tables[kern->id], desc, all[i], plan, &why));
-    PetscCheck(!why || any, comm, PETSC_ERR_SUP, "-dm_box_halo %s (DMBoxSetHaloType()) is not possible: %s; use auto or host", PatchFDHaloTypes[h->want], why);
+    PetscCheck(!why || any, comm, PETSC_ERR_SUP, "-dm_box_halo %s (DMBoxSetHaloType()) is not possible: %s; use auto or host",
+               PatchFDHaloTypes[h->want], why);
     if (why) PetscCall(PetscInfo(h->sf, "Halo of %s arrays, not by %s: %s\n", kern->name, PatchFDHaloTypes[all[i]], why));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

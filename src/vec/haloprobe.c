@@ -1,7 +1,10 @@
 /*
-  Can MPI send from the memory of a GPU, and receive there?  No question to MPI tells: some that can do not say so, since only messages work and reductions do not,
-  and those that cannot end in a fault.  So messages are sent, and what arrives is looked at: to the rank itself first, where it is the rank that sends in which there is a
-  fault, and not another one that reads its memory; then to another rank, short and long.  A fault ends the attempt, by a jump out of MPI, so that the program can end with an
+  Can MPI send from the memory of a GPU, and receive there?  No question to MPI tells: some that can do not say so, since only messages work
+  and reductions do not,
+  and those that cannot end in a fault.  So messages are sent, and what arrives is looked at: to the rank itself first, where it is the rank
+  that sends in which there is a
+  fault, and not another one that reads its memory; then to another rank, short and long.  A fault ends the attempt, by a jump out of MPI,
+  so that the program can end with an
   error that says why: nobody knows what state MPI is in, and nothing but that is done with it.
 */
 #include <patchfd/private/halo.h>
@@ -25,7 +28,8 @@ static PetscBool TryExchange(MPI_Comm comm, PetscMPIInt n, PetscMPIInt dest, con
   PetscLogDouble start, now;
   int            done = 0;
 
-  if (MPI_Irecv(to, n, MPI_DOUBLE, source, 0, comm, &request[0]) || MPI_Isend(from, n, MPI_DOUBLE, dest, 0, comm, &request[1])) return PETSC_FALSE;
+  if (MPI_Irecv(to, n, MPI_DOUBLE, source, 0, comm, &request[0]) || MPI_Isend(from, n, MPI_DOUBLE, dest, 0, comm, &request[1]))
+    return PETSC_FALSE;
   (void)PetscTime(&start);
   for (now = start; !done && now < start + PATIENCE; (void)PetscTime(&now))
     if (MPI_Testall(2, request, &done, MPI_STATUSES_IGNORE)) return PETSC_FALSE;

@@ -7,7 +7,8 @@
   and converted back when a writable access ends.  Whatever PETSc does through arrays therefore works, at the price of two
   conversions, and the operations that do nothing else (view, load, strides) are VECSTANDARD's own.
 
-  Here is how such Vecs are made, duplicated, divided and destroyed.  singlearray.c has the arrays and the shadow, singleops.c the operations.
+  Here is how such Vecs are made, duplicated, divided and destroyed.  singlearray.c has the arrays and the shadow, singleops.c the
+  operations.
 */
 #include "single.h" /*I "petscvecsingle.h" I*/
 #include <petscdevice.h>
@@ -203,7 +204,8 @@ static PetscErrorCode VecCreateWithStorage_Single(Vec v, VecSingleKernels kern, 
   Ghosted vectors (`VecCreateGhost()`) are not supported. Neither are PETSc configurations with complex numbers or with real
   numbers other than double.
 
-.seealso: `VECSINGLECUDA`, `PCSINGLE`, `VecSingleGetArray()`, `VecSingleGetArrayRead()`, `VecSingleGetArrayWrite()`, `VecSingleConvert()`, `VecType`, `VecCreate()`
+.seealso: `VECSINGLECUDA`, `PCSINGLE`, `VecSingleGetArray()`, `VecSingleGetArrayRead()`, `VecSingleGetArrayWrite()`, `VecSingleConvert()`,
+`VecType`, `VecCreate()`
 M*/
 PetscErrorCode VecCreate_Single(Vec v)
 {
@@ -229,7 +231,8 @@ PetscErrorCode VecCreate_Single(Vec v)
 
   `PCSINGLE` uses it where a `DMBOX` makes vectors of type `VECCUDA`. It exists where PETSc has CUDA, and making one needs a GPU.
 
-.seealso: `VECSINGLE`, `VECCUDA`, `PCSINGLE`, `VecSingleGetArray()`, `VecSingleGetArrayRead()`, `VecSingleGetArrayWrite()`, `VecSingleConvert()`, `VecType`, `VecCreate()`
+.seealso: `VECSINGLE`, `VECCUDA`, `PCSINGLE`, `VecSingleGetArray()`, `VecSingleGetArrayRead()`, `VecSingleGetArrayWrite()`,
+`VecSingleConvert()`, `VecType`, `VecCreate()`
 M*/
 PetscErrorCode VecCreate_SingleCUDA(Vec v)
 {

@@ -39,7 +39,8 @@ static inline PetscBool SameStorage(Vec v, Vec w)
 
 #define VecCheckSingle(v) \
   PetscCheck(VecIsSingle_Private(v), PetscObjectComm((PetscObject)(v)), PETSC_ERR_ARG_INCOMP, \
-             "A Vec of type %s is none of type %s or %s: convert it with VecSingleConvert()", ((PetscObject)(v))->type_name, VECSINGLE, VECSINGLECUDA)
+             "A Vec of type %s is none of type %s or %s: convert it with VecSingleConvert()", ((PetscObject)(v))->type_name, VECSINGLE, \
+             VECSINGLECUDA)
 
 /* the values in the storage that the Vec owns */
 static inline float *Own(Vec v)

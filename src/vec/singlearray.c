@@ -1,5 +1,6 @@
 /*
-  Access to the values of VECSINGLE and VECSINGLECUDA: the floats as they are, conversion, and the shadow of PetscScalars for all who call VecGetArray(),
+  Access to the values of VECSINGLE and VECSINGLECUDA: the floats as they are, conversion, and the shadow of PetscScalars for all who call
+  VecGetArray(),
   VecPlaceArray() or VecSetValues().
 */
 #include "single.h" /*I "petscvecsingle.h" I*/
@@ -10,7 +11,8 @@ static PetscErrorCode NeedStorageIn(Vec v, PetscMemType *m)
 {
   PetscFunctionBegin;
   PetscCheck(m || PetscMemTypeHost(Kernels(v)->memtype), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP,
-             "The array of a Vec of type %s is not in host memory: the argument for its PetscMemType cannot be NULL", ((PetscObject)v)->type_name);
+             "The array of a Vec of type %s is not in host memory: the argument for its PetscMemType cannot be NULL",
+             ((PetscObject)v)->type_name);
   if (m) *m = Kernels(v)->memtype;
   PetscCall(NeedStorage(v));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -30,7 +32,8 @@ static PetscErrorCode NeedStorageIn(Vec v, PetscMemType *m)
 
   Level: intermediate
 
-.seealso: `VECSINGLE`, `VECSINGLECUDA`, `VecSingleRestoreArray()`, `VecSingleGetArrayRead()`, `VecSingleGetArrayWrite()`, `VecSingleConvert()`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `VecSingleRestoreArray()`, `VecSingleGetArrayRead()`, `VecSingleGetArrayWrite()`,
+`VecSingleConvert()`
 @*/
 PetscErrorCode VecSingleGetArray(Vec v, float *a[], PetscMemType *m)
 {
@@ -339,8 +342,10 @@ static PetscErrorCode VecPlaceArray_Single(Vec v, const PetscScalar *array)
   Vec_Single *s = Single(v);
 
   PetscFunctionBegin;
-  PetscCheck(!s->placed, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE, "VecPlaceArray() was already called on this vector, without a call to VecResetArray()");
-  PetscCheck(!s->nuse, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE, "VecPlaceArray() between VecGetArray() and VecRestoreArray()");
+  PetscCheck(!s->placed, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE,
+             "VecPlaceArray() was already called on this vector, without a call to VecResetArray()");
+  PetscCheck(!s->nuse, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE,
+             "VecPlaceArray() between VecGetArray() and VecRestoreArray()");
   PetscCall(NeedShadow(v));
   PetscCall(VecPlaceArray(s->shadow, array));
   PetscCall(s->kern->malloc(v->map->n, &s->a));
@@ -410,8 +415,8 @@ static PetscErrorCode VecSetValues_Single(Vec v, PetscInt ni, const PetscInt ix[
     const PetscScalar value = y ? y[i] : 0.0;
 
     if (ix[i] < 0 && v->stash.ignorenegidx) continue;
-    PetscCheck(ix[i] >= 0 && ix[i] < v->map->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Out of range index value %" PetscInt_FMT ", should be nonnegative and less than %" PetscInt_FMT,
-               ix[i], v->map->N);
+    PetscCheck(ix[i] >= 0 && ix[i] < v->map->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "Out of range index value %" PetscInt_FMT ", should be nonnegative and less than %" PetscInt_FMT, ix[i], v->map->N);
     if (ix[i] >= start && ix[i] < end) a[ix[i] - start] = (float)(mode == ADD_VALUES ? (double)a[ix[i] - start] + value : value);
     else if (!v->stash.donotstash) {
       PetscCall(NeedShadow(v));
@@ -445,7 +450,8 @@ static PetscErrorCode VecAssemblyBegin_Single(Vec v)
   PetscScalar    *a;
 
   PetscFunctionBegin;
-  if (v->map->size > 1 && !v->stash.donotstash) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &s->stashed, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)v)));
+  if (v->map->size > 1 && !v->stash.donotstash)
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &s->stashed, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)v)));
   if (!s->stashed) PetscFunctionReturn(PETSC_SUCCESS);
   if (!begun) PetscCall(ShadowBegin(v, PETSC_TRUE, &a));
   PetscCall(VecAssemblyBegin(s->shadow));
@@ -476,7 +482,8 @@ static PetscErrorCode VecGetValues_Single(Vec v, PetscInt ni, const PetscInt ix[
   if (!PetscMemTypeHost(Kernels(v)->memtype)) PetscCall(ShadowBegin(v, PETSC_TRUE, &shadow));
   for (PetscInt i = 0; i < ni; i++) {
     if (ix[i] < 0 && v->stash.ignorenegidx) continue;
-    PetscCheck(ix[i] >= start && ix[i] < end, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Can only get local values, trying %" PetscInt_FMT, ix[i]);
+    PetscCheck(ix[i] >= start && ix[i] < end, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Can only get local values, trying %" PetscInt_FMT,
+               ix[i]);
     y[i] = shadow ? shadow[ix[i] - start] : (PetscScalar)Read(v)[ix[i] - start];
   }
   if (shadow) PetscCall(ShadowEnd(v, PETSC_FALSE, &shadow));

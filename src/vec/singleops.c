@@ -1,5 +1,6 @@
 /*
-  The operations of VECSINGLE and VECSINGLECUDA that work on the floats: elementwise ones, and reductions over all ranks.  The loops are those of
+  The operations of VECSINGLE and VECSINGLECUDA that work on the floats: elementwise ones, and reductions over all ranks.  The loops are
+  those of
   the type's table, VecSingleKernels; these functions see to storage, flops, states and the sum over the ranks.
 */
 #include "single.h"
@@ -8,8 +9,9 @@
 static PetscErrorCode NeedOperand(Vec v, Vec w)
 {
   PetscFunctionBegin;
-  PetscCheck(SameStorage(v, w), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP, "Cannot combine Vecs of type %s and %s: convert with VecSingleConvert()",
-             ((PetscObject)v)->type_name, ((PetscObject)w)->type_name);
+  PetscCheck(SameStorage(v, w), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP,
+             "Cannot combine Vecs of type %s and %s: convert with VecSingleConvert()", ((PetscObject)v)->type_name,
+             ((PetscObject)w)->type_name);
   PetscCall(NeedStorage(v));
   PetscCall(NeedStorage(w));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -258,7 +260,8 @@ static PetscErrorCode NormParts(Vec x, NormType type, PetscReal *z)
     PetscCall(Kernels(x)->sumabs(n, Read(x), z));
     if (n) PetscCall(LogFlops(x, n - 1.0));
   }
-  if (type == NORM_2 || type == NORM_FROBENIUS || type == NORM_1_AND_2) PetscCall(VecDotLocal_Single(x, x, type == NORM_1_AND_2 ? z + 1 : z));
+  if (type == NORM_2 || type == NORM_FROBENIUS || type == NORM_1_AND_2)
+    PetscCall(VecDotLocal_Single(x, x, type == NORM_1_AND_2 ? z + 1 : z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -346,8 +349,9 @@ static PetscErrorCode VecMaxPointwiseDivide_Single(Vec x, Vec y, PetscReal *z)
 }
 
 /* VecErrorWeightedNorms() calls this only when all the Vecs are of this type */
-static PetscErrorCode VecErrorWeightedNorms_Single(Vec u, Vec y, Vec e, NormType type, PetscReal atol, Vec vatol, PetscReal rtol, Vec vrtol, PetscReal ignore, PetscReal *norm, PetscInt *n,
-                                                   PetscReal *norma, PetscInt *na, PetscReal *normr, PetscInt *nr)
+static PetscErrorCode VecErrorWeightedNorms_Single(Vec u, Vec y, Vec e, NormType type, PetscReal atol, Vec vatol, PetscReal rtol, Vec vrtol,
+                                                   PetscReal ignore, PetscReal *norm, PetscInt *n, PetscReal *norma, PetscInt *na,
+                                                   PetscReal *normr, PetscInt *nr)
 {
   const PetscBool     infinity = (PetscBool)(type == NORM_INFINITY);
   VecSingleErrorNorms r;
@@ -357,7 +361,8 @@ static PetscErrorCode VecErrorWeightedNorms_Single(Vec u, Vec y, Vec e, NormType
   if (e) PetscCall(NeedOperand(u, e));
   if (vatol) PetscCall(NeedOperand(u, vatol));
   if (vrtol) PetscCall(NeedOperand(u, vrtol));
-  PetscCall(Kernels(u)->errornorms(u->map->n, Read(u), Read(y), e ? Read(e) : NULL, infinity, atol, vatol ? Read(vatol) : NULL, rtol, vrtol ? Read(vrtol) : NULL, ignore, &r));
+  PetscCall(Kernels(u)->errornorms(u->map->n, Read(u), Read(y), e ? Read(e) : NULL, infinity, atol, vatol ? Read(vatol) : NULL, rtol,
+                                   vrtol ? Read(vrtol) : NULL, ignore, &r));
   PetscCall(Reduce(u, 3, r.sum, infinity ? MPIU_MAX : MPIU_SUM));
   PetscCall(Reduce(u, 3, r.n, MPIU_SUM));
   *norm  = infinity ? r.sum[0] : PetscSqrtReal(r.sum[0]);

@@ -55,9 +55,11 @@ PETSC_INTERN PetscErrorCode MatBakeoffFind(Mat, Mat_Bakeoff **);
 PETSC_INTERN PetscErrorCode MatBakeoffCreateDegree(Mat A, PetscInt degree, Mat *B);
 /* B, which that has made, gets what has been set for A since */
 PETSC_INTERN PetscErrorCode MatBakeoffFollow(Mat B, Mat A);
-/* The array of all nodes of the rank's cells for a global one, in the order of the numbers in PlexCells, with valid ghosts: the global array itself on one rank */
+/* The array of all nodes of the rank's cells for a global one, in the order of the numbers in PlexCells, with valid ghosts: the global
+   array itself on one rank */
 PETSC_INTERN PetscErrorCode MatBakeoffGlobalToLocal(Mat_Bakeoff *, PatchFDKernels, const void *global, const void **local);
-/* such an array with zeros, to be summed; and its sums over all ranks added to a global array.  On one rank the global array itself, for which there is nothing to do */
+/* such an array with zeros, to be summed; and its sums over all ranks added to a global array.  On one rank the global array itself, for
+   which there is nothing to do */
 PETSC_INTERN PetscErrorCode MatBakeoffSumBegin(Mat_Bakeoff *, PatchFDKernels, void *global, void **local);
 PETSC_INTERN PetscErrorCode MatBakeoffSumEnd(Mat_Bakeoff *, PatchFDKernels, void *global, void **local);
 /* interpolation between two such matrices' spaces, of different degrees on the same mesh: degrees.c */

@@ -8,7 +8,8 @@
 
 /* The operator that a DMBOX carries, with its coefficients; its members are below */
 typedef struct _p_DMBoxOperator *DMBoxOperator;
-/* adds an operator to those that a DMBOX may carry: its name, as in -dm_box_operator, and the routine that sets its functions and the defaults of its coefficients (operator.c) */
+/* adds an operator to those that a DMBOX may carry: its name, as in -dm_box_operator, and the routine that sets its functions and the
+   defaults of its coefficients (operator.c) */
 PETSC_INTERN PetscErrorCode DMBoxOperatorRegister(const char name[], PetscErrorCode (*create)(DMBoxOperator));
 
 /* how many ghosted work arrays a kernel table may hold on a DM */
@@ -25,7 +26,8 @@ enum {
   DMBOX_GALERKIN_MAX_DEGREE = (PATCHFD_POINTS_MAX_DEGREE + 1) / 2 /* kernels have so many points in a direction, 2 degree + 1 */
 };
 
-/* which ghosts are filled: all in DMBoxHaloEnd(), direction by direction; all nodes of a layer in one direction; and without those inside of cells */
+/* which ghosts are filled: all in DMBoxHaloEnd(), direction by direction; all nodes of a layer in one direction; and without those inside
+   of cells */
 typedef enum {
   DMBOX_HALO_ALL,
   DMBOX_HALO_SLAB,
@@ -37,7 +39,8 @@ typedef struct _n_DMBoxHalo *DMBoxHalo;
 /* A scalar component of the functions on a DMBOX.  The fields of a rank lie one after another in its part of a Vec. */
 typedef struct {
   PatchFDLine  line[3];
-  PatchFDRange own;  /* owned nodes: those of the rank's cells, without the last one where it belongs to the next cell, too, and that is another rank's */
+  /* owned nodes: those of the rank's cells, without the last one where it belongs to the next cell, too, and that is another rank's */
+  PatchFDRange own;
   PatchFDRange free; /* nodes of the whole box that are not fixed */
   PatchFDBox   global, local;   /* storage of the owned nodes; of the owned nodes and `ghost` layers of cells around them */
   size_t       global0, local0; /* where the field begins in arrays of either kind */
@@ -45,7 +48,8 @@ typedef struct {
 
 typedef struct _MatBoxForm MatBoxForm; /* matimpl.h */
 
-/* Where the nodes of a mesh are in space, those of the rank's local box: src/dm/mapping.c.  Vecs of coordinates, and DMs made from this one, hold it, too */
+/* Where the nodes of a mesh are in space, those of the rank's local box: src/dm/mapping.c.  Vecs of coordinates, and DMs made from this
+   one, hold it, too */
 typedef struct {
   PetscInt     refct, dim;
   PatchFDLine  line[3]; /* of these nodes; empty before the set-up of a mesh whose nodes come from a file */
@@ -58,7 +62,8 @@ typedef struct {
 typedef struct {
   PetscInt  refct;
   PetscInt  dim, n, points; /* numbers of a group; groups of a cell in a direction, 1 for one group a cell */
-  PetscInt  cells[3], processes[3], *splits[3], *first; /* the layout of the mesh that they were given for, and the first cell of each rank */
+  /* the layout of the mesh that they were given for, and the first cell of each rank */
+  PetscInt  cells[3], processes[3], *splits[3], *first;
   PetscBool device; /* are they in GPU memory? */
   Vec       values;
 } DMBoxCellData;
@@ -81,11 +86,13 @@ typedef struct {
   PetscReal        *vertices[3];  /* user's coordinates, or NULL for a uniform direction */
   PetscInt          refine;       /* -dm_refine: how often set-up doubles the cells; zero afterwards */
   PetscInt          degree;
-  PetscInt          extra[2];     /* for operators by quadrature: Gauss points in a direction, more than the degree, in double and in single precision */
+  /* for operators by quadrature: Gauss points in a direction, more than the degree, in double and in single precision */
+  PetscInt          extra[2];
   DMBoxSpace        space;
   DMBoxBoundaryType boundary[6];  /* lower x, upper x, lower y, ... */
   PetscInt          processes[3]; /* PETSC_DECIDE until set-up */
-  PetscInt         *splits[3];    /* [processes + 1]: rank p of direction d owns the cells splits[d][p] .. splits[d][p+1] - 1; given by the finer DM or made in set-up */
+  /* [processes + 1]: rank p of direction d owns the cells splits[d][p] .. splits[d][p+1] - 1; given by the finer DM or made in set-up */
+  PetscInt         *splits[3];
   DMBoxMappingType  maptype;      /* the map from the box to space: one by name, with its parameter, */
   PetscReal         mapparameter;
   DMBoxFunctionFn     *map;          /* a function, */
@@ -95,38 +102,46 @@ typedef struct {
   PetscInt          mapdegree;    /* of the images of cells: 1, or PETSC_DETERMINE for that of the space */
   PetscBool         mayfold;      /* whoever makes the DM looks for cells that fold */
   PatchFDHaloType     halotype;
-  PetscReal         semicoarsening; /* directions with less than this of the strongest coupling are not halved; PETSC_DETERMINE until the user says it */
+  /* directions with less than this of the strongest coupling are not halved; PETSC_DETERMINE until the user says it */
+  PetscReal         semicoarsening;
   PetscBool         coupled;      /* is it decided? */
   PetscReal         coupling[3];  /* of neighbouring cells in each direction, the mean over the mesh, times any number, */
   PetscReal         coupledfor[DMBOX_MAX_COEFFICIENTS]; /* with these coefficients but for the mass, */
   PetscInt64        coupledversion;                     /* and these data of the operator */
   PetscBool3        galerkin;     /* coarse operators: those of the finer mesh; UNKNOWN: where coefficients jump much inside coarse cells */
   PetscBool         restricted;   /* is the operator such a one?  It has 2 degree + 1 points in a direction */
-  PetscInt          lowering;     /* after so many coarsenings the next one leaves the cells as they are and lowers the degree to 1; -1 for none */
+  /* after so many coarsenings the next one leaves the cells as they are and lowers the degree to 1; -1 for none */
+  PetscInt          lowering;
   PetscInt          higher;       /* the degree of the finer mesh where that made this one, or 0 */
   PetscInt          coarsenings;  /* that this mesh comes from, one after the other, */
-  PetscInt64        halved[3];    /* and which of them halved a direction: a bit each, the last one is bit 0; each one leaves at most half of the cells, so that there is room */
+  /* and which of them halved a direction: a bit each, the last one is bit 0; each one leaves at most half of the cells, so that there is
+     room */
+  PetscInt64        halved[3];
   DMBoxOperator     op;           /* the operator that the DM carries, with its coefficients; each DM has its own */
   DMBoxMatrix       matrix;       /* a list of its matrices */
 
   /* made by set-up */
   PetscInt       nfield;
   DMBoxField     field[DMBOX_MAX_FIELDS];
-  PetscInt       ghost;    /* layers of cells around the owned ones: 2 where local solvers see the cells beside their patches, otherwise 1 */
+  /* layers of cells around the owned ones: 2 where local solvers see the cells beside their patches, otherwise 1 */
+  PetscInt       ghost;
   PetscInt       coord[3]; /* this rank's place in the process grid */
   PatchFDRange   owncells;
   size_t         nglobal, nlocal; /* sizes of global and local arrays; equal on one rank */
   DMBoxShape    *shape;    /* for operators on mapped meshes; otherwise NULL */
   DMBoxHalo      halo;     /* fills ghosts; NULL on one rank */
-  size_t         room[2];  /* numbers before and after the owned ones in a local array, where they are contiguous in it: global Vecs have room for them */
+  /* numbers before and after the owned ones in a local array, where they are contiguous in it: global Vecs have room for them */
+  size_t         room[2];
   PetscInt      *owned[DMBOX_MAX_FIELDS + 1][3]; /* for DMBoxGetOwnershipRanges(): cells, then nodes of each field; NULL before */
   PatchFDKernels kernels[PATCHFD_NUM_KERNELS]; /* the table that allocated work[id], NULL before */
   void          *work[PATCHFD_NUM_KERNELS][DMBOX_NUM_WORK];
 } DM_Box;
 
 /*
-  An operator on a DMBOX: registered by name, made by the registered routine, which sets ops, data and the coefficients' defaults.  What it does for
-  KSP, SNES and TS is in src/mat; here is what a DM needs to know of it.  An operator is linear in its coefficients, so that sums and multiples of
+  An operator on a DMBOX: registered by name, made by the registered routine, which sets ops, data and the coefficients' defaults.  What it
+  does for
+  KSP, SNES and TS is in src/mat; here is what a DM needs to know of it.  An operator is linear in its coefficients, so that sums and
+  multiples of
   operators are operators.
 */
 struct _DMBoxOperatorOps {
@@ -137,7 +152,8 @@ struct _DMBoxOperatorOps {
   PetscErrorCode (*createinterpolation)(DM coarse, DM fine, Mat *, Vec *);
   PetscErrorCode (*lift)(DM, Vec g, Vec b); /* DMBoxLiftDirichlet() */
   PetscErrorCode (*setup)(DM);              /* what KSP, SNES and TS need of a new DM */
-  /* NULL if there is nothing but coefficients: `data` to the operator of another DM, which before its set-up has no mesh yet; whether that changed it */
+  /* NULL if there is nothing but coefficients: `data` to the operator of another DM, which before its set-up has no mesh yet; whether that
+     changed it */
   PetscErrorCode (*copy)(DM from, DM to, PetscBool *changed);
   PetscErrorCode (*destroy)(DMBoxOperator); /* frees `data` */
   /* for DMBoxScaleOperator(): sets `exponent`, so that each term of the operator is multiplied by two to the power that is returned */
@@ -145,15 +161,18 @@ struct _DMBoxOperatorOps {
   /* what matrices are made of, for these coefficients, on the lines of each field: the mesh's own, or those of a patch by itself */
   PetscErrorCode (*form)(DM, DMBoxOperator, const PetscReal coefficient[], const PatchFDLine line[][3], MatBoxForm *);
   /*
-    For operators by quadrature: their points in these cells, for these coefficients; until pointsdestroy.  `device`, if it can be: arrays that are not the same everywhere are in GPU
+    For operators by quadrature: their points in these cells, for these coefficients; until pointsdestroy.  `device`, if it can be: arrays
+    that are not the same everywhere are in GPU
     memory, and geoindex is NULL, since positions are those of the nodes of the DM's local box
   */
   PetscErrorCode (*points)(DM, DMBoxOperator, const PetscReal coefficient[], const PatchFDRange cells, PetscBool device, PatchFDPoints *);
   PetscErrorCode (*pointsdestroy)(PatchFDPoints *);
-  /* for semicoarsening, on a mesh that has been set up: mean(K_dd / h_d^2) in each direction, times any number; NULL where all directions are halved */
+  /* for semicoarsening, on a mesh that has been set up: mean(K_dd / h_d^2) in each direction, times any number; NULL where all directions
+     are halved */
   PetscErrorCode (*coupling)(DM, DMBoxOperator, PetscReal coupling[]);
   /*
-    For Galerkin operators of coarse meshes, which `copy` makes where they are `restricted`: the largest ratio of coefficients in two of the cells that become one where these directions are halved.  NULL where there
+    For Galerkin operators of coarse meshes, which `copy` makes where they are `restricted`: the largest ratio of coefficients in two of the
+    cells that become one where these directions are halved.  NULL where there
     are none
   */
   PetscErrorCode (*contrast)(DM, DMBoxOperator, const PetscBool halve[3], PetscReal *contrast);
@@ -185,8 +204,10 @@ PETSC_INTERN PetscErrorCode DMBoxCopyOperator(DM from, DM to);
 */
 PETSC_INTERN PetscErrorCode DMBoxCopyOperatorData(DM from, DM to);
 /*
-  Give the DM these coefficients, and let it and the coarser DMs that solvers make from it multiply their operators, but for the rows of fixed nodes, by
-  two to the power `exponent`, which brings them and the one-dimensional matrices that they are made of into the range of float; 0 if they are there.
+  Give the DM these coefficients, and let it and the coarser DMs that solvers make from it multiply their operators, but for the rows of
+  fixed nodes, by
+  two to the power `exponent`, which brings them and the one-dimensional matrices that they are made of into the range of float; 0 if they
+  are there.
 */
 PETSC_INTERN PetscErrorCode DMBoxScaleOperator(DM, const PetscReal coefficient[], int *exponent);
 /* the operator, or an error that names the routine `who` if it is another one */
@@ -200,7 +221,8 @@ PETSC_INTERN PetscErrorCode DMBoxGetContext(DM, DM_Box **);
 PETSC_INTERN PetscErrorCode DMBoxGetContextSetUp(DM, DM_Box **);
 /* functions without which there is nothing to compute */
 #define DMBoxCheckFunction(dm, f, arg) \
-  PetscCheck(f, PetscObjectComm((PetscObject)(dm)), PETSC_ERR_ARG_NULL, "%s() has no function: its argument %d, %s, is NULL", PETSC_FUNCTION_NAME, arg, PetscStringize(f))
+  PetscCheck(f, PetscObjectComm((PetscObject)(dm)), PETSC_ERR_ARG_NULL, "%s() has no function: its argument %d, %s, is NULL", \
+             PETSC_FUNCTION_NAME, arg, PetscStringize(f))
 /* has the Vec the DM's communicator and size? */
 PETSC_INTERN PetscErrorCode DMBoxCheckVec(DM, Vec);
 /* a ghosted array of the kernel table's precision and memory, kept until the DM is destroyed */
@@ -221,7 +243,8 @@ PETSC_INTERN PatchFDHaloType  DMBoxHaloTypeInUse(DM, PatchFDKernels);
 /* add the ghosts of a local array to their owners (values in the ghosts are left undefined) */
 PETSC_INTERN PetscErrorCode DMBoxHaloAdd(DM, PatchFDKernels, void *local);
 /*
-  A local array with valid ghosts for a global array: the global array itself on one rank (no copy), or with the room that a Vec has around it, else work array `slot`.
+  A local array with valid ghosts for a global array: the global array itself on one rank (no copy), or with the room that a Vec has around
+  it, else work array `slot`.
   Between Begin and End the owned part may be used.
 */
 PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalBegin(DM, PatchFDKernels, const void *global, int slot, void **local);
@@ -236,7 +259,8 @@ PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalZero(DM, PatchFDKernels, const voi
 PETSC_INTERN PetscErrorCode DMBoxLocalToGlobal(DM, PatchFDKernels, const void *local, void *global);
 /* the nodes of a field that are not fixed and that this rank owns, or has in its local box */
 PETSC_INTERN void DMBoxFreeNodes(const DMBoxField *, PetscBool local, PatchFDRange);
-/* global numbers of the nodes of the local boxes, field by field from `first` on, in PETSc's numbering of these fields alone; or of all; the caller frees */
+/* global numbers of the nodes of the local boxes, field by field from `first` on, in PETSc's numbering of these fields alone; or of all;
+   the caller frees */
 PETSC_INTERN PetscErrorCode DMBoxGetFieldsLocalToGlobal(DM, PetscInt first, PetscInt **index);
 static inline PetscErrorCode DMBoxGetLocalToGlobal(DM dm, PetscInt **index)
 {
@@ -249,22 +273,28 @@ PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
 PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */
 PETSC_INTERN PetscErrorCode DMBoxOptionsMapping(DM, PetscOptionItems); /* mapping.c */
 PETSC_INTERN PetscErrorCode DMBoxCopyMapping(DM from, DM to);
-PETSC_INTERN PetscErrorCode DMBoxUpdateMapping(DM from, DM to); /* after set-up, to an equal mesh or a coarser one, if coordinates have changed */
+/* after set-up, to an equal mesh or a coarser one, if coordinates have changed */
+PETSC_INTERN PetscErrorCode DMBoxUpdateMapping(DM from, DM to);
 PETSC_INTERN PetscErrorCode DMBoxCheckMapping(DM);
 PETSC_INTERN PetscErrorCode DMBoxSetUpMapping(DM);
 PETSC_INTERN PetscErrorCode DMBoxShapeDestroy(DMBoxShape **);
 PETSC_INTERN PetscErrorCode DMBoxShapeGetDevice(DMBoxShape *, const PetscReal **x); /* nodes.x in GPU memory */
 PETSC_INTERN PetscErrorCode DMBoxViewMapping(DM, PetscViewer);
 PETSC_INTERN PetscErrorCode DMBoxSetUpMappingFile(DM); /* mappingfile.c; before the mesh is refined */
-PETSC_INTERN PetscErrorCode DMBoxReadFile(MPI_Comm, const char who[], const char file[], char **data, PetscInt64 *size); /* voxels.c: its contents, with a zero at the end, on all ranks */
+/* voxels.c: its contents, with a zero at the end, on all ranks */
+PETSC_INTERN PetscErrorCode DMBoxReadFile(MPI_Comm, const char who[], const char file[], char **data, PetscInt64 *size);
 PETSC_INTERN PetscInt       DMBoxGetMappingDegree_Private(DM); /* of the images of cells */
 /* sums over all ranks, and an error, which names the cell, if there is a defect */
 PETSC_INTERN PetscErrorCode DMBoxReduceMetric(DM, PatchFDMetric *);
 PETSC_INTERN PetscErrorCode DMBoxResetLayout(DM);   /* frees what set-up made */
-PETSC_INTERN PetscErrorCode DMBoxCreateLine(DM, PatchFDContinuity, PetscInt degree, PetscInt direction, PatchFDLine *); /* a space on the cells of a direction */
-PETSC_INTERN void           DMBoxOwnRange(const DM_Box *, const DMBoxField *, PetscInt direction, PetscInt p, PetscInt *first, PetscInt *end); /* nodes that rank p of a direction owns */
-PETSC_INTERN void           DMBoxLocalRange(const DM_Box *, const DMBoxField *, PetscInt direction, PetscInt p, PetscInt *first, PetscInt *end); /* and those that it has in its local box */
-PETSC_INTERN PetscInt       DMBoxFieldOffset(const DM_Box *, PetscInt field, PetscInt rank, PetscBool local); /* where a field begins in a rank's arrays */
+/* a space on the cells of a direction */
+PETSC_INTERN PetscErrorCode DMBoxCreateLine(DM, PatchFDContinuity, PetscInt degree, PetscInt direction, PatchFDLine *);
+/* nodes that rank p of a direction owns */
+PETSC_INTERN void DMBoxOwnRange(const DM_Box *, const DMBoxField *, PetscInt direction, PetscInt p, PetscInt *first, PetscInt *end);
+/* and those that it has in its local box */
+PETSC_INTERN void DMBoxLocalRange(const DM_Box *, const DMBoxField *, PetscInt direction, PetscInt p, PetscInt *first, PetscInt *end);
+/* where a field begins in a rank's arrays */
+PETSC_INTERN PetscInt       DMBoxFieldOffset(const DM_Box *, PetscInt field, PetscInt rank, PetscBool local);
 PETSC_INTERN PetscErrorCode DMBoxHaloCreate(DM); /* halo.c */
 PETSC_INTERN PetscErrorCode DMBoxHaloDestroy(DM);
 PETSC_INTERN PetscErrorCode DMRefine_Box(DM, MPI_Comm, DM *); /* hierarchy.c */
@@ -275,7 +305,8 @@ PETSC_INTERN PetscErrorCode DMBoxLimitFolded(DM, PetscInt *n);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
 PETSC_INTERN PetscErrorCode DMBoxCheckCoarsening(DM); /* can the operator do what was asked for? */
-/* whether a mesh that n coarsenings lead to is to be coarsened once more, by lowering its degree, or by nothing (-1), in hierarchies that are made from then on */
+/* whether a mesh that n coarsenings lead to is to be coarsened once more, by lowering its degree, or by nothing (-1), in hierarchies that
+   are made from then on */
 PETSC_INTERN PetscErrorCode DMBoxSetLowering(DM, PetscInt n);
 /* which directions are halved is decided again if the coefficients are not those any more that it was decided for; collective */
 PETSC_INTERN PetscErrorCode DMBoxUpdateCoarsening(DM);
@@ -307,7 +338,8 @@ PETSC_INTERN PetscErrorCode DMCreateFieldIS_Box(DM, PetscInt *, char ***, IS **)
 PETSC_INTERN PetscErrorCode DMBoxSetUpCoordinates(DM); /* coordinates.c */
 PETSC_INTERN PetscErrorCode DMBoxCheckCoordinates(DM); /* has somebody set others? */
 /* dim numbers a node of a box on these lines, interleaved, which are computed when somebody looks at them */
-PETSC_INTERN PetscErrorCode DMBoxCreateCoordinateVec(DM, MPI_Comm, const PatchFDLine[3], const PatchFDBox *, Vec *); /* where the mesh is mapped, of its own nodes only */
+/* where the mesh is mapped, of its own nodes only */
+PETSC_INTERN PetscErrorCode DMBoxCreateCoordinateVec(DM, MPI_Comm, const PatchFDLine[3], const PatchFDBox *, Vec *);
 PETSC_INTERN PetscErrorCode DMCreateCoordinateDM_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMGetLocalBoundingBox_Box(DM, PetscReal[], PetscReal[], PetscInt[], PetscInt[]);
 /* -dm_box_penalty, for operators that have penalties; and k (k + 1), which the factors multiply */
@@ -319,11 +351,13 @@ static inline PetscReal     DMBoxPenalty(DM dm)
   return (PetscReal)(k * (k + 1));
 }
 /*
-  Points of the cells that all fields have in common: Gauss points, 4 more in a direction than the highest degree of a field, or, with nodes > 0, the
+  Points of the cells that all fields have in common: Gauss points, 4 more in a direction than the highest degree of a field, or, with nodes
+  > 0, the
   Gauss-Lobatto nodes of that degree.  Fields lie as in local arrays or as in global ones.  points.c
 */
 PETSC_INTERN PetscErrorCode DMBoxFieldPointsCreate(DM, PetscInt nodes, PetscBool local, PatchFDFieldPoints[]);
-PETSC_INTERN PetscErrorCode DMBoxFieldPointsCreateGauss(DM, PetscInt nq, PetscBool local, PatchFDFieldPoints[]); /* nq Gauss points in a direction */
+/* nq Gauss points in a direction */
+PETSC_INTERN PetscErrorCode DMBoxFieldPointsCreateGauss(DM, PetscInt nq, PetscBool local, PatchFDFieldPoints[]);
 /* in direction d only the end point instead, for values, or with the numbers B in place of the values of the nodes of the cell there */
 PETSC_INTERN PetscErrorCode DMBoxFieldPointsSetEnd(DM, PetscInt d, PetscInt end, const PetscReal B[], PatchFDFieldPoints[]);
 PETSC_INTERN PetscErrorCode DMBoxFieldPointsDestroy(DM, PatchFDFieldPoints[]);
@@ -339,7 +373,10 @@ static inline PetscBool DMBoxIsClosed(DM dm)
   for (PetscInt i = 0; i < 2 * dm->dim; i++) closed = (PetscBool)(closed && box->boundary[i] == DMBOX_BOUNDARY_DIRICHLET);
   return closed;
 }
-/* b += what a function on a side brings in, for as many fields as it has components: B holds numbers for the nodes of the cell at the end of direction d; NULL for the values there */
-PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, PetscInt Nc, DMBoxFunctionBatchFn *, void *ctx, Vec b);
+/* b += what a function on a side brings in, for as many fields as it has components: B holds numbers for the nodes of the cell at the end
+   of direction d; NULL for the values there */
+PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, PetscInt Nc,
+                                             DMBoxFunctionBatchFn *, void *ctx, Vec b);
 /* options with one value for all directions or one for each: box.c; also for operators */
-PETSC_INTERN PetscErrorCode DMBoxOptionsReal(DM, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg, PetscOptionItems);
+PETSC_INTERN PetscErrorCode DMBoxOptionsReal(DM, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg,
+                                             PetscOptionItems);

@@ -1,11 +1,15 @@
 #pragma once
 /*
-  The direct solve of the whole box: x = (S (x) S (x) S) D^{-1} (S (x) S (x) S)' b on the free nodes, S and lambda the eigenvectors and eigenvalues of whole lines (eq. 2.13 to
-  2.15 of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, 2024, for one large patch); a zero eigenvalue has inverse
+  The direct solve of the whole box: x = (S (x) S (x) S) D^{-1} (S (x) S (x) S)' b on the free nodes, S and lambda the eigenvectors and
+  eigenvalues of whole lines (eq. 2.13 to
+  2.15 of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, 2024, for one large
+  patch); a zero eigenvalue has inverse
   zero.
 
-  On several ranks lines of the last direction are cut into pieces (patchfd/private/cut.h), and a rank does with its piece what it would do with a box of its own: S and lambda of
-  that direction are those of the inner nodes of the piece.  For each mode of the other directions, mu the sum of its eigenvalues, a piece has a few numbers at its ends.  These
+  On several ranks lines of the last direction are cut into pieces (patchfd/private/cut.h), and a rank does with its piece what it would do
+  with a box of its own: S and lambda of
+  that direction are those of the inner nodes of the piece.  For each mode of the other directions, mu the sum of its eigenvalues, a piece
+  has a few numbers at its ends.  These
   are all that travels, to the rank that solves the equations of a part of the modes, and back.
 */
 #include <patchfd/private/cut.h>
@@ -20,8 +24,10 @@ typedef struct {
   PatchFDHaloType     halo;
 } PatchFDBoxSolveRanks;
 
-/* collective; ranks may be NULL for one.  On several the direction that is cut is described by the eigenvectors of the piece, and its first inner node */
-PETSC_INTERN PetscErrorCode PatchFDBoxSolveCreate(PatchFDKernels, PetscInt dim, const PatchFDBoxSolveDesc *, const PatchFDBoxSolveRanks *, PatchFDBoxSolve *);
+/* collective; ranks may be NULL for one.  On several the direction that is cut is described by the eigenvectors of the piece, and its first
+   inner node */
+PETSC_INTERN PetscErrorCode PatchFDBoxSolveCreate(PatchFDKernels, PetscInt dim, const PatchFDBoxSolveDesc *, const PatchFDBoxSolveRanks *,
+                                                  PatchFDBoxSolve *);
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveApply(PatchFDBoxSolve, const void *b, void *x);
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveDestroy(PatchFDBoxSolve *);
 /* what is in both boxes, as entries of arrays over the first; counted, or with `index` listed, too */
@@ -30,12 +36,15 @@ PETSC_INTERN PetscInt PatchFDBoxCommon(const PatchFDBox *, const PatchFDBox *, P
 /*
   ---- its steps, a table for each kernel table ----
 
-  (boxsolvecreate and boxsolveapply of a kernel table are all of it in one kernel, for boxes that are small enough: there is no plan for others, and no such function on the host.)
+  (boxsolvecreate and boxsolveapply of a kernel table are all of it in one kernel, for boxes that are small enough: there is no plan for
+  others, and no such function on the host.)
 */
 
 /*
-  A line whose eigenvectors are even or odd is folded: for its n nodes it has two blocks of `size` numbers, sums of mirrored nodes and then differences, for which the even and
-  the odd modes have matrices of half the size.  Other lines have one block, of the nodes as they are.  At the end of a block there may be zeros.
+  A line whose eigenvectors are even or odd is folded: for its n nodes it has two blocks of `size` numbers, sums of mirrored nodes and then
+  differences, for which the even and
+  the odd modes have matrices of half the size.  Other lines have one block, of the nodes as they are.  At the end of a block there may be
+  zeros.
 */
 typedef struct {
   PetscInt   n, blocks, size;
@@ -48,7 +57,8 @@ static inline PetscInt PatchFDBoxLineLength(const PatchFDBoxLine *l)
   return l->blocks * l->size;
 }
 
-/* between nodes, an array over a box, and lines that are folded or not: a box of blocks * size numbers a direction, x fastest.  S and lambda are not used */
+/* between nodes, an array over a box, and lines that are folded or not: a box of blocks * size numbers a direction, x fastest.  S and
+   lambda are not used */
 typedef struct {
   PatchFDBoxLine line[3];
   PetscInt       first[3]; /* of the n nodes */
@@ -75,13 +85,15 @@ struct _PatchFDBoxKernels {
   PetscErrorCode (*destroy)(void **plan);
   PetscErrorCode (*fold)(const PatchFDBoxFold *, const void *nodes, void *folded);
   PetscErrorCode (*unfold)(const PatchFDBoxFold *, const void *folded, void *nodes);
-  /* modes = S' numbers for the lines of direction d, or with `back` numbers = S modes; inner, outer: numbers in the directions before d and after it, of which outer is 1 where inner is not, and all are meant */
+  /* modes = S' numbers for the lines of direction d, or with `back` numbers = S modes; inner, outer: numbers in the directions before d and
+     after it, of which outer is 1 where inner is not, and all are meant */
   PetscErrorCode (*product)(void *plan, int d, PetscInt inner, PetscInt outer, PetscBool back, void *numbers, void *modes);
   /* what the modes of the right-hand side do at the ends: g, to which nodes bring their own number */
   PetscErrorCode (*ends)(void *plan, const void *modes, void *ends);
   /* R z = g, in place: all ends of all pieces, n numbers of each */
   PetscErrorCode (*join)(void *plan, void *ends);
-  /* modes of the right-hand side become those of the solution; what has a sum of eigenvalues that is zero becomes zero.  ends: z, unused if there are none */
+  /* modes of the right-hand side become those of the solution; what has a sum of eigenvalues that is zero becomes zero.  ends: z, unused if
+     there are none */
   PetscErrorCode (*divide)(void *plan, const void *ends, void *modes);
 };
 PETSC_INTERN const struct _PatchFDBoxKernels PatchFDBoxHostDouble, PatchFDBoxHostFloat;

@@ -1,10 +1,14 @@
 #pragma once
 /*
-  Bricks: the unknowns of a DMDA, cut into bricks of m^d of them that do not overlap, and local solvers that are read off the rows of an assembled matrix.
+  Bricks: the unknowns of a DMDA, cut into bricks of m^d of them that do not overlap, and local solvers that are read off the rows of an
+  assembled matrix.
 
-  A row is a stencil: its entries for the unknown itself and for those next to it.  c_d(p) is the coupling of unknown p to the next plane in direction d, minus the sum of the
-  entries there.  In a brick, geometric means over the unknowns of a plane make one-dimensional matrices, A_d tridiagonal with the means of c_d, and M_d diagonal with what the
-  means of the other directions' couplings change along d (PatchFDFit's `own` on a lattice): then patchfd/private/fit.h holds with these, T is scaled to the diagonal of the
+  A row is a stencil: its entries for the unknown itself and for those next to it.  c_d(p) is the coupling of unknown p to the next plane in
+  direction d, minus the sum of the
+  entries there.  In a brick, geometric means over the unknowns of a plane make one-dimensional matrices, A_d tridiagonal with the means of
+  c_d, and M_d diagonal with what the
+  means of the other directions' couplings change along d (PatchFDFit's `own` on a lattice): then patchfd/private/fit.h holds with these, T
+  is scaled to the diagonal of the
   matrix, and steps of Chebyshev's iteration are taken where one is not near enough.
 */
 #include <patchfd/private/fit.h>
@@ -16,7 +20,8 @@ enum {
   PATCHFD_BRICK_COLORS  = 8
 };
 
-/* where the unknowns of a DMDA are: owner i of direction d has start[d][i] .. start[d][i + 1] - 1, and the ranks are numbered with x fastest */
+/* where the unknowns of a DMDA are: owner i of direction d has start[d][i] .. start[d][i + 1] - 1, and the ranks are numbered with x
+   fastest */
 typedef struct {
   PetscInt        dim, nproc[3], *start[3];
   const PetscInt *ranges;  /* first row of each rank */
@@ -33,7 +38,8 @@ typedef struct {
   unsigned     entries;  /* a bit for each place 9 (dz + 1) + 3 (dy + 1) + dx + 1 that has an entry */
   PatchFDRange coupled;  /* the rows that have entries beside the diagonal are within this range */
   PetscCount   nalone;   /* rows that have none */
-  PetscInt     bad[2];   /* the first row with an entry of an unknown that is not next to its own, and that column; PETSC_INT_MAX for none */
+  /* the first row with an entry of an unknown that is not next to its own, and that column; PETSC_INT_MAX for none */
+  PetscInt     bad[2];
   PetscInt     negative; /* the first row whose diagonal entry is not positive */
 } PatchFDRowKinds;
 
@@ -46,7 +52,9 @@ typedef struct {
   PetscInt         ncolor;     /* bricks of a colour are not coupled */
   PetscCount       nbrick;
   PetscInt        *first;      /* [nbrick][3] first unknown */
-  PetscCount       nrecord;    /* numbers of a record: for each direction S[n][n] and lambda[n], then the scale of each unknown, which is zero for those that do not belong to the brick */
+  /* numbers of a record: for each direction S[n][n] and lambda[n], then the scale of each unknown, which is zero for those that do not
+     belong to the brick */
+  PetscCount       nrecord;
   PetscReal       *record;
   PetscInt         ngroup, maxsteps; /* bricks of a group have one colour and take the same number of steps */
   PetscCount      *group, *order;    /* group i: bricks order[group[i]] .. order[group[i + 1] - 1] */
@@ -58,7 +66,8 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode PatchFDHostRowsScan(Mat, const PatchFDGrid *, PatchFDRowKinds *);
 /* row[owned unknown][stencil.n]; local numbers and inverse diagonal entries of rows without couplings */
-PETSC_INTERN PetscErrorCode PatchFDHostRowsRead(Mat, const PatchFDGrid *, const PatchFDStencil *, PetscReal row[], PetscInt alone[], PetscReal inverse[]);
+PETSC_INTERN PetscErrorCode PatchFDHostRowsRead(Mat, const PatchFDGrid *, const PatchFDStencil *, PetscReal row[], PetscInt alone[],
+                                                PetscReal inverse[]);
 /* the fits of all bricks, one step each; first, color, row and sizes are given */
 PETSC_INTERN PetscErrorCode PatchFDHostBricksFit(PatchFDBricks *);
 PETSC_INTERN PetscErrorCode PatchFDHostBricksSetSteps(const PatchFDFitRule *, const PetscReal bound[], PatchFDBricks *);
@@ -69,7 +78,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostBricksDestroy(PatchFDBricks *);
 typedef struct {
   PetscErrorCode (*create)(const PatchFDBricks *, void **plan);
   /*
-    x += omega z with the corrections z of all bricks of a colour, from the residual b - A x, or from b with `solve`.  Arrays are over the box
+    x += omega z with the corrections z of all bricks of a colour, from the residual b - A x, or from b with `solve`.  Arrays are over the
+    box
   */
   PetscErrorCode (*apply)(void *plan, PetscInt color, PetscBool solve, PetscReal omega, const void *b, void *x);
   /* conjugate gradients on each brick from a residual without a pattern: a and b, [steps][nbrick], for PatchFDHostFitBounds() */

@@ -1,11 +1,13 @@
 #pragma once
 /*
-  Numbers of the cells of a box, x fastest: a group for each cell, or one for each point of a cell, x fastest, too.  Loops over them, in the memory that the arrays are in, in double
+  Numbers of the cells of a box, x fastest: a group for each cell, or one for each point of a cell, x fastest, too.  Loops over them, in the
+  memory that the arrays are in, in double
   precision; not part of the kernel tables.
 */
 #include <patchfd/private/kernels.h>
 
-/* Values at points elsewhere: in each direction, point i of all lies in a cell behind one of its groups, and as far towards the next one as its weight says */
+/* Values at points elsewhere: in each direction, point i of all lies in a cell behind one of its groups, and as far towards the next one as
+   its weight says */
 typedef struct {
   PetscInt   n;                    /* numbers of a group */
   PetscInt   cells[3], points[3];  /* that are made, and points of a cell in each direction */
@@ -18,14 +20,17 @@ struct _PatchFDCellKernels {
   /* out[cells][points][n] from in[from][groups][n] */
   PetscErrorCode (*evaluate)(const PatchFDCellValues *, const PetscReal in[], PetscReal out[]);
   /*
-    out[cells][points][..], a number for n = 1, otherwise a symmetric matrix in PatchFDPoints' order, from in[cells][groups][n]: numbers as they are, diagonals, or such matrices; groups
+    out[cells][points][..], a number for n = 1, otherwise a symmetric matrix in PatchFDPoints' order, from in[cells][groups][n]: numbers as
+    they are, diagonals, or such matrices; groups
     is 1 or points
   */
-  PetscErrorCode (*tensors)(PetscInt dim, PetscCount cells, PetscInt groups, PetscInt points, PetscInt n, const PetscReal in[], PetscReal out[]);
+  PetscErrorCode (*tensors)(PetscInt dim, PetscCount cells, PetscInt groups, PetscInt points, PetscInt n, const PetscReal in[],
+                            PetscReal out[]);
 };
 PETSC_INTERN const struct _PatchFDCellKernels PatchFDCellKernelsHost;
 /* those of some of the cells, with n numbers a cell, on the host */
-PETSC_INTERN PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange from, const PetscReal in[], const PatchFDRange to, PetscReal out[]);
+PETSC_INTERN PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange from, const PetscReal in[], const PatchFDRange to,
+                                                PetscReal out[]);
 #if defined(PETSC_HAVE_CUDA)
 PETSC_INTERN const struct _PatchFDCellKernels PatchFDCellKernelsCUDA;
 #endif

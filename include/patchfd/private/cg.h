@@ -1,12 +1,14 @@
 #pragma once
 /*
-  Conjugate gradients in two sweeps over memory (src/ksp/fusedcg.c): the numbers of an iteration and what follows from them, one code for the host
+  Conjugate gradients in two sweeps over memory (src/ksp/fusedcg.c): the numbers of an iteration and what follows from them, one code for
+  the host
   and for kernels, which go from iteration to iteration by themselves on one rank, and on ranks that exchange without the host.
 
     first sweep    p = z + b p,  w = A p,  pw = p'w        z = d r with a diagonal preconditioner, z = r with none
     second sweep   a = rz / pw,  x += a p,  r -= a w,  and the sums r'z, r'r and z'z
 
-  Where nobody looks at x in between, and the direction before is still there, x may take two steps at once, 5 numbers an unknown in place of 6: cgadvance
+  Where nobody looks at x in between, and the direction before is still there, x may take two steps at once, 5 numbers an unknown in place
+  of 6: cgadvance
   without x leaves its step to the next cgadvance.
 */
 #include <patchfd/private/kernels.h>
@@ -39,7 +41,8 @@ typedef enum {
 struct PatchFDCG {
   PatchFDSweep sweep; /* b, pw, and a PatchFDCGStop: while that is not zero, sweeps do nothing to x, r and the numbers here */
   double       sum[PATCHFD_CG_NUM_SUMS]; /* like pw of this rank, or of all */
-  int          alone; /* these sums are all that there is: the second sweep ends with PatchFDCGNextAlone(), otherwise the total of its sums */
+  /* these sums are all that there is: the second sweep ends with PatchFDCGNextAlone(), otherwise the total of its sums */
+  int          alone;
   double       rz, rzold, pwold;
   double       later; /* a of a step that x has not taken */
   PetscInt     it;    /* iterations done */
@@ -94,14 +97,18 @@ PATCHFD_CG_FUNCTION void PatchFDCGNextAlone(PatchFDCG *s)
   s->it++;
   s->norm                                = PatchFDCGNorm(s);
   s->history[s->it % PATCHFD_CG_HISTORY] = s->norm;
-  if (!isfinite(s->norm) || !(s->rz * s->rzold > 0) || (s->it >= s->first && (s->norm <= s->low || s->norm >= s->high)) || s->it >= s->until) s->sweep.stop = PATCHFD_CG_LOOK;
+  if (!isfinite(s->norm) || !(s->rz * s->rzold > 0) || (s->it >= s->first && (s->norm <= s->low || s->norm >= s->high)) ||
+      s->it >= s->until)
+    s->sweep.stop = PATCHFD_CG_LOOK;
 }
 
 /*
-  What a matrix may offer by composing "MatFusedCGSweep_C": operatorsweep of its plan; r = NULL asks whether it can with this table, and arrays like p.  It may be recorded
+  What a matrix may offer by composing "MatFusedCGSweep_C": operatorsweep of its plan; r = NULL asks whether it can with this table, and
+  arrays like p.  It may be recorded
   after its first call, and so may the matrix's product with a vector, where ranks exchange without the host.
 */
-typedef PetscErrorCode MatFusedCGSweepFn(Mat, PatchFDKernels, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *, PetscBool *can);
+typedef PetscErrorCode MatFusedCGSweepFn(Mat, PatchFDKernels, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *,
+                                         PetscBool *can);
 
 /* what is summed over ranks in an iteration */
 typedef enum {
@@ -111,6 +118,7 @@ typedef enum {
 } PatchFDCGTotal;
 
 #if defined(PETSC_HAVE_CUDA)
-/* for plans of a table on the GPU: the state's numbers become the sums of those of all ranks, part[rank][...], in GPU memory.  May be recorded */
+/* for plans of a table on the GPU: the state's numbers become the sums of those of all ranks, part[rank][...], in GPU memory.  May be
+   recorded */
 PETSC_INTERN PetscErrorCode PatchFDCGSetTotalCUDA(void *plan, PatchFDCGTotal, PetscMPIInt nrank, const double part[]);
 #endif

@@ -15,11 +15,14 @@
 
     R = A + mu M - sum c c' / (lambda + mu),   g = (b at common nodes) - sum c S' b_I / (lambda + mu),
 
-  the sums over all modes of all pieces, A and M what couples z itself.  R is a narrow band matrix, of one unknown a cut, or four.  Where A + mu M is definite it has factors
-  L D L' without exchanges of rows, with pivots of its sign, or in a discontinuous line of the other sign below a cut and of its own above.  If constants are a null space, one
+  the sums over all modes of all pieces, A and M what couples z itself.  R is a narrow band matrix, of one unknown a cut, or four.  Where A
+  + mu M is definite it has factors
+  L D L' without exchanges of rows, with pivots of its sign, or in a discontinuous line of the other sign below a cut and of its own above.
+  If constants are a null space, one
   unknown is set to zero.
 
-  An end has `nend` numbers; those below and above the first cut come first: piece r has the numbers nend (2 r - 1) .. nend (2 r + 1) - 1 as far as they exist.  In a continuous
+  An end has `nend` numbers; those below and above the first cut come first: piece r has the numbers nend (2 r - 1) .. nend (2 r + 1) - 1 as
+  far as they exist.  In a continuous
   line the two of a cut are one unknown.
 */
 #include <patchfd/private/fe.h>
@@ -42,14 +45,17 @@ typedef struct {
   PetscReal *lambda;          /* [first[npiece]] */
   PetscReal *alpha, *mass;    /* [first[npiece]][2 nend] */
   PetscReal *A, *M;           /* [nunknown][width]: entry (i, i - j) is [i][j] */
-  PetscCount size;            /* numbers that begin at lambda and end with M, one array, zero but for the pieces that are set: for a sum over ranks */
+  /* numbers that begin at lambda and end with M, one array, zero but for the pieces that are set: for a sum over ranks */
+  PetscCount size;
   PetscBool  singular;        /* are constants a null space of A? */
 } PatchFDCut;
 
 /* without pieces; every one has a cell */
-PETSC_INTERN PetscErrorCode PatchFDCutCreate(const PatchFDLine *, const PatchFDBand *A, PetscInt npiece, const PetscInt cell[], PatchFDCut *);
+PETSC_INTERN PetscErrorCode PatchFDCutCreate(const PatchFDLine *, const PatchFDBand *A, PetscInt npiece, const PetscInt cell[],
+                                             PatchFDCut *);
 /* piece r, diagonalized here, and what it has in common with the one above it */
-PETSC_INTERN PetscErrorCode PatchFDCutSetPiece(PatchFDCut *, const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PetscInt r, PatchFDEigen *);
+PETSC_INTERN PetscErrorCode PatchFDCutSetPiece(PatchFDCut *, const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PetscInt r,
+                                               PatchFDEigen *);
 /* is A + mu M definite, of one sign, for all mu from lo to hi?  All pieces have to be set */
 PETSC_INTERN PetscErrorCode PatchFDCutIsDefinite(const PatchFDCut *, PetscReal lo, PetscReal hi, PetscBool *);
 PETSC_INTERN PetscErrorCode PatchFDCutDestroy(PatchFDCut *);

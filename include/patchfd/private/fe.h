@@ -13,10 +13,12 @@ typedef enum {
 } PatchFDContinuity;
 
 /*
-  A one-dimensional space: piecewise polynomials with Gauss-Lobatto nodes in each cell.  Cell c owns the nodes c * stride .. c * stride + degree;
+  A one-dimensional space: piecewise polynomials with Gauss-Lobatto nodes in each cell.  Cell c owns the nodes c * stride .. c * stride +
+  degree;
   in a continuous line the end nodes are shared with its neighbours.
 
-  A continuous line of degree 0 with one cell is a point (one node, mass 1, stiffness 0): the directions that a 1D or 2D problem does not have.
+  A continuous line of degree 0 with one cell is a point (one node, mass 1, stiffness 0): the directions that a 1D or 2D problem does not
+  have.
 */
 typedef struct {
   PatchFDContinuity continuity;
@@ -25,11 +27,14 @@ typedef struct {
   PetscInt          stride;       /* nodes from a cell to the next: degree, or degree + 1 where nothing is shared */
   PetscInt          nnodes;
   PetscReal        *vertices;     /* [ncells + 1], increasing */
-  PetscBool         dirichlet[2]; /* Dirichlet condition at the lower, upper end: the end node is fixed, or, in a discontinuous line, weak */
-  PetscBool         clamped[2];   /* the derivative is given there, too, weakly: fourth-order problems.  False until the line's maker says otherwise */
+  /* Dirichlet condition at the lower, upper end: the end node is fixed, or, in a discontinuous line, weak */
+  PetscBool         dirichlet[2];
+  /* the derivative is given there, too, weakly: fourth-order problems.  False until the line's maker says otherwise */
+  PetscBool         clamped[2];
 } PatchFDLine;
 
-PETSC_INTERN PetscErrorCode PatchFDLineCreate(PatchFDContinuity, PetscInt degree, PetscInt ncells, const PetscReal vertices[], const PetscBool dirichlet[2], PatchFDLine *);
+PETSC_INTERN PetscErrorCode PatchFDLineCreate(PatchFDContinuity, PetscInt degree, PetscInt ncells, const PetscReal vertices[],
+                                              const PetscBool dirichlet[2], PatchFDLine *);
 PETSC_INTERN PetscErrorCode PatchFDLineDestroy(PatchFDLine *);
 /* is the node at this end fixed? */
 static inline PetscBool PatchFDLineFixed(const PatchFDLine *l, int end)
@@ -44,15 +49,20 @@ static inline void PatchFDLineFree(const PatchFDLine *l, PetscInt *first, PetscI
 }
 
 /* values B[npoints][degree + 1], first and second derivatives D and D2 of the reference basis on [0, 1]; D2, or both, may be NULL */
-PETSC_INTERN PetscErrorCode PatchFDBasis(PetscInt degree, PetscInt npoints, const PetscReal points[], PetscReal B[], PetscReal D[], PetscReal D2[]);
+PETSC_INTERN PetscErrorCode PatchFDBasis(PetscInt degree, PetscInt npoints, const PetscReal points[], PetscReal B[], PetscReal D[],
+                                         PetscReal D2[]);
 /* coordinates x[nnodes] of all nodes */
 PETSC_INTERN PetscErrorCode PatchFDLineNodes(const PatchFDLine *, PetscReal x[]);
-/* nq Gauss points a cell: points x[ncells * nq], weights w[ncells * nq] (times the cell's length), and the reference basis there, as from PatchFDBasis() */
-PETSC_INTERN PetscErrorCode PatchFDLineTabulate(const PatchFDLine *, PetscInt nq, PetscReal x[], PetscReal w[], PetscReal B[], PetscReal D[], PetscReal D2[]);
+/* nq Gauss points a cell: points x[ncells * nq], weights w[ncells * nq] (times the cell's length), and the reference basis there, as from
+   PatchFDBasis() */
+PETSC_INTERN PetscErrorCode PatchFDLineTabulate(const PatchFDLine *, PetscInt nq, PetscReal x[], PetscReal w[], PetscReal B[],
+                                                PetscReal D[], PetscReal D2[]);
 
 /*
-  Quadrature on the reference cell [0, 1]: `points` points in a direction, the Gauss points or the Gauss-Lobatto points, which are then the nodes, and the
-  basis of a degree there, as from PatchFDBasis().  C differentiates polynomials that are given by their values at the points: D = C B if there are as many
+  Quadrature on the reference cell [0, 1]: `points` points in a direction, the Gauss points or the Gauss-Lobatto points, which are then the
+  nodes, and the
+  basis of a degree there, as from PatchFDBasis().  C differentiates polynomials that are given by their values at the points: D = C B if
+  there are as many
   points as nodes, or more.
 */
 typedef struct {
@@ -70,7 +80,8 @@ PETSC_INTERN PetscErrorCode PatchFDRuleBasis(const PatchFDRule *, PetscInt npoin
 
 /*
   A one-dimensional matrix on a line, cell by cell: the rows are the nodes of cell c, the columns those of the cells c - reach .. c + reach.
-  Rows of a node that cells share are to be summed.  Columns of cells that do not exist are zero.  Neighbouring cells with equal matrices are
+  Rows of a node that cells share are to be summed.  Columns of cells that do not exist are zero.  Neighbouring cells with equal matrices
+  are
   one class.  Rows and columns may belong to two lines with the same cells.
 */
 typedef struct {
@@ -105,38 +116,49 @@ PETSC_INTERN PetscErrorCode PatchFDLineIntegrals(const PatchFDLine *, PetscReal 
     kappa ( - {u'} [v] - {v'} [u] + sigma [u] [v] ),   sigma = penalty (1 / h- + 1 / h+) / 2 between two cells,
     kappa ( - n u' v - n v' u + sigma u v ),           sigma = boundary / h at a Dirichlet end.
 */
-PETSC_INTERN PetscErrorCode PatchFDBandLaplace(const PatchFDLine *, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary, PatchFDBand *);
+PETSC_INTERN PetscErrorCode PatchFDBandLaplace(const PatchFDLine *, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary,
+                                               PatchFDBand *);
 /* kappa * int v u', v in the space of the line `rows`, u in that of `columns`; or its transpose, int v' u */
-PETSC_INTERN PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const PatchFDLine *columns, PetscReal kappa, PetscBool transpose, PatchFDBand *);
-/* what weak Dirichlet values g at the ends of a discontinuous line bring into a right-hand side: int kappa (sigma g v - n v' g), a matrix for the nodes' values g */
+PETSC_INTERN PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const PatchFDLine *columns, PetscReal kappa, PetscBool transpose,
+                                                  PatchFDBand *);
+/* what weak Dirichlet values g at the ends of a discontinuous line bring into a right-hand side: int kappa (sigma g v - n v' g), a matrix
+   for the nodes' values g */
 PETSC_INTERN PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *, PetscReal kappa, PetscReal boundary, PatchFDBand *);
 /*
-  kappa * (the fourth derivative) + shift * mass by C0 interior penalties, on a continuous line (Brenner and Sung 2005; Cui, Witte, Bonizzoni and Kanschat 2024, eq. 8): to int u'' v''
+  kappa * (the fourth derivative) + shift * mass by C0 interior penalties, on a continuous line (Brenner and Sung 2005; Cui, Witte,
+  Bonizzoni and Kanschat 2024, eq. 8): to int u'' v''
   of the cells come at each vertex
 
     kappa ( sigma [u'] [v'] - {u''} [v'] - [u'] {v''} ),
 
-  [u'] the sum of the derivatives in outward direction, {u''} the mean; sigma = penalty (1 / h- + 1 / h+) / 2 between two cells, boundary / h, with the
+  [u'] the sum of the derivatives in outward direction, {u''} the mean; sigma = penalty (1 / h- + 1 / h+) / 2 between two cells, boundary /
+  h, with the
   one-sided mean, at a clamped end, and nothing at other ends.
 */
-PETSC_INTERN PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary, PatchFDBand *);
+PETSC_INTERN PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *, PetscReal kappa, PetscReal shift, PetscReal penalty,
+                                                 PetscReal boundary, PatchFDBand *);
 /*
-  What data at end e of a line bring into the right-hand side of that form, as numbers for the nodes of the cell there: kappa (sigma n v' - v'') times a
+  What data at end e of a line bring into the right-hand side of that form, as numbers for the nodes of the cell there: kappa (sigma n v' -
+  v'') times a
   given outward derivative at a clamped end, kappa n v' times a given second derivative at any other.
 */
 PETSC_INTERN PetscErrorCode PatchFDLineEndLoad(const PatchFDLine *, int e, PetscReal kappa, PetscReal boundary, PetscReal load[]);
 /* multiply by two to a power */
 PETSC_INTERN void           PatchFDBandScale(PatchFDBand *, int exponent);
 /* int (a u' v' + m u v) on a continuous line, a and m given at so many Gauss points of each cell, or NULL */
-PETSC_INTERN PetscErrorCode PatchFDBandWeighted(const PatchFDLine *, PetscInt gauss, const PetscReal a[], const PetscReal m[], PatchFDBand *);
+PETSC_INTERN PetscErrorCode PatchFDBandWeighted(const PatchFDLine *, PetscInt gauss, const PetscReal a[], const PetscReal m[],
+                                                PatchFDBand *);
 /* give bands on the same line common classes of cells, which kernels for whole cells want */
 PETSC_INTERN PetscErrorCode PatchFDBandsUnify(PetscInt, PatchFDBand *const[]);
 PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);
 
 /*
-  Fast diagonalization of one class of patches.  I are the n free nodes of the patch; the closure adds the `ext` nodes below and the `ext` nodes
-  above that its rows reach: one of a continuous line, those of a cell in a discontinuous one.  S' A_II S = diag(lambda), S' M_II S = 1.  The columns
-  of S with even symmetry come first when `parity` holds (S[n-1-i][j] = S[i][j] for j < (n+1)/2, -S[i][j] after), in increasing order of lambda
+  Fast diagonalization of one class of patches.  I are the n free nodes of the patch; the closure adds the `ext` nodes below and the `ext`
+  nodes
+  above that its rows reach: one of a continuous line, those of a cell in a discontinuous one.  S' A_II S = diag(lambda), S' M_II S = 1.
+  The columns
+  of S with even symmetry come first when `parity` holds (S[n-1-i][j] = S[i][j] for j < (n+1)/2, -S[i][j] after), in increasing order of
+  lambda
   within each half.
 
     T  = S' M_II = inverse(S)
@@ -146,7 +168,8 @@ PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);
     mu[e]    = S' M_{I,e}                     e = 0: the node below, e = 1: the node above
     alpha[e] = S' A_{I,e} - lambda mu[e]      (alpha' of the residual-free patch solve)
 
-  Discontinuous lines, where M does not couple cells and A couples them by two functionals of the neighbour, its value and its derivative at the
+  Discontinuous lines, where M does not couple cells and A couples them by two functionals of the neighbour, its value and its derivative at
+  the
   common vertex:
     A_{I,e} = value[e] (x) (the neighbour's node at the vertex) + slope[e] (x) derivative[e]
 
@@ -165,8 +188,10 @@ typedef struct {
 } PatchFDEigen;
 
 /*
-  A cover of the free nodes of a line by patches, in increasing order: the two cells around each interior vertex (free ends belong to the patch
-  that reaches them); a line of one cell is one patch.  In a continuous line the nodes at the patch's own ends are not part of it, unless they
+  A cover of the free nodes of a line by patches, in increasing order: the two cells around each interior vertex (free ends belong to the
+  patch
+  that reaches them); a line of one cell is one patch.  In a continuous line the nodes at the patch's own ends are not part of it, unless
+  they
   are free ends of the line.  No patch has zero free nodes.
 */
 typedef struct {
@@ -185,8 +210,10 @@ PETSC_INTERN PetscErrorCode PatchFDPatchesCreateWhole(const PatchFDLine *, Patch
 PETSC_INTERN PetscErrorCode PatchFDPatchesDestroy(PatchFDPatches *);
 
 /*
-  The patches as meshes of their own: the line of the cells of each, with Dirichlet (and clamped) ends where the patch ends inside the line, and the
-  line's own condition where it ends with it.  Patches with equal lines are a class: on a uniform line with Dirichlet and clamped ends there is one.
+  The patches as meshes of their own: the line of the cells of each, with Dirichlet (and clamped) ends where the patch ends inside the line,
+  and the
+  line's own condition where it ends with it.  Patches with equal lines are a class: on a uniform line with Dirichlet and clamped ends there
+  is one.
   `M` is the mass matrix of the line.
 */
 typedef struct {
@@ -198,11 +225,14 @@ typedef struct {
 PETSC_INTERN PetscErrorCode PatchFDLinesAloneCreate(const PatchFDLine *, const PatchFDBand *M, PatchFDLinesAlone *);
 PETSC_INTERN PetscErrorCode PatchFDLinesAloneDestroy(PatchFDLinesAlone *);
 /* the cover of a line with the eigenvectors of such patches; eigen[nclass] becomes its own */
-PETSC_INTERN PetscErrorCode PatchFDPatchesCreateAlone(const PatchFDLine *, const PatchFDLinesAlone *, PatchFDEigen eigen[], PatchFDPatches *);
+PETSC_INTERN PetscErrorCode PatchFDPatchesCreateAlone(const PatchFDLine *, const PatchFDLinesAlone *, PatchFDEigen eigen[],
+                                                      PatchFDPatches *);
 
 /*
-  Symmetries of an n x m matrix of nodes: does it look the same from the other end, or (sign -1) the negative of it?  The even (parity 1) or odd (-1) part of
-  the space of n nodes has the size that PatchFDFoldSize() gives, with the basis e_i + e_{n-1-i} (and the middle node) or e_i - e_{n-1-i}; H = E' X E in the
+  Symmetries of an n x m matrix of nodes: does it look the same from the other end, or (sign -1) the negative of it?  The even (parity 1) or
+  odd (-1) part of
+  the space of n nodes has the size that PatchFDFoldSize() gives, with the basis e_i + e_{n-1-i} (and the middle node) or e_i - e_{n-1-i}; H
+  = E' X E in the
   bases of the rows and columns, for X with rows of length ld.  Parity 0 is the whole space.
 */
 PETSC_INTERN PetscBool PatchFDMirrored(PetscInt n, PetscInt m, int sign, const PetscReal X[]);
@@ -210,8 +240,10 @@ PETSC_INTERN PetscInt  PatchFDFoldSize(PetscInt n, int parity);
 PETSC_INTERN void      PatchFDFold(PetscInt n, int parity, PetscInt m, int colparity, const PetscReal X[], PetscInt ld, PetscReal H[]);
 
 /*
-  The rows of a band that belong to the patches of a cover: X + at[cls[p]] are the n[p] free nodes of patch p times the nodes first[p] - ext ..
-  first[p] + n[p] - 1 + ext, where n and first are those of the columns' cover.  Columns of nodes that do not exist are zero.  For columns in a
+  The rows of a band that belong to the patches of a cover: X + at[cls[p]] are the n[p] free nodes of patch p times the nodes first[p] - ext
+  ..
+  first[p] + n[p] - 1 + ext, where n and first are those of the columns' cover.  Columns of nodes that do not exist are zero.  For columns
+  in a
   continuous line ext is 1 for a band that stays in its cells, in a discontinuous one 0; it is one cell more for a band that does not.
 */
 typedef struct {
@@ -221,7 +253,8 @@ typedef struct {
   PetscReal  *X;
 } PatchFDRows;
 
-PETSC_INTERN PetscErrorCode PatchFDRowsCreate(const PatchFDBand *, const PatchFDLine *row, const PatchFDPatches *rowcover, const PatchFDLine *col, const PatchFDPatches *colcover, PatchFDRows *);
+PETSC_INTERN PetscErrorCode PatchFDRowsCreate(const PatchFDBand *, const PatchFDLine *row, const PatchFDPatches *rowcover,
+                                              const PatchFDLine *col, const PatchFDPatches *colcover, PatchFDRows *);
 PETSC_INTERN PetscErrorCode PatchFDRowsDestroy(PatchFDRows *);
 /* the columns of the patch's own nodes: X[n][ncol] */
 PETSC_INTERN PetscErrorCode PatchFDRowsBlock(const PatchFDRows *, PetscInt n, PetscInt ncol, PetscInt patch, PetscReal X[]);
@@ -229,14 +262,17 @@ PETSC_INTERN PetscErrorCode PatchFDRowsBlock(const PatchFDRows *, PetscInt n, Pe
 /* All free nodes of the line as one patch (only lambda, S and T are made).  A constant nullspace has lambda exactly zero. */
 PETSC_INTERN PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *);
 /* the cells first .. end - 1 as one patch, and its free nodes row .. row + n - 1 */
-PETSC_INTERN PetscErrorCode PatchFDPieceEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PetscInt first, PetscInt end, PatchFDEigen *);
+PETSC_INTERN PetscErrorCode PatchFDPieceEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PetscInt first,
+                                                    PetscInt end, PatchFDEigen *);
 PETSC_INTERN void           PatchFDPieceFree(const PatchFDLine *, PetscInt first, PetscInt end, PetscInt *row, PetscInt *n);
 PETSC_INTERN PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *);
-/* the least and the largest absolute value of all sums of an eigenvalue of each of three lines; constants: but for the sum of three zeros */
+/* the least and the largest absolute value of all sums of an eigenvalue of each of three lines; constants: but for the sum of three zeros
+   */
 PETSC_INTERN PetscErrorCode PatchFDEigenSums(const PatchFDEigen *const e[3], PetscBool constants, PetscReal *least, PetscReal *largest);
 
 /*
-  Embedding of a coarse line in a fine one on the same interval: `ratio` fine cells a coarse cell (1 or 2), degrees may differ, both continuous or
+  Embedding of a coarse line in a fine one on the same interval: `ratio` fine cells a coarse cell (1 or 2), degrees may differ, both
+  continuous or
   both discontinuous.  P[nclass][nf][nc] maps a coarse cell's nodes to the fine nodes in it.  No boundary conditions.  Fails with
   PETSC_ERR_ARG_INCOMP when the lines are not nested.
 */

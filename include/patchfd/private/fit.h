@@ -4,11 +4,13 @@
 
     T = g_0 A_0 (x) M_1 (x) M_2 + g_1 M_0 (x) A_1 (x) M_2 + g_2 M_0 (x) M_1 (x) A_2 + g_3 M_0 (x) M_1 (x) M_2
 
-  with small matrices of each direction, S' M S = 1 and S' A S = diag(lambda), scaled so that it has the diagonal of A_j: with C = (diag T / diag A_j)^(1/2)
+  with small matrices of each direction, S' M S = 1 and S' A S = diag(lambda), scaled so that it has the diagonal of A_j: with C = (diag T /
+  diag A_j)^(1/2)
 
     B_j = C (S (x) S (x) S) D^{-1} (S (x) S (x) S)' C,   D = g_0 lambda (+) g_1 lambda (+) g_2 lambda + g_3.
 
-  Where that is not near enough, m steps of Chebyshev's iteration on A_j z = r with B_j:  z_0 = b_0 B_j r, then r -= A_j z, z = a_i z + b_i B_j r, and x is the sum of all z.
+  Where that is not near enough, m steps of Chebyshev's iteration on A_j z = r with B_j:  z_0 = b_0 B_j r, then r -= A_j z, z = a_i z + b_i
+  B_j r, and x is the sum of all z.
 */
 #include <patchfd/private/assembly.h>
 #include <math.h>
@@ -21,7 +23,8 @@ enum {
   PATCHFD_FIT_MAX_CELLS  = 2 /* of a patch in a direction */
 };
 
-/* What patches of a direction can be like: cells and unknowns; lower is 1 if the unknowns begin behind the first node; where their matrices of constants are in the records */
+/* What patches of a direction can be like: cells and unknowns; lower is 1 if the unknowns begin behind the first node; where their matrices
+   of constants are in the records */
 typedef struct {
   PetscInt   ncells, n, lower;
   PetscCount record;
@@ -42,7 +45,9 @@ struct PatchFDFit {
   PetscInt    dim, degree;
   PetscBool   residuals; /* may groups begin with residuals of their own? */
   PetscBool   packed;    /* those of inner patches from factors in half precision, in a table of single precision in GPU memory */
-  PetscBool   shared;   /* g_i are geometric means of the metric, and the matrices those of constants; otherwise matrices are the patch's own, and g_i = 1, i < 3 */
+  /* g_i are geometric means of the metric, and the matrices those of constants; otherwise matrices are the patch's own, and g_i = 1, i < 3
+     */
+  PetscBool   shared;
   PatchFDBox  box;      /* of the arrays */
   PatchFDRange read;    /* what is not fixed of them */
   PatchFDRange cells;   /* that patches consist of, x fastest */
@@ -50,7 +55,8 @@ struct PatchFDFit {
   PatchFDFitKind kind[3][PATCHFD_FIT_MAX_KINDS];
   PetscInt    grid[3];  /* patches in a direction: (i, j, k) has the number (k grid[1] + j) grid[0] + i */
   PatchFDFitLine *line[3];
-  PetscCount  npatch, nconstant, nrecord, stride; /* S[n][n], lambda[n], diag A[n], diag M[n] of each direction are in the records: those of constants, then `stride` numbers a patch */
+  /* S[n][n], lambda[n], diag A[n], diag M[n] of each direction are in the records: those of constants, then `stride` numbers a patch */
+  PetscCount  npatch, nconstant, nrecord, stride;
   PetscReal  *constants; /* [nconstant] */
   PetscInt    volume;   /* compact arrays have room for so many unknowns a patch, for the patches of a group */
   PetscInt    ncolor, parity[8]; /* the colour of patches that begin in cells of each parity, x first, or -1 */
@@ -77,7 +83,8 @@ PATCHFD_FIT_FUNCTION double PatchFDFitNoise(unsigned i, unsigned j, unsigned k)
 {
   unsigned h = 1 + i + 64 * (j + 64 * k);
 
-  for (int round = 0; round < 2; round++) { /* M. O'Neill, PCG: A family of simple fast space-efficient statistically good algorithms for random number generation */
+  /* M. O'Neill, PCG: A family of simple fast space-efficient statistically good algorithms for random number generation */
+  for (int round = 0; round < 2; round++) {
     h = h * 747796405u + 2891336453u;
     h = ((h >> ((h >> 28) + 4)) ^ h) * 277803737u;
     h = (h >> 22) ^ h;
@@ -86,9 +93,12 @@ PATCHFD_FIT_FUNCTION double PatchFDFitNoise(unsigned i, unsigned j, unsigned k)
 }
 
 /*
-  How far T may be from A on a patch, from logarithms v_i = log G_i - log T_i of the ratios of the metric's diagonal to that of T at all points.  What all directions have in common at
-  a point, the scaling by C takes away as long as it varies slowly; the rest, exp(deviation), and what is outside of the diagonal bound the eigenvalues of T^{-1} A: a symmetric matrix of
-  ones on the diagonal and c_ij beside it has those within 1 +- ((d - 1) / d 2 sum c_ij^2)^{1/2} (H. Wolkowicz, G. Styan, Bounds for eigenvalues using traces).
+  How far T may be from A on a patch, from logarithms v_i = log G_i - log T_i of the ratios of the metric's diagonal to that of T at all
+  points.  What all directions have in common at
+  a point, the scaling by C takes away as long as it varies slowly; the rest, exp(deviation), and what is outside of the diagonal bound the
+  eigenvalues of T^{-1} A: a symmetric matrix of
+  ones on the diagonal and c_ij beside it has those within 1 +- ((d - 1) / d 2 sum c_ij^2)^{1/2} (H. Wolkowicz, G. Styan, Bounds for
+  eigenvalues using traces).
 */
 typedef struct {
   double lo, hi;       /* of what the directions have in common */
@@ -117,7 +127,8 @@ PATCHFD_FIT_FUNCTION int PatchFDFitIsClose(int dim, const PatchFDFitRatio *r, do
 {
   const double slowly = 1, spread = sqrt(2 * cross * (dim - 1) / dim), factor = exp(r->deviation);
 
-  return r->hi - r->lo <= slowly && spread < 1 && factor * (1 + spread) <= stable && factor * factor * (1 + spread) <= condition * (1 - spread);
+  return r->hi - r->lo <= slowly && spread < 1 && factor * (1 + spread) <= stable &&
+         factor * factor * (1 + spread) <= condition * (1 - spread);
 }
 
 /* Which patches are there: those with these numbers, and the cells that they consist of */
@@ -140,7 +151,8 @@ struct PatchFDFitRule {
   PetscBool packed;    /* residuals of patches from factors in half precision, where kernels have that */
 };
 
-/* the condition number up to which one step is enough: 1 / cosh^{-1}((condition + 1) / (condition - 1)) of Chebyshev's polynomial is the reduction */
+/* the condition number up to which one step is enough: 1 / cosh^{-1}((condition + 1) / (condition - 1)) of Chebyshev's polynomial is the
+   reduction */
 static inline PetscReal PatchFDFitOneStep(const PatchFDFitRule *rule)
 {
   return (1 + rule->reduction) / (1 - rule->reduction);
@@ -192,7 +204,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostFitDestroy(PatchFDFit *);
 PETSC_INTERN PetscErrorCode PatchFDHostFitConstants(PatchFDFit *);
 
 /*
-  Groups from the steps that patches take: these are sorted by bins, those of a colour, a number of steps and kinds.  PatchFDHostFitBins() says how many there are, PatchFDHostFitSetGroups() makes
+  Groups from the steps that patches take: these are sorted by bins, those of a colour, a number of steps and kinds.  PatchFDHostFitBins()
+  says how many there are, PatchFDHostFitSetGroups() makes
   groups, runs and the places of coefficients from the numbers of patches in the bins; then bin[i] is where the first one is.
 */
 PATCHFD_FIT_FUNCTION PetscInt PatchFDFitBin(const PetscInt nkind[3], PetscInt color, PetscInt steps, const PetscInt kind[3])
@@ -207,7 +220,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostFitSetGroups(PatchFDFit *, PetscCount bin
 /* the same with the numbers of patches in the order of groups, and their coefficients, from the bounds that there are */
 PETSC_INTERN PetscErrorCode PatchFDHostFitSort(const PatchFDFitRule *, PatchFDFit *);
 
-/* The metric of cells: means of logarithms [cell][a][b][point of direction b], logarithms themselves [cell][a][point], sum of c_ij^2 [cell], means of |J| s and their logarithms [cell][point] */
+/* The metric of cells: means of logarithms [cell][a][b][point of direction b], logarithms themselves [cell][a][point], sum of c_ij^2
+   [cell], means of |J| s and their logarithms [cell][point] */
 typedef struct {
   PetscInt   dim, points; /* in a direction */
   PetscCount ncells;
@@ -215,31 +229,38 @@ typedef struct {
   PetscReal *mean, *cross, *shift;
   float     *log, *logshift;
 } PatchFDFitMeans;
-PETSC_INTERN PetscErrorCode PatchFDHostFitMeansCreate(PetscInt dim, PetscInt points, PetscCount ncells, PetscBool stiff, PetscBool shift, PatchFDFitMeans *);
+PETSC_INTERN PetscErrorCode PatchFDHostFitMeansCreate(PetscInt dim, PetscInt points, PetscCount ncells, PetscBool stiff, PetscBool shift,
+                                                      PatchFDFitMeans *);
 PETSC_INTERN PetscErrorCode PatchFDHostFitMeansDestroy(PatchFDFitMeans *);
 /* adds point i of a cell, with these factors (as in PatchFDPoints) and these weights in a direction */
 PETSC_INTERN void PatchFDHostFitMeansAdd(PatchFDFitMeans *, const PetscReal w[], PetscCount cell, PetscInt i, const PetscReal factor[]);
-/* g[npatch][4] and all records by the number of a patch; a patch takes one step where that is sure to be what the rule says, and two, until its eigenvalues are estimated, where not */
-PETSC_INTERN PetscErrorCode PatchFDHostFitNumbers(PatchFDFit *, const PatchFDFitRule *, const PatchFDFitMeans *, PetscReal g[], PetscReal records[]);
+/* g[npatch][4] and all records by the number of a patch; a patch takes one step where that is sure to be what the rule says, and two, until
+   its eigenvalues are estimated, where not */
+PETSC_INTERN PetscErrorCode PatchFDHostFitNumbers(PatchFDFit *, const PatchFDFitRule *, const PatchFDFitMeans *, PetscReal g[],
+                                                  PetscReal records[]);
 
 /* the extreme eigenvalues, bound[count][2], from a and b of n steps of conjugate gradients, [n][count] */
 PETSC_INTERN PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscReal a[], const PetscReal b[], PetscReal bound[]);
 /* those of the patches of a group, and how many steps they take */
-PETSC_INTERN PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *, PetscInt group, PetscInt n, const PetscReal a[], const PetscReal b[], PatchFDFit *);
+PETSC_INTERN PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *, PetscInt group, PetscInt n, const PetscReal a[],
+                                                   const PetscReal b[], PatchFDFit *);
 
 /* how many steps a patch takes, and their coefficients a and b, `stride` apart from step to step */
 PATCHFD_FIT_FUNCTION PetscInt PatchFDFitRuleSteps(const PatchFDFitRule *rule, const PetscReal bound[2])
 {
-  const PetscReal slack = 1e-9, condition = bound[1] > 1.001 * bound[0] ? bound[1] / bound[0] : 1.001, factor = acosh((condition + 1) / (condition - 1));
+  const PetscReal slack = 1e-9, condition = bound[1] > 1.001 * bound[0] ? bound[1] / bound[0] : 1.001,
+                  factor = acosh((condition + 1) / (condition - 1));
   const PetscReal steps = ceil(acosh(1 / rule->reduction) / factor - slack);
 
   return steps < 1 ? 1 : (steps < (PetscReal)rule->maxsteps ? (PetscInt)steps : rule->maxsteps);
 }
 
 /* Chebyshev's iteration on [lo, 1.02 hi], since the largest eigenvalue is underestimated */
-PATCHFD_FIT_FUNCTION void PatchFDFitRuleCoefficients(const PatchFDFitRule *rule, PetscInt steps, const PetscReal bound[2], PetscCount stride, PetscReal coef[])
+PATCHFD_FIT_FUNCTION void PatchFDFitRuleCoefficients(const PatchFDFitRule *rule, PetscInt steps, const PetscReal bound[2],
+                                                     PetscCount stride, PetscReal coef[])
 {
-  const PetscReal lo = bound[0], hi = 1.02 * bound[1], theta = (hi + lo) / 2, delta = hi - lo > 2e-3 * hi ? (hi - lo) / 2 : 1e-3 * hi, sigma = theta / delta;
+  const PetscReal lo = bound[0], hi = 1.02 * bound[1], theta = (hi + lo) / 2, delta = hi - lo > 2e-3 * hi ? (hi - lo) / 2 : 1e-3 * hi,
+                  sigma = theta / delta;
   PetscReal       rho = 1 / sigma;
 
   coef[0] = 0;
@@ -258,15 +279,18 @@ PATCHFD_FIT_FUNCTION void PatchFDFitRuleCoefficients(const PatchFDFitRule *rule,
 /* count[m] += the patches whose first cell is one of these and that take m steps */
 PETSC_INTERN void PatchFDHostFitCount(const PatchFDFit *, const PatchFDRange cells, PetscInt64 count[PATCHFD_FIT_MAX_STEPS + 1]);
 /*
-  In GPU memory, for plans of one precision: operatorpick() for the cells of the patches of a group, on its compact arrays.  Where PatchFDFitTakesResiduals(), A x at the unknowns of the patches of a group, to
-  the array that fitwork() says for r; the first step of a group, as fitapply(), from r = b - that product; and y = A x or y -= A x on compact arrays
+  In GPU memory, for plans of one precision: operatorpick() for the cells of the patches of a group, on its compact arrays.  Where
+  PatchFDFitTakesResiduals(), A x at the unknowns of the patches of a group, to
+  the array that fitwork() says for r; the first step of a group, as fitapply(), from r = b - that product; and y = A x or y -= A x on
+  compact arrays
 */
 struct _PatchFDFitKernels {
   PetscErrorCode (*pick)(void *fit, PetscInt group, void *operatorplan, void **picked);
   PetscErrorCode (*product)(void *fit, PetscInt group, void *operatorplan, const void *x);
   PetscErrorCode (*inner)(void *fit, PetscInt group, void *operatorplan, PetscBool subtract, const void *x, void *y);
   PetscErrorCode (*correct)(void *fit, PetscInt group, PetscReal omega, const void *diagonal, const void *b, void *x);
-  /* the largest difference of logarithms of a number of the metric's diagonal at two points of one of an operator's cells; PETSC_MAX_REAL if there is no metric */
+  /* the largest difference of logarithms of a number of the metric's diagonal at two points of one of an operator's cells; PETSC_MAX_REAL
+     if there is no metric */
   PetscErrorCode (*variation)(void *operatorplan, PetscReal *);
 };
 #if defined(PETSC_HAVE_CUDA)
@@ -277,5 +301,7 @@ static inline PetscBool PatchFDFitTakesResiduals(PetscInt dim, PetscInt degree, 
 {
   return (PetscBool)(dim == 3 && degree <= PATCHFD_FIT_RESIDUAL_DEGREES && PatchFDPointsAreFew(degree, gauss));
 }
-/* the cells of the patches of a group and their nodes in its compact arrays, [ncells][(degree + 1)^dim], or -1; the caller frees them with PetscFree2() */
-PETSC_INTERN PetscErrorCode PatchFDHostFitCells(const PatchFDFit *, PetscInt group, PetscCount *nnodes, PetscCount *ncells, PetscCount **cells, PetscInt **index);
+/* the cells of the patches of a group and their nodes in its compact arrays, [ncells][(degree + 1)^dim], or -1; the caller frees them with
+   PetscFree2() */
+PETSC_INTERN PetscErrorCode PatchFDHostFitCells(const PatchFDFit *, PetscInt group, PetscCount *nnodes, PetscCount *ncells,
+                                                PetscCount **cells, PetscInt **index);

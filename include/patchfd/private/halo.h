@@ -2,7 +2,8 @@
 /*
   Values of a rank that other ranks need: what a PetscSF does, planned for arrays of a kernel table.
 
-  A halo has two sides, arrays whose entries belong together: 0, the roots of the PetscSF's graph, and 1, its leaves.  They may be one array.  What
+  A halo has two sides, arrays whose entries belong together: 0, the roots of the PetscSF's graph, and 1, its leaves.  They may be one
+  array.  What
   travels to and from each rank is contiguous in a buffer, into which one kernel gathers it and out of which another takes it.
 
   Transports differ in where the buffers are and in who moves them:
@@ -10,8 +11,10 @@
     mpi    in the memory of the arrays; MPI sends from there.  On a GPU it must be able to
     host   in host memory that a GPU writes and reads; MPI sends from there, while the GPU works on
     nccl   in the memory of a GPU; NCCL sends from there, in the order of the GPU's work, without the host
-    peer   on a GPU, in the memory of the rank that receives: the kernel that gathers writes there, across NVLink or PCIe, and sets a flag, for which the
-           kernel that takes the values out waits, but not forever.  The host has no part in it, so that it can be recorded as a graph.  For ranks of one machine
+    peer   on a GPU, in the memory of the rank that receives: the kernel that gathers writes there, across NVLink or PCIe, and sets a flag,
+    for which the
+           kernel that takes the values out waits, but not forever.  The host has no part in it, so that it can be recorded as a graph.  For
+           ranks of one machine
 */
 #include <petscpatchfd.h>
 #include <petscsf.h>
@@ -29,17 +32,22 @@ static inline PetscBool PatchFDHaloIsOnDevice(PatchFDHaloType type)
   return (PetscBool)(type == PATCHFD_HALO_PEER || type == PATCHFD_HALO_NCCL);
 }
 
-PETSC_INTERN PetscErrorCode PatchFDHaloCreate(PetscSF, PatchFDHaloType, PatchFDHalo *); /* the graph must not change; collective, as all of these */
+/* the graph must not change; collective, as all of these */
+PETSC_INTERN PetscErrorCode PatchFDHaloCreate(PetscSF, PatchFDHaloType, PatchFDHalo *);
 /*
-  The same from lists instead of a graph, which for many entries takes less time to set up: n ranks, and for each side the entries that belong to those of rank i on its
-  other side, in one order there and here: index[side][first[side][i]] to index[side][first[side][i + 1] - 1].  Who is in one's list has one in his.  The arrays are taken over
+  The same from lists instead of a graph, which for many entries takes less time to set up: n ranks, and for each side the entries that
+  belong to those of rank i on its
+  other side, in one order there and here: index[side][first[side][i]] to index[side][first[side][i + 1] - 1].  Who is in one's list has one
+  in his.  The arrays are taken over
 */
-PETSC_INTERN PetscErrorCode PatchFDHaloCreateFromLists(MPI_Comm, PatchFDHaloType, PetscMPIInt n, PetscMPIInt *rank, PetscInt *const first[2], PetscInt *const index[2], PatchFDHalo *);
+PETSC_INTERN PetscErrorCode PatchFDHaloCreateFromLists(MPI_Comm, PatchFDHaloType, PetscMPIInt n, PetscMPIInt *rank,
+                                                       PetscInt *const first[2], PetscInt *const index[2], PatchFDHalo *);
 /* an entry of the graph stands for so many numbers, one after another; before the first exchange */
 PETSC_INTERN PetscErrorCode PatchFDHaloSetUnit(PatchFDHalo, PetscInt unit);
 PETSC_INTERN PetscErrorCode PatchFDHaloDestroy(PatchFDHalo *);
 /*
-  The entries of side 1 become those of side 0, or, with `side` 1, those of side 1 are added to side 0: from and to are n arrays of the side that is
+  The entries of side 1 become those of side 0, or, with `side` 1, those of side 1 are added to side 0: from and to are n arrays of the side
+  that is
   read and of the other one.  Between Begin and End the arrays may be used, but for entries that are received
 */
 PETSC_INTERN PetscErrorCode PatchFDHaloBegin(PatchFDHalo, PatchFDKernels, int side, PetscInt n, const void *const from[]);
@@ -49,10 +57,12 @@ PETSC_INTERN PatchFDHaloType PatchFDHaloGetType(PatchFDHalo, PatchFDKernels);
 
 /* can MPI send from the memory of GPUs, between all ranks of the communicator?  Collective; the first call finds out (haloprobe.c) */
 PETSC_INTERN PetscErrorCode PatchFDHaloProbeMPI(MPI_Comm, PetscBool *);
-/* n doubles to the rank dest and from the rank source: PETSC_FALSE if there is a fault or nothing arrives; the communicator is not to be used again then */
+/* n doubles to the rank dest and from the rank source: PETSC_FALSE if there is a fault or nothing arrives; the communicator is not to be
+   used again then */
 PETSC_INTERN PetscBool PatchFDHaloSurvives(MPI_Comm, PetscMPIInt n, PetscMPIInt dest, const void *from, PetscMPIInt source, void *to);
 
-/* seconds that a GPU waits for what another rank writes there (PATCHFD_HALO_PEER) before that is an error; for plans made after it has been set: tests do not want to wait */
+/* seconds that a GPU waits for what another rank writes there (PATCHFD_HALO_PEER) before that is an error; for plans made after it has been
+   set: tests do not want to wait */
 PETSC_INTERN PetscInt PatchFDHaloPatience;
 
 /* ---- what a transport is made of, a table for each kernel table ---- */

@@ -44,7 +44,8 @@ static inline PetscBool PatchFDRangeHas(const PatchFDRange r, const PetscInt i[3
 }
 
 /*
-  A field is a scalar grid function on a product of three lines; the fields of a problem lie one after another in a Vec.  Ranges say which of its
+  A field is a scalar grid function on a product of three lines; the fields of a problem lie one after another in a Vec.  Ranges say which
+  of its
   nodes exist: reads outside `read` give zero, writes outside `write` are dropped.
 */
 typedef struct {
@@ -61,8 +62,10 @@ typedef struct {
 } PatchFDTerm;
 
 /*
-  An operator by quadrature on cells that are images of the unit square or cube: with R taking the Gauss-Lobatto nodes of each cell out of an array, B and
-  D values and derivatives of their polynomials at the points of a cell, A = R' (B' shift w |J| B + D' w |J| J^{-1} K J^{-T} D) R (Swirydowicz, Chalmers,
+  An operator by quadrature on cells that are images of the unit square or cube: with R taking the Gauss-Lobatto nodes of each cell out of
+  an array, B and
+  D values and derivatives of their polynomials at the points of a cell, A = R' (B' shift w |J| B + D' w |J| J^{-1} K J^{-T} D) R
+  (Swirydowicz, Chalmers,
   Karakus and Warburton 2017; the bake-off problems of CEED).  Nodes and points of a cell are numbered with x fastest.
 */
 typedef enum {
@@ -79,7 +82,8 @@ typedef enum {
 
 typedef struct {
   PatchFDNodes     nodes;
-  PetscInt         dim, degree, ncomp; /* 2 or 3; of the polynomials; components of a node, one after another, to which the same scalar operator is applied */
+  /* 2 or 3; of the polynomials; components of a node, one after another, to which the same scalar operator is applied */
+  PetscInt         dim, degree, ncomp;
   PetscInt         gauss;    /* so many Gauss points in a direction, degree + 1, degree + 2 or 2 degree + 1; 0: the nodes are the points */
   PetscCount       ncells;
   PetscCount       nnodes;   /* nodes of the arrays, not for NODES_BOX */
@@ -87,12 +91,15 @@ typedef struct {
   PetscInt         geodegree;  /* of the map from the unit cell: polynomials with Gauss-Lobatto nodes, too */
   const PetscInt  *geoindex;   /* [ncells][(geodegree + 1)^dim]; NODES_BOX: the cells in `cells`, x fastest */
   const PetscReal *coordinate; /* [...][dim] */
-  const PetscReal *kappa;      /* K: nkappa = 1, or dim (dim + 1) / 2 numbers (xx xy xz yy yz zz) at each point [ncells][points][nkappa], or the same everywhere */
+  /* K: nkappa = 1, or dim (dim + 1) / 2 numbers (xx xy xz yy yz zz) at each point [ncells][points][nkappa], or the same everywhere */
+  const PetscReal *kappa;
   PetscInt         nkappa;     /* 0: no such term */
   PetscBool        kappaconstant;
   const PetscReal *shift;      /* one number a point, or one in all; NULL: no such term */
   PetscBool        shiftconstant;
-  PetscBool        given;      /* kappa and shift are the factors themselves, those of a form that another mesh has (PatchFDHostRestrict()): no geometry, and kappa may be indefinite at single points */
+  /* kappa and shift are the factors themselves, those of a form that another mesh has (PatchFDHostRestrict()): no geometry, and kappa may
+     be indefinite at single points */
+  PetscBool        given;
   PatchFDFactors   factors;
   void            *owner; /* of the arrays, for who made them */
 } PatchFDPoints;
@@ -132,7 +139,8 @@ typedef struct {
 } PatchFDSweep;
 
 /*
-  Linear elements on a lattice: each cube of cells, its corners numbered with x fastest, is cut into the six tetrahedra whose corners are a monotone path
+  Linear elements on a lattice: each cube of cells, its corners numbered with x fastest, is cut into the six tetrahedra whose corners are a
+  monotone path
   from corner 0 to corner 7, a square into two triangles (Kuhn 1960).  Materials are numbers at the nodes, of which an
   element has the mean of its corners' for its matrices.  A = mass M(capacity) + stiffness K(conductivity) + Robin terms.
 */
@@ -142,7 +150,8 @@ typedef struct {
   PetscInt             n[3];    /* cubes of the whole box */
   PatchFDBox           xbox, ybox; /* of x and of materials, which have the layers of nodes around those of y; of y */
   PatchFDRange         read, write;
-  const unsigned char *active;  /* NULL, or which of the cubes between the nodes of xbox exist, x fastest: nodes that touch none have rows with a diagonal entry only */
+  /* NULL, or which of the cubes between the nodes of xbox exist, x fastest: nodes that touch none have rows with a diagonal entry only */
+  const unsigned char *active;
   PetscReal            robin[6]; /* a number for each side of the box: times the mass matrix of its triangles */
 } PatchFDLatticeDesc;
 
@@ -155,7 +164,8 @@ typedef struct {
 } PatchFDMaterial;
 
 /*
-  A sum of Kronecker products in one field, A_0 in direction 0 and M in the others, and so on: what most kernels are made for.  False for any other
+  A sum of Kronecker products in one field, A_0 in direction 0 and M in the others, and so on: what most kernels are made for.  False for
+  any other
   operator.
 */
 static inline PetscBool PatchFDKroneckerSum(const PatchFDOperatorDesc *desc, const PatchFDBand *A[3], const PatchFDBand *M[3])
@@ -175,12 +185,15 @@ static inline PetscBool PatchFDKroneckerSum(const PatchFDOperatorDesc *desc, con
 /* do two bands of a line stay within cells, and have the same classes of them?  Kernels for whole cells want that of A and M */
 static inline PetscBool PatchFDBandsMatch(const PatchFDBand *a, const PatchFDBand *b)
 {
-  return (PetscBool)(a->reach == 0 && b->reach == 0 && a->nclass == b->nclass && !memcmp(a->cls, b->cls, sizeof(*a->cls) * (size_t)a->ncells));
+  return (PetscBool)(a->reach == 0 && b->reach == 0 && a->nclass == b->nclass &&
+                     !memcmp(a->cls, b->cls, sizeof(*a->cls) * (size_t)a->ncells));
 }
 
 /*
-  The cells of a mesh, for transfers between polynomials of two degrees on it: numbers of the nodes of each cell, x fastest, or -1 for those that do not
-  exist.  A fine node is one of the first cell that has it and -1 in all others, and those of other ranks are -1: each is written, or read, once
+  The cells of a mesh, for transfers between polynomials of two degrees on it: numbers of the nodes of each cell, x fastest, or -1 for those
+  that do not
+  exist.  A fine node is one of the first cell that has it and -1 in all others, and those of other ranks are -1: each is written, or read,
+  once
   (PatchFDHostFirstNodes()).
 */
 typedef struct {
@@ -199,9 +212,12 @@ typedef struct {
 } PatchFDTransferDesc;
 
 /*
-  The patches of one colour do not overlap and are not coupled by the operator: their first cells have the same parity in each direction and, where
-  a patch is coupled to those beside it (nphase = 2), the same phase, the parity of the sum of cell / 2: red and black.  Where the residual of all
-  patches of a parity is computed before any of them is solved, both phases may be one colour.  All patches are one colour, too, for solves from a
+  The patches of one colour do not overlap and are not coupled by the operator: their first cells have the same parity in each direction
+  and, where
+  a patch is coupled to those beside it (nphase = 2), the same phase, the parity of the sum of cell / 2: red and black.  Where the residual
+  of all
+  patches of a parity is computed before any of them is solved, both phases may be one colour.  All patches are one colour, too, for solves
+  from a
   residual that sum into x by atomics: on GPUs, where the residual is that of terms.
 */
 enum {
@@ -232,12 +248,18 @@ enum {
 };
 
 /*
-  The inverse of the matrix of a patch, in the basis of its symmetries.  In a direction with parity the matrix looks the same from the other end: it
-  maps sums r_i + r_{n-1-i} (and the middle node, if n is odd: the even part, (n + 1) / 2 numbers) to such sums, and differences r_i - r_{n-1-i} (the
-  odd part, n / 2 numbers) to differences.  A field that is odd in a direction, as the component of a vector in its own direction, has differences where
-  the others have sums.  With U' taking these sums and differences in each direction, inverse = U blocks U': there is a block for each choice of even (0)
-  or odd (1) in the directions with parity, numbered px + 2 py + 4 pz.  Its rows and columns are the numbers of the fields, one field after another, in
-  each x fastest: the sums in a direction where choice and field are both even or both odd, otherwise the differences.  In directions without parity
+  The inverse of the matrix of a patch, in the basis of its symmetries.  In a direction with parity the matrix looks the same from the other
+  end: it
+  maps sums r_i + r_{n-1-i} (and the middle node, if n is odd: the even part, (n + 1) / 2 numbers) to such sums, and differences r_i -
+  r_{n-1-i} (the
+  odd part, n / 2 numbers) to differences.  A field that is odd in a direction, as the component of a vector in its own direction, has
+  differences where
+  the others have sums.  With U' taking these sums and differences in each direction, inverse = U blocks U': there is a block for each
+  choice of even (0)
+  or odd (1) in the directions with parity, numbered px + 2 py + 4 pz.  Its rows and columns are the numbers of the fields, one field after
+  another, in
+  each x fastest: the sums in a direction where choice and field are both even or both odd, otherwise the differences.  In directions
+  without parity
   U is the identity, and blocks with a 1 there do not exist (size 0).
 */
 typedef struct {
@@ -255,7 +277,8 @@ typedef struct {
   const PatchFDRows *dir[3];
 } PatchFDRowTerm;
 
-/* What a field has in the patches, products of one patch of each direction; x, b and r all live on the same box and begin at the same place */
+/* What a field has in the patches, products of one patch of each direction; x, b and r all live on the same box and begin at the same place
+   */
 typedef struct {
   const PatchFDPatches *dir[3]; /* eigenvectors for fast diagonalization; all fields have the same patches */
   PatchFDBox            box;
@@ -273,9 +296,11 @@ typedef struct {
   const PetscInt          *cls[3];
   const PatchFDDense      *dense; /* [nclass of direction 2][nclass of 1][nclass of 0] */
   PatchFDPrecision         precision; /* of products with these where a kernel has it */
-  PetscInt                 nterm; /* of the residual b - A x; 0 if A is the sum that is diagonalized, with what the eigenvectors' structures have of it */
+  /* of the residual b - A x; 0 if A is the sum that is diagonalized, with what the eigenvectors' structures have of it */
+  PetscInt                 nterm;
   const PatchFDRowTerm    *term;
-  PetscReal                rtol; /* of the conjugate gradients: the residual, in the norm of the inverse mass matrix, over that at the beginning */
+  /* of the conjugate gradients: the residual, in the norm of the inverse mass matrix, over that at the beginning */
+  PetscReal                rtol;
   PetscInt                 maxit;
 } PatchFDLocalDesc;
 
@@ -318,7 +343,8 @@ struct _PatchFDKernels {
   /* to = from on a range that both boxes contain */
   PetscErrorCode (*copy)(const PatchFDRange, const PatchFDBox *, const void *from, const PatchFDBox *, void *to);
   /* y = a y + b x at the nodes of `range` that are not in `free`: the Dirichlet nodes */
-  PetscErrorCode (*fixed)(const PatchFDRange range, const PatchFDRange free, PetscReal a, const PatchFDBox *, void *y, PetscReal b, const PatchFDBox *, const void *x);
+  PetscErrorCode (*fixed)(const PatchFDRange range, const PatchFDRange free, PetscReal a, const PatchFDBox *, void *y, PetscReal b,
+                          const PatchFDBox *, const void *x);
 
   PetscErrorCode (*operatorcreate)(const PatchFDOperatorDesc *, void **plan);
   /* on all of ybox: rows outside `write` and of nodes in none of the cells are zero rows.  y0 may be NULL for zero, or y itself */
@@ -328,14 +354,20 @@ struct _PatchFDKernels {
   /* the diagonal of A on all of y, for operators given by points */
   PetscErrorCode (*operatordiagonal)(void *plan, void *diagonal);
   /*
-    The first half of an iteration of conjugate gradients in one pass over the cells, for operators given by points whose boxes are the same: p = z + b q, with
-    z = r or, if d is given, z = d r node by node (d the inverse of a diagonal), w = A p, and pw = p'w.  All nodes of p and w are written; rows that the operator
-    does not have (outside `write`, nodes of no cell) are those of the identity here: w = p.  q, the p of the iteration before, and p are two arrays; b = 0
-    takes q for zero, whatever is in it.  Nothing is allocated or waits, and no number goes to the host.  NULL where a table has no such kernel.
+    The first half of an iteration of conjugate gradients in one pass over the cells, for operators given by points whose boxes are the
+    same: p = z + b q, with
+    z = r or, if d is given, z = d r node by node (d the inverse of a diagonal), w = A p, and pw = p'w.  All nodes of p and w are written;
+    rows that the operator
+    does not have (outside `write`, nodes of no cell) are those of the identity here: w = p.  q, the p of the iteration before, and p are
+    two arrays; b = 0
+    takes q for zero, whatever is in it.  Nothing is allocated or waits, and no number goes to the host.  NULL where a table has no such
+    kernel.
   */
   PetscErrorCode (*operatorsweep)(void *plan, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep);
-  /* of an operator given by points: that of some of its cells, on arrays with nnodes numbers; index as in PatchFDPoints.  NULL where a table has no fits */
-  PetscErrorCode (*operatorpick)(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[], void **picked);
+  /* of an operator given by points: that of some of its cells, on arrays with nnodes numbers; index as in PatchFDPoints.  NULL where a
+     table has no fits */
+  PetscErrorCode (*operatorpick)(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[],
+                                 void **picked);
   PetscErrorCode (*operatordestroy)(void **plan);
 
   PetscErrorCode (*latticecreate)(const PatchFDLatticeDesc *, void **plan);
@@ -346,7 +378,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*latticeapply)(void *plan, const PatchFDMaterial *, PetscReal alpha, const void *x, const void *y0, void *y);
   PetscErrorCode (*latticediagonal)(void *plan, const PatchFDMaterial *, void *diagonal);
   /* as operatorsweep: p = z + b q, w = A p, pw = p'w, where `write` is within `read` */
-  PetscErrorCode (*latticesweep)(void *plan, const PatchFDMaterial *, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep);
+  PetscErrorCode (*latticesweep)(void *plan, const PatchFDMaterial *, const void *d, const void *r, const void *q, void *p, void *w,
+                                 PatchFDSweep *sweep);
   PetscErrorCode (*latticedestroy)(void **plan);
 
   PetscErrorCode (*transfercreate)(const PatchFDTransferDesc *, void **plan);
@@ -356,7 +389,8 @@ struct _PatchFDKernels {
 
   PetscErrorCode (*localcreate)(const PatchFDLocalDesc *, void **plan);
   /* The patches with numbers in `patches`, colour by colour in the order given.  zero: x is known to be zero before the first colour */
-  PetscErrorCode (*localapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
+  PetscErrorCode (*localapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches,
+                               PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
   PetscErrorCode (*localdestroy)(void **plan);
 
   /* the matrices of all cells of an operator given by points, E[ncells][size][size]; all arrays are on the host */
@@ -365,21 +399,26 @@ struct _PatchFDKernels {
   PetscErrorCode (*invert)(PetscInt count, PetscInt n, PetscReal *const K[], PetscBool *regular);
 
   /* local solvers that are fitted to each patch; all arrays on the box of the description, but those of fitwork */
-  /* from an operator by quadrature on the cells of the patches: groups of patches that take one step, or none where all are exact; of two steps for those whose eigenvalues are to be estimated */
+  /* from an operator by quadrature on the cells of the patches: groups of patches that take one step, or none where all are exact; of two
+     steps for those whose eigenvalues are to be estimated */
   PetscErrorCode (*fitcreate)(PatchFDFit *, const PatchFDFitRule *, void *operatorplan, void **plan);
   /* makes groups, and their coefficients, from what fitsteps() found */
   PetscErrorCode (*fitgroups)(void *plan, const PatchFDFitRule *);
-  /* step `step` of the patches of a group, from the residual r (step 0) or that of fitwork (r NULL, too); then x += omega z.  diagonal: that of A */
+  /* step `step` of the patches of a group, from the residual r (step 0) or that of fitwork (r NULL, too); then x += omega z.  diagonal:
+     that of A */
   PetscErrorCode (*fitapply)(void *plan, PetscInt group, PetscInt step, PetscReal omega, const void *diagonal, const void *r, void *x);
   /* residual and correction of the patches of a group between two of its steps, in PatchFDFit's compact order */
   PetscErrorCode (*fitwork)(void *plan, void **r, void **z);
   /*
-    A step of preconditioned conjugate gradients on each patch of a group, from a residual without a pattern, on compact arrays: r -= a q, a = r'z / p'q with q = A p (not in
-    step 0, which makes r), then p = z + b p.  After step `last` fitsteps() makes eigenvalues from a and b, and from these how many steps the patches take in the groups to come
+    A step of preconditioned conjugate gradients on each patch of a group, from a residual without a pattern, on compact arrays: r -= a q, a
+    = r'z / p'q with q = A p (not in
+    step 0, which makes r), then p = z + b p.  After step `last` fitsteps() makes eigenvalues from a and b, and from these how many steps
+    the patches take in the groups to come
   */
   PetscErrorCode (*fitcg)(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *p);
   PetscErrorCode (*fitsteps)(void *plan, const PatchFDFitRule *, PetscInt group, PetscInt last);
-  /* what groups without steps are solved with: Cholesky factors of the matrices of their patches; with `rows`, those of A.  From the points of all cells of the fit; NULL where a table has none */
+  /* what groups without steps are solved with: Cholesky factors of the matrices of their patches; with `rows`, those of A.  From the points
+     of all cells of the fit; NULL where a table has none */
   PetscErrorCode (*fitexact)(void *plan, const PatchFDPoints *, PetscBool rows, PetscBool *regular);
   /* x_I += omega A_j^{-1} (b - A x)_I in the patches of a group that has rows.  zero: x is known to be zero */
   PetscErrorCode (*fitfused)(void *plan, PetscInt group, PetscReal omega, PetscBool zero, const void *b, void *x);
@@ -395,8 +434,10 @@ struct _PatchFDKernels {
   PetscErrorCode (*boxsolvedestroy)(void **plan);
 
   /*
-    Conjugate gradients (patchfd/private/cg.h) on arrays of n numbers.  The plan has the state, in the table's memory: cgstate() says where, for
-    operatorsweep, of which it is the PatchFDSweep, too; put and get copy it from and to the host, get after all work has been done.  A rank's sums go to the state.
+    Conjugate gradients (patchfd/private/cg.h) on arrays of n numbers.  The plan has the state, in the table's memory: cgstate() says where,
+    for
+    operatorsweep, of which it is the PatchFDSweep, too; put and get copy it from and to the host, get after all work has been done.  A
+    rank's sums go to the state.
   */
   PetscErrorCode (*cgcreate)(PetscCount n, void **plan);
   PetscErrorCode (*cgdestroy)(void **plan);
@@ -410,7 +451,8 @@ struct _PatchFDKernels {
   /* the sums of the second sweep, alone */
   PetscErrorCode (*cgsums)(void *plan, const void *r, const void *z);
   /*
-    As recordbegin and recordend, for iterations that are repeated until the state's `stop` is not zero, or, where loops cannot be recorded, a few times in
+    As recordbegin and recordend, for iterations that are repeated until the state's `stop` is not zero, or, where loops cannot be recorded,
+    a few times in
     each replay: then `stop` may still be zero.  NULL where recordbegin is
   */
   PetscErrorCode (*cgrecordbegin)(void *plan, void **record);

@@ -12,7 +12,8 @@ enum {
 };
 
 /*
-  What an operator is made of: a sum of terms, each a product of one-dimensional bands.  An operator (poisson.c, ...) fills it in for the fields of a
+  What an operator is made of: a sum of terms, each a product of one-dimensional bands.  An operator (poisson.c, ...) fills it in for the
+  fields of a
   DMBOX; everything else is made from it.  Terms point to the bands of the same form.
 */
 struct _MatBoxForm {
@@ -20,12 +21,15 @@ struct _MatBoxForm {
   PatchFDBand        band[MATBOX_MAX_BANDS];
   PatchFDTerm        term[MATBOX_MAX_TERMS];
   PatchFDTerm        lift[MATBOX_MAX_TERMS]; /* what weak Dirichlet data bring into a right-hand side, from their values at the nodes */
-  const PatchFDBand *A[DMBOX_MAX_FIELDS][3], *M[DMBOX_MAX_FIELDS][3]; /* local solvers: fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A */
+  /* local solvers: fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A */
+  const PatchFDBand *A[DMBOX_MAX_FIELDS][3], *M[DMBOX_MAX_FIELDS][3];
   PetscBool          odd[DMBOX_MAX_FIELDS][3]; /* does a reflection in this direction change the field's sign, too? */
   PetscBool          points;                 /* the operator is that of points, and the terms are a sum of products, */
-  PetscBool          weighted;               /* which is like it if that was asked for (MatBoxFormCreate()), and otherwise one of constants */
+  /* which is like it if that was asked for (MatBoxFormCreate()), and otherwise one of constants */
+  PetscBool          weighted;
   PetscBool          separable;              /* the operator is that sum; otherwise local solvers that diagonalize it are inexact */
-  PetscInt           constants;              /* a field whose constants can be a null space: of the operator or of the matrices of patches; or -1 */
+  /* a field whose constants can be a null space: of the operator or of the matrices of patches; or -1 */
+  PetscInt           constants;
   PetscBool          singular;               /* they are that of the operator */
   PetscBool          spd;                    /* symmetric positive definite, unless singular */
   const char        *defect;                 /* NULL, or why solvers refuse the operator */
@@ -59,7 +63,8 @@ typedef struct {
   PetscErrorCodeFn *f;
 } MatShellOperation;
 PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellOperation[]);
-/* MatMult_NAME(), MatMultAdd_NAME(), MatResidual_NAME() and MatIsSymmetric_NAME() by MatApply_NAME(A, alpha, x, y0, y), which is y = y0 + alpha A x with A = A' */
+/* MatMult_NAME(), MatMultAdd_NAME(), MatResidual_NAME() and MatIsSymmetric_NAME() by MatApply_NAME(A, alpha, x, y0, y), which is y = y0 +
+   alpha A x with A = A' */
 #define MAT_PRODUCTS(NAME) \
   static PetscErrorCode MatMult_##NAME(Mat A, Vec x, Vec y) \
   { \
@@ -94,7 +99,8 @@ PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellO
   {MATOP_RESIDUAL,           (PetscErrorCodeFn *)MatResidual_##NAME   }, \
   {MATOP_IS_SYMMETRIC,       (PetscErrorCodeFn *)MatIsSymmetric_##NAME}, \
   {MATOP_IS_HERMITIAN,       (PetscErrorCodeFn *)MatIsSymmetric_##NAME}
-/* the four products of an interpolation by MatProlong_NAME(P, x, y0, y), which is y = y0 + P x, and MatRestrict_NAME(P, x, y0, y), y = y0 + P' x; y0 = NULL for zero */
+/* the four products of an interpolation by MatProlong_NAME(P, x, y0, y), which is y = y0 + P x, and MatRestrict_NAME(P, x, y0, y), y = y0 +
+   P' x; y0 = NULL for zero */
 #define MAT_TRANSFERS(NAME) \
   static PetscErrorCode MatMult_##NAME(Mat P, Vec x, Vec y) \
   { \
@@ -126,14 +132,17 @@ PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellO
   {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMultTranspose_##NAME   }, \
   {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultTransposeAdd_##NAME}
 /* an assembled matrix of the sizes of A; duplicate entries are summed, negative ones dropped */
-PETSC_INTERN PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType, MatReuse, Mat *B);
-/* for DMCreateMatrix() with -dm_mat_type aij or the like: the matrix assembled from the shell, which it keeps, in its place; nothing for shells */
+PETSC_INTERN PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType, MatReuse,
+                                              Mat *B);
+/* for DMCreateMatrix() with -dm_mat_type aij or the like: the matrix assembled from the shell, which it keeps, in its place; nothing for
+   shells */
 PETSC_INTERN PetscErrorCode MatBoxShellAssemble(DM, Mat *);
 /* is there something to print?  An error for viewers that want entries */
 PETSC_INTERN PetscErrorCode MatBoxShellViewASCII(Mat, PetscViewer, PetscBool *ascii);
 
 /*
-  What a local solver is made of.  `alone`: the matrices of the patches are those of the patch as a mesh of its own, with the boundary terms at its own
+  What a local solver is made of.  `alone`: the matrices of the patches are those of the patch as a mesh of its own, with the boundary terms
+  at its own
   ends; on uniform meshes that is one matrix for nearly all patches.
 */
 typedef enum {
@@ -216,7 +225,8 @@ struct _Mat_Box {
   VecScatter         toall;
   MatNullSpace       factor_null; /* the constants, if these are what the first unknown is fixed for */
   Vec                factor_x, all_b, all_x; /* layout of the distributed vectors; whole ones */
-  MatBoxTransfer     direct[2]; /* to the arrays that are solved directly, and back: the whole box on every rank, or slabs that they share; whole.c */
+  /* to the arrays that are solved directly, and back: the whole box on every rank, or slabs that they share; whole.c */
+  MatBoxTransfer     direct[2];
   PatchFDCut         cut;       /* of the last direction into slabs of the ranks, and the eigenvectors of this one's piece */
   PatchFDEigen       piece;
   PetscBool          shared[PATCHFD_NUM_KERNELS]; /* do ranks share the direct solve? */
@@ -227,7 +237,8 @@ struct _Mat_Box {
   PetscBool          wholesingular; /* the direct solve divides by zero, or nearly so */
 };
 
-/* the functions of a DMBoxOperator that are the same for all operators with a form; the operator sets `form` and what is its own (src/mat/box.c) */
+/* the functions of a DMBoxOperator that are the same for all operators with a form; the operator sets `form` and what is its own
+   (src/mat/box.c) */
 PETSC_INTERN PetscErrorCode DMBoxOperatorSetMatBox(DMBoxOperator);
 PETSC_INTERN PetscErrorCode DMBoxLift_MatBox(DM, Vec g, Vec b); /* its lift, for operators that have to look at the data first */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator);                     /* poisson.c */
@@ -236,12 +247,14 @@ PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator);          
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator);                        /* heat.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator);                   /* diffusion.c */
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
-PETSC_INTERN PetscErrorCode MatTransferSetMask(Mat, Vec mask);                              /* an interpolation, not assembled, to the nodes with a one only */
+/* an interpolation, not assembled, to the nodes with a one only */
+PETSC_INTERN PetscErrorCode MatTransferSetMask(Mat, Vec mask);
 PETSC_INTERN PetscErrorCode DMSetUpSolvers_MatBox(DM);                                      /* solvers.c */
 /* called when a matrix is made, since that is the one thing that a SNES without callbacks asks of its DM: solvers.c */
 PETSC_INTERN PetscErrorCode DMBoxSetSNESDefaults(DM);
 
-/* a matrix of these coefficients, of the DM's operator for example; or other coefficients for one that is there, and the null space that they make */
+/* a matrix of these coefficients, of the DM's operator for example; or other coefficients for one that is there, and the null space that
+   they make */
 PETSC_INTERN PetscErrorCode MatBoxCreate(DM, const MatBoxCoefficients *, Mat *);
 PETSC_INTERN PetscErrorCode MatBoxBuild(Mat_Box *, const MatBoxCoefficients *);
 /* the same for a matrix whose numbers others may hold: *m, which are its own, become those that it has then */
@@ -278,7 +291,8 @@ PETSC_INTERN PetscErrorCode MatBoxUnregister(DM, DMBoxMatrix *);
 /* a matrix, the shell or what was assembled from it, that has just been made with all that the DM has follows it from now on */
 PETSC_INTERN PetscErrorCode MatBoxFollowDM(DMBoxMatrix, Mat);
 /*
-  As MatBoxUpdate(), with what a time integrator adds to the mass matrix of the DM at the moment, but only CHANGES: a scaled matrix stays scaled.
+  As MatBoxUpdate(), with what a time integrator adds to the mass matrix of the DM at the moment, but only CHANGES: a scaled matrix stays
+  scaled.
   Nothing for other matrices and DMs
 */
 PETSC_INTERN PetscErrorCode MatBoxUpdateStep(Mat, DM);
@@ -317,7 +331,8 @@ PETSC_INTERN PetscErrorCode MatBoxFind(Mat, Mat_Box **);
 PETSC_INTERN PetscErrorCode MatBoxGet(Mat, const char *who, Mat_Box **);
 /* does the mesh have fixed nodes? */
 PETSC_INTERN PetscBool MatBoxHasFixed(const Mat_Box *);
-/* if both are DMBOX operators of the same kind, and the one on the finer mesh does not follow its DM: the coarser one gets its coefficients */
+/* if both are DMBOX operators of the same kind, and the one on the finer mesh does not follow its DM: the coarser one gets its coefficients
+   */
 PETSC_INTERN PetscErrorCode MatBoxFollow(Mat coarse, Mat fine);
 /* do ranks exchange without the host in its products, once there has been one? */
 PETSC_INTERN PetscErrorCode MatExchangesOnDevice(Mat, PatchFDKernels, PetscBool *);
@@ -337,7 +352,8 @@ PETSC_INTERN PetscErrorCode MatBoxLocalRelease(MatBoxLocal **);
 PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *, PatchFDKernels, PatchFDPrecision);
 /* which kernels it has then, for people to read; NULL where there is no choice */
 PETSC_INTERN const char    *MatBoxLocalKernels(const MatBoxLocal *, PatchFDKernels, PatchFDPrecision);
-/* do dense inverses converge faster in time than fast diagonalization of what is separable?  By measurement (benchmarks/poisson -dm_box_operator biharmonic) */
+/* do dense inverses converge faster in time than fast diagonalization of what is separable?  By measurement (benchmarks/poisson
+   -dm_box_operator biharmonic) */
 PETSC_INTERN PetscBool MatBoxLocalIsDenseBest(const Mat_Box *, PatchFDKernels);
 /* the lowest precision of their products that costs no iterations and saves time; by measurement, too */
 PETSC_INTERN PatchFDPrecision MatBoxLocalBestPrecision(const Mat_Box *, PatchFDKernels);
@@ -347,7 +363,8 @@ PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
 #define MATBOX_WHOLE_ENTRIES_GPU 1.2e7 /* of the inverse of an operator by quadrature there */
 PETSC_INTERN PetscBool MatBoxLocalTakesWhole(const Mat_Box *, PatchFDKernels);
 /*
-  The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved, which needs
+  The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved,
+  which needs
   no phases with terms; otherwise patches must not see what others of their colour write
 */
 PETSC_INTERN PetscInt MatBoxLocalColors(const MatBoxLocal *, PetscBool residual, PatchFDColor[]);
@@ -355,13 +372,15 @@ PETSC_INTERN PetscInt MatBoxLocalColors(const MatBoxLocal *, PetscBool residual,
 PETSC_INTERN PetscBool MatBoxLocalHasTerms(const MatBoxLocal *);
 /* do all patches have one unknown? */
 PETSC_INTERN PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *);
-/* n colours, one after another, on x, `its` times.  operation: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before their solves */
+/* n colours, one after another, on x, `its` times.  operation: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before
+   their solves */
 PETSC_INTERN PetscErrorCode MatBoxLocalSweep(MatBoxLocal *, PatchFDKernels, PatchFDPrecision, PatchFDPatchOp operation, PetscInt64 its,
                                              PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b, void *x);
 /* r = b - A x for the patches of one colour, both phases of it: at their free nodes, other numbers of r become anything (src/mat/box.c) */
 PETSC_INTERN PetscErrorCode MatBoxResidual(Mat_Box *, PatchFDKernels, const PatchFDColor *, const void *b, const void *x, void *r);
 /*
-  Where local solvers are those of an operator nearby (scaling.c): the roots of the ratios of its diagonal and that of the matrix, a Vec like `v`, which belongs to the matrix;
+  Where local solvers are those of an operator nearby (scaling.c): the roots of the ratios of its diagonal and that of the matrix, a Vec
+  like `v`, which belongs to the matrix;
   NULL for others
 */
 PETSC_INTERN PetscErrorCode MatBoxGetScaling(Mat_Box *, Vec v, Vec *scaling);
@@ -384,19 +403,23 @@ PETSC_INTERN void MatBoxLocalRange(const Mat_Box *, const MatBoxLocal *, PatchFD
 
 /* for operators by quadrature, fit.c: inverses of all patches that a rank has, each a class of its own */
 PETSC_INTERN PetscErrorCode MatBoxPointsDense(const Mat_Box *, MatBoxLocal *);
-PETSC_INTERN PetscErrorCode MatBoxFitSetUp(Mat_Box *, const MatBoxLocal *, PetscBool shared, PatchFDKernels, MatBoxFit *, PetscBool *regular);
+PETSC_INTERN PetscErrorCode MatBoxFitSetUp(Mat_Box *, const MatBoxLocal *, PetscBool shared, PatchFDKernels, MatBoxFit *,
+                                           PetscBool *regular);
 PETSC_INTERN PetscErrorCode MatBoxFitDestroy(PatchFDKernels, MatBoxFit *);
 /* x += omega times the corrections of all patches of these colours, from one residual; global arrays */
-PETSC_INTERN PetscErrorCode MatBoxFitCorrect(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
+PETSC_INTERN PetscErrorCode MatBoxFitCorrect(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscInt n, const PatchFDColor[],
+                                             PetscReal omega, const void *r, void *x);
 /* do exact patches with rows take less time than fits, and not too much memory? */
 PETSC_INTERN PetscBool MatBoxFitTakesRows(const Mat_Box *);
 /* have patches residuals of their own, on GPUs? */
 PETSC_INTERN PetscBool MatBoxFitTakesResiduals(const Mat_Box *, PatchFDKernels);
-/* how many Gauss points a DM in single precision is to have beside that of an operator by quadrature, what its user says or what is best; PETSC_DETERMINE for others */
+/* how many Gauss points a DM in single precision is to have beside that of an operator by quadrature, what its user says or what is best;
+   PETSC_DETERMINE for others */
 PETSC_INTERN PetscErrorCode MatBoxFitGetExtraPoints(Mat_Box *, PetscInt *extra);
 PETSC_INTERN PetscErrorCode MatBoxFitSetExtraPoints(DM single, PetscInt extra);
 /* these colours one after another, `its` times, where all patches are exact and have rows, or residuals of their own */
-PETSC_INTERN PetscErrorCode MatBoxFitSweep(Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscInt64 its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b, void *x);
+PETSC_INTERN PetscErrorCode MatBoxFitSweep(Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscInt64 its, PetscInt n, const PatchFDColor[],
+                                           PetscReal omega, PetscBool zero, const void *b, void *x);
 /* how many patches take how many steps */
 PETSC_INTERN PetscErrorCode MatBoxFitView(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscViewer);
 /* of an operator by quadrature, box.c: its points in these cells (until ops.pointsdestroy), and a plan, which belongs to the matrix */
@@ -409,10 +432,13 @@ PETSC_INTERN PetscErrorCode MatBoxGetOperator(Mat_Box *, PatchFDKernels, void **
 PETSC_INTERN PetscErrorCode MatBoxDirectSetUp(Mat_Box *, PatchFDKernels);
 PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const void *b, void *x);
 /*
-  n, which is how often a mesh can be coarsened, becomes how often it should be: on a GPU kernels on small meshes take no longer than their launches, and one
-  product with the dense inverse of a larger mesh, some microseconds, less than a visit of the levels below.  For operators of several fields on one rank
+  n, which is how often a mesh can be coarsened, becomes how often it should be: on a GPU kernels on small meshes take no longer than their
+  launches, and one
+  product with the dense inverse of a larger mesh, some microseconds, less than a visit of the levels below.  For operators of several
+  fields on one rank
 */
-/* the nodes of a line that has been halved so often (DMBoxGetHalvings()); is a direction its own mirror image, so that modes are even or odd? */
+/* the nodes of a line that has been halved so often (DMBoxGetHalvings()); is a direction its own mirror image, so that modes are even or
+   odd? */
 static inline PetscLogDouble DMBoxCoarseNodes(const PatchFDLine *line, PetscInt halvings)
 {
   return (PetscLogDouble)((line->ncells >> halvings) * line->stride + line->nnodes - line->ncells * line->stride);
@@ -427,10 +453,12 @@ static inline PetscBool DMBoxIsMirrored(const DM_Box *box, PetscInt d)
 PETSC_INTERN PetscErrorCode MatBoxCoarseUnknowns(DM, PetscInt n, PetscReal *unknowns);
 /* of n coarsenings no more than it takes to have at most so many unknowns; PETSC_DECIDE: some thousands for large problems on GPUs */
 PETSC_INTERN PetscErrorCode MatBoxLimitCoarsenings(DM, PetscInt limit, PetscInt *n);
-/* where n of them lead to a mesh by quadrature that is too large to be factored one more, which is to lower the degree to 1 (DMBoxSetLowering()), if cells do not fold then; and how many unknowns are left, or 0 elsewhere */
+/* where n of them lead to a mesh by quadrature that is too large to be factored one more, which is to lower the degree to 1
+   (DMBoxSetLowering()), if cells do not fold then; and how many unknowns are left, or 0 elsewhere */
 PETSC_INTERN PetscErrorCode MatBoxLowerDegree(DM, PetscInt *n, PetscLogDouble *unknowns);
 /*
-  Of n coarsenings as many as take the least time for set-up and one solve, by a model (cost.c) of operators that fast diagonalization solves; seconds, also of V-cycles after all n.
+  Of n coarsenings as many as take the least time for set-up and one solve, by a model (cost.c) of operators that fast diagonalization
+  solves; seconds, also of V-cycles after all n.
   Zeros where there is no estimate
 */
 PETSC_INTERN PetscErrorCode MatBoxChooseCoarsenings(DM, PetscInt *n, PetscLogDouble *chosen, PetscLogDouble *cycles);

@@ -2,7 +2,8 @@
 /* The cells of a DMPLEX of quadrilaterals or hexahedra with nodes and geometry as operators by quadrature want them */
 #include <petscdmplex.h>
 
-/* Nodes are those that a rank owns, in the order of global vectors, and then ghosts, whose numbers increase.  Those with Dirichlet conditions are not in vectors */
+/* Nodes are those that a rank owns, in the order of global vectors, and then ghosts, whose numbers increase.  Those with Dirichlet
+   conditions are not in vectors */
 typedef struct {
   PetscInt    dim, degree, ncomp;
   PetscCount  ncells;     /* without the overlap */
@@ -19,7 +20,8 @@ typedef struct {
 /* Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreate(DM, PlexCells *);
 PETSC_INTERN PetscErrorCode PlexCellsDestroy(PlexCells *);
-/* Bodies: cells that hang together.  How many have no Dirichlet conditions; which of these each owned node belongs to, or -1: the caller frees.  Collective */
+/* Bodies: cells that hang together.  How many have no Dirichlet conditions; which of these each owned node belongs to, or -1: the caller
+   frees.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsFindBodies(MPI_Comm, const PlexCells *, PetscInt *nbody, PetscInt **body);
 /* the same mesh with a space of another degree, and Dirichlet conditions at the same points.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreateDM(DM, PetscInt degree, DM *);

@@ -2,7 +2,8 @@
 /* events, citations, and the constructors that registration needs */
 #include <petscpatchfd.h>
 
-PETSC_INTERN PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_BoxSolve, PATCHFD_Prolong, PATCHFD_Restrict, PATCHFD_Halo, PATCHFD_Function, PATCHFD_Replay;
+PETSC_INTERN PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_BoxSolve, PATCHFD_Prolong, PATCHFD_Restrict, PATCHFD_Halo,
+  PATCHFD_Function, PATCHFD_Replay;
 PETSC_INTERN PetscErrorCode PatchFDCite(void);
 PETSC_INTERN PetscErrorCode PatchFDCiteBiharmonic(void);
 PETSC_INTERN PetscErrorCode PatchFDCiteStokes(void);

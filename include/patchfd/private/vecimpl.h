@@ -31,14 +31,17 @@ PETSC_INTERN PetscErrorCode PatchFDCUDADifference(PetscInt n, const double *x, c
 PETSC_INTERN PetscErrorCode PatchFDCUDAAYPX(PetscInt n, double b, const double *x, double *y);
 #endif
 
-/* for the duplicates of our kinds of Vecs (duplicate.c): what w has of v beside the storage and the layout; several duplicates, and their end */
+/* for the duplicates of our kinds of Vecs (duplicate.c): what w has of v beside the storage and the layout; several duplicates, and their
+   end */
 PETSC_INTERN PetscErrorCode PatchFDVecInherit(Vec v, Vec w);
 PETSC_INTERN PetscErrorCode PatchFDVecDuplicateVecs(Vec, PetscInt, Vec **);
 PETSC_INTERN PetscErrorCode PatchFDVecDestroyVecs(PetscInt, Vec[]);
 
 /*
-  Arrays with room for room[0] numbers before and room[1] after the values (room.c): is there that much around an array?  PatchFDVecCreate() makes a Vec with room
-  (NULL for none; on one rank there is none), and so do its duplicates; VecSingleSetRoom_Private() gives it to an unused VECSINGLE and its duplicates.
+  Arrays with room for room[0] numbers before and room[1] after the values (room.c): is there that much around an array?  PatchFDVecCreate()
+  makes a Vec with room
+  (NULL for none; on one rank there is none), and so do its duplicates; VecSingleSetRoom_Private() gives it to an unused VECSINGLE and its
+  duplicates.
 */
 PETSC_INTERN PetscErrorCode PatchFDRoomAdd(const void *array, const size_t room[2]);
 PETSC_INTERN PetscErrorCode PatchFDRoomRemove(const void *array);
@@ -101,7 +104,8 @@ struct _VecSingleKernels {
   PetscErrorCode (*axpby)(PetscInt n, double a, double b, const float *x, float *y);                              /* y = a x + b y     */
   PetscErrorCode (*axpbypcz)(PetscInt n, double a, double b, double c, const float *x, const float *y, float *z); /* z = a x + b y + c z */
   PetscErrorCode (*waxpy)(PetscInt n, double a, const float *x, const float *y, float *w);                        /* w = a x + y       */
-  PetscErrorCode (*maxpby)(PetscInt n, PetscInt m, const double *a, double b, const float *const *x, float *y);   /* y = b y + sum a[j] x[j] */
+  /* y = b y + sum a[j] x[j] */
+  PetscErrorCode (*maxpby)(PetscInt n, PetscInt m, const double *a, double b, const float *const *x, float *y);
 
   /* w = x op y, w may be x or y; quotients are as VecPointwiseDivide() and VecReciprocal() define them for zeros */
   PetscErrorCode (*mult)(PetscInt n, const float *x, const float *y, float *w);
@@ -123,8 +127,8 @@ struct _VecSingleKernels {
   PetscErrorCode (*min)(PetscInt n, const float *x, PetscInt *i, double *s);
   PetscErrorCode (*maxdivide)(PetscInt n, const float *x, const float *y, double *s); /* max |x / y| */
   /* as VecErrorWeightedNorms(); e, atol and rtol arrays may be NULL */
-  PetscErrorCode (*errornorms)(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol, const float *rtols,
-                               double ignore, VecSingleErrorNorms *);
+  PetscErrorCode (*errornorms)(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol,
+                               const float *atols, double rtol, const float *rtols, double ignore, VecSingleErrorNorms *);
 };
 PETSC_INTERN const struct _VecSingleKernels VecSingleKernelsHost;
 #if defined(PETSC_HAVE_CUDA)
