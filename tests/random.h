@@ -52,6 +52,8 @@ static PetscInt Weighted(Dice *d, const PetscInt weights[]) /* the first one tha
 
 /* ---- a case ---- */
 
+static PetscBool ongpu; /* vectors are on a GPU */
+
 typedef enum { POISSON, DGQ, DIFFUSION, BIHARMONIC, STOKES, HEAT } Kind;
 typedef enum { CYCLES, DIRECT, SMOOTHER, JACOBI } Method;
 typedef enum { DOUBLE, MIXED, SINGLE } Precision;
@@ -213,6 +215,7 @@ static void DrawPatches(Dice *d, PetscBool symmetric, Case *c, Patches *p)
 
     if (c->kind != DIFFUSION && !Chance(d, 0.4)) p->variant = variants[separable ? 1 + Below(d, 4) : 2 + Below(d, 3)];
     if (c->kind == DIFFUSION && Chance(d, 0.3)) p->variant = "global";
+    if (c->kind == STOKES && ongpu && strcmp(p->variant, "auto")) p->variant = "global"; /* there the others do not exist */
     p->order = symmetric ? "symmetric" : orders[Below(d, 3)];
     if (Chance(d, 0.2) && c->kind != DIFFUSION) p->damping = Chance(d, 0.5) ? "0.9" : "0.8"; /* there set-up finds what is needed */
   }

@@ -244,7 +244,7 @@ static PetscErrorCode Steps(DM dm, const Problem *problem, PetscInt steps, Petsc
 {
   Context   c = {problem, dm};
   KSP       ksp;
-  Mat       A;
+  Mat       A, steady;
   Vec       b, r, d;
   PetscReal nu;
 
@@ -253,6 +253,7 @@ static PetscErrorCode Steps(DM dm, const Problem *problem, PetscInt steps, Petsc
   PetscCall(DMBoxGetStokes(dm, &nu, NULL));
   PetscCall(DMBoxSetStokes(dm, nu, 0));
   PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &steady)); /* a copy keeps these coefficients */
   PetscCall(VecDuplicate(u, &b));
   PetscCall(VecDuplicate(u, &r));
   PetscCall(VecDuplicate(u, &d));
@@ -263,7 +264,7 @@ static PetscErrorCode Steps(DM dm, const Problem *problem, PetscInt steps, Petsc
   for (PetscInt i = 0; i < steps; i++) {
     PetscInt n;
 
-    PetscCall(MatResidual(A, b, u, r));
+    PetscCall(MatResidual(steady, b, u, r));
     PetscCall(KSPSolve(ksp, r, d));
     PetscCall(VecAXPY(u, 1, d));
     PetscCall(KSPGetIterationNumber(ksp, &n));
@@ -274,6 +275,7 @@ static PetscErrorCode Steps(DM dm, const Problem *problem, PetscInt steps, Petsc
   PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&r));
   PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&steady));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
