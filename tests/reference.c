@@ -1200,8 +1200,18 @@ int main(int argc, char **argv)
        output_file: output/reference_ranks.out
        args: -dm_box_cells 6,5,4 -degrees 1,2,3 -use_gpu_aware_mpi 0
      test:
+       suffix: cuda_ranks_4
+       nsize: 4
+       output_file: output/reference_ranks.out
+       args: -dm_box_cells 6,5,4 -degrees 1,2,3 -use_gpu_aware_mpi 0
+     test:
+       suffix: cuda_ranks_8
+       nsize: 8
+       output_file: output/reference_ranks.out
+       args: -dm_box_cells 6,5,4 -degrees 1,2,3 -use_gpu_aware_mpi 0
+     test:
        suffix: cuda_ranks_graded
-       nsize: {{2 4}}
+       nsize: {{2 6}}
        output_file: output/reference_ranks_graded.out
        args: -dm_box_dim 2 -dm_box_cells 9,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann -use_gpu_aware_mpi 0
 
@@ -1263,8 +1273,18 @@ int main(int argc, char **argv)
        output_file: output/reference_dgq_ranks.out
        args: -dm_box_cells 5,4,3 -degrees 1 -use_gpu_aware_mpi 0
      test:
+       suffix: dgq_cuda_ranks_4
+       nsize: 4
+       output_file: output/reference_dgq_ranks.out
+       args: -dm_box_cells 5,4,3 -degrees 1 -use_gpu_aware_mpi 0
+     test:
+       suffix: dgq_cuda_ranks_8
+       nsize: 8
+       output_file: output/reference_dgq_ranks.out
+       args: -dm_box_cells 5,4,3 -degrees 1 -use_gpu_aware_mpi 0
+     test:
        suffix: dgq_cuda_ranks_graded
-       nsize: {{2 4}}
+       nsize: {{2 6}}
        output_file: output/reference_dgq_ranks_graded.out
        args: -dm_box_dim 2 -dm_box_cells 7,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann -use_gpu_aware_mpi 0
    testset:

@@ -332,8 +332,6 @@ int main(int argc, char **argv)
       suffix: cuda
       requires: cuda gpu
       args: -dm_vec_type cuda
-      filter: cut -d , -f 1
-      filter_output: cut -d , -f 1
   test:
     suffix: ew
     nsize: 2
