@@ -242,8 +242,10 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscInt       n, degrees;
   PetscBool      chosen, lower;
   PetscErrorCode ierr;
+  PetscLogDouble start, end;
 
   PetscFunctionBegin;
+  PetscCall(PetscTime(&start));
   pc->failedreason = PC_NOERROR; /* what PCMG says of it is of smoothers that fail now */
   PetscCall(PCPatchMGForget(pc));
   PetscCall(PCPatchMGGetNumDegrees(pc, &degrees));
@@ -275,6 +277,8 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscCall(PCPatchMGSetResiduals(pc));
   PetscCall(PCPatchMGSetCoefficients(pc));
   if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric_Private(pc));
+  PetscCall(PetscTime(&end));
+  PetscCall(PetscInfo(pc, "%" PetscInt_FMT " level(s) set up in %.3g s; the coarsest: %s\n", n, end - start, chosen ? p->why : "as it was set"));
   if (p->viewer) {
     PetscCall(PetscViewerPushFormat(p->viewer, p->format));
     PetscCall(PCPatchMGViewLevels_PatchMG(pc, p->viewer));
