@@ -1,11 +1,12 @@
-static char help[] = "Poisson's equation -div(D grad u) + shift u = f on a box, with Q_k or DGQ_k elements and multigrid with vertex-patch smoothers.\n\
-The solution is u = prod_i sin(pi x_i); f, the Dirichlet data and the Neumann data follow from it.  It is solved by FGMRES with V-cycles in\n\
-single precision (\"mixed\"), with V-cycles in double precision, and with the levels that PCPATCHMG chooses, often one: the direct solve.\n\
-  -dm_box_*, -dm_refine        : the mesh, the element and the operator (see DMBOX)\n\
+static char help[] = "Poisson's equation -div(D grad u) + shift u = f on a box, by multigrid with vertex-patch smoothers.\n\
+The solution is u = prod_i sin(pi x_i); f, the Dirichlet data and the Neumann data follow from it.\n\
+FGMRES solves three times: with V-cycles in single precision (\"mixed\"), with V-cycles in double precision, and with the levels that\n\
+PCPATCHMG chooses, often one: the direct solve.\n\
+  -dm_box_*, -dm_refine        : the mesh, the element (Q_k or DGQ_k) and the operator (see DMBOX)\n\
   -ksp_*, -pc_*, -single_*     : the first solver (default: FGMRES, PCSINGLE with PCPATCHMG inside)\n\
   -double_ksp_*, -double_pc_*  : the second solver (default: FGMRES, PCPATCHMG); -double false for the first one only\n\
   -direct_ksp_*, -direct_pc_*  : the third solver; -direct false for the first two only\n\
-  -nodal                       : the load from values of f at the nodes, and errors at and between the nodes: the fast way, on the GPU if the vectors are there\n\
+  -nodal                       : the load from values of f at the nodes, and errors against nodal values: the fast way, on the GPU, too\n\
   -time false                  : no times, for comparisons\n\
   -ksp_view_solution vtk:u.vts : write the solution for ParaView\n\n";
 
@@ -13,10 +14,11 @@ single precision (\"mixed\"), with V-cycles in double precision, and with the le
 #include <petsctime.h>
 
 /*
-  Functions get many points at once, a row of nodes or the quadrature points of a cell: coordinate d of point i is x[dim * i + d].  Sines are what
-  takes time, and on a box most coordinates are those of the point before.
+  Functions get many points at once, a row of nodes or the quadrature points of a cell: coordinate d of point i is x[dim * i + d].
+  Sines take the time, and on a box most coordinates are those of the point before.
 */
-static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                            PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscReal s[3] = {1, 1, 1};
 
@@ -42,7 +44,8 @@ static PetscErrorCode RightHandSide(PetscInt dim, PetscReal time, PetscInt n, co
 }
 
 /* D du/dn: the points of a call are on one side, which lies on one bound of the box */
-static PetscErrorCode Flux(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[], void *ctx)
+static PetscErrorCode Flux(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                           PetscScalar g[], void *ctx)
 {
   PetscReal lower[3], upper[3], D[3], shift;
   PetscInt  normal = 0;
@@ -72,11 +75,12 @@ static PetscErrorCode Error(DM dm, PetscBool nodal, Vec u, Vec work, PetscReal *
 /* what solved: options may have set another preconditioner, and PCPATCHMG chooses the number of levels */
 static PetscErrorCode Name(KSP ksp, char name[], size_t length, PetscInt *levels)
 {
-  PC        pc, mg;
-  PCType    type;
-  KSPType   ksptype;
-  PCMGType  cycle;
-  PetscBool single, ismg;
+  PC          pc, mg;
+  PCType      type;
+  KSPType     ksptype;
+  PCMGType    mgtype;
+  PetscBool   single, ismg;
+  const char *cycle;
 
   PetscFunctionBeginUser;
   PetscCall(KSPGetPC(ksp, &pc));
@@ -86,8 +90,9 @@ static PetscErrorCode Name(KSP ksp, char name[], size_t length, PetscInt *levels
   PetscCall(PetscObjectTypeCompareAny((PetscObject)mg, &ismg, PCPATCHMG, PCMG, ""));
   if (ismg) {
     PetscCall(PCMGGetLevels(mg, levels));
-    PetscCall(PCMGGetType(mg, &cycle));
-    PetscCall(PetscSNPrintf(name, length, "%s, %s", *levels == 1 ? "direct solve" : (cycle == PC_MG_MULTIPLICATIVE ? "V-cycles" : "multigrid"), single ? "mixed" : "double"));
+    PetscCall(PCMGGetType(mg, &mgtype));
+    cycle = *levels == 1 ? "direct solve" : (mgtype == PC_MG_MULTIPLICATIVE ? "V-cycles" : "multigrid");
+    PetscCall(PetscSNPrintf(name, length, "%s, %s", cycle, single ? "mixed" : "double"));
   } else {
     *levels = 1;
     PetscCall(KSPGetType(ksp, &ksptype));
@@ -141,7 +146,8 @@ static PetscErrorCode Solve(DM dm, Mat A, Vec b, const char *prefix, PetscBool s
   PetscCall(Name(ksp, name, sizeof(name), &levels));
   if (times) PetscCall(PetscSNPrintf(residual, sizeof(residual), "%.1e", (double)(rnorm / bnorm)));
   else PetscCall(PetscStrncpy(residual, rnorm <= 1e-9 * bnorm ? "<= 1e-9" : "> 1e-9", sizeof(residual)));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-22s %6" PetscInt_FMT "  %10" PetscInt_FMT "  %8s  %9.3e", name, levels, its, residual, (double)l2));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-22s %6" PetscInt_FMT "  %10" PetscInt_FMT "  %8s  %9.3e", name, levels, its, residual,
+                        (double)l2));
   if (times) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %7.3f s  %7.3f s", t[1] - t[0], t[2] - t[1]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   PetscCall(VecDestroy(&r));
@@ -191,10 +197,12 @@ int main(int argc, char **argv)
   PetscCall(DMBoxGetDegree(dm, &degree));
   PetscCall(DMBoxGetSpace(dm, &space));
   PetscCall(VecGetSize(b, &N));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Poisson's equation, %s%" PetscInt_FMT " on %" PetscInt_FMT, space == DMBOX_SPACE_Q ? "Q" : "DGQ", degree, n[0]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Poisson's equation, %s%" PetscInt_FMT " on %" PetscInt_FMT,
+                        space == DMBOX_SPACE_Q ? "Q" : "DGQ", degree, n[0]));
   for (PetscInt d = 1; d < dim; d++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " x %" PetscInt_FMT, n[d]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, " cells, %" PetscInt_FMT " unknowns%s\n\n", N, nodal ? "; errors against nodal values" : ""));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "solver                 levels  iterations  residual   L2 error%s\n", times ? "     set-up      solve" : ""));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "solver                 levels  iterations  residual   L2 error%s\n",
+                        times ? "     set-up      solve" : ""));
   PetscCall(Solve(dm, A, b, NULL, PETSC_TRUE, 0, nodal, times));
   if (second) PetscCall(Solve(dm, A, b, "double_", PETSC_FALSE, 0, nodal, times));
   if (second && third) PetscCall(Solve(dm, A, b, "direct_", PETSC_FALSE, PETSC_DECIDE, nodal, times));
@@ -258,11 +266,13 @@ int main(int argc, char **argv)
      # a stretched box, all kinds of boundary data, two meshes: the errors fall by 2^4
      test:
        suffix: mixed_1
-       args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+       args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3
+       args: -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
      test:
        suffix: mixed_2
        nsize: 2
-       args: -dm_box_cells 16,8,32 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+       args: -dm_box_cells 16,8,32 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3
+       args: -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
      test:
        suffix: dirichlet_1
        args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3
@@ -284,7 +294,8 @@ int main(int argc, char **argv)
      test:
        suffix: neumann_2
        args: -dm_box_cells 16 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann
-       args: -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
+       args: -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg
+       args: -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
      # coarsest meshes of any shape
      test:
        suffix: coarse_even
@@ -303,14 +314,18 @@ int main(int argc, char **argv)
      test:
        suffix: smoother_additive
        nsize: 2
-       args: -dm_box_cells 8 -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_mg_levels_pc_patchfd_type additive -double_mg_levels_pc_patchfd_damping 0.125
-       args: -ksp_type cg -ksp_norm_type unpreconditioned -single_mg_levels_pc_patchfd_type additive -single_mg_levels_pc_patchfd_damping 0.125
+       args: -dm_box_cells 8 -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_mg_levels_pc_patchfd_type additive
+       args: -double_mg_levels_pc_patchfd_damping 0.125
+       args: -ksp_type cg -ksp_norm_type unpreconditioned -single_mg_levels_pc_patchfd_type additive
+       args: -single_mg_levels_pc_patchfd_damping 0.125
      test:
        suffix: cg
-       args: -dm_box_cells 8 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
+       args: -dm_box_cells 8 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg
+       args: -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
      test:
        suffix: mg
-       args: -dm_box_cells 2 -dm_refine 3 -double false -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd
+       args: -dm_box_cells 2 -dm_refine 3 -double false -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1
+       args: -mg_levels_pc_type patchfd
        args: -mg_coarse_ksp_type richardson -mg_coarse_ksp_max_it 1 -mg_coarse_pc_type patchfd -mg_coarse_pc_patchfd_patch box
      test:
        suffix: direct
@@ -332,7 +347,8 @@ int main(int argc, char **argv)
      test:
        suffix: dgq_mixed
        nsize: 2
-       args: -dm_box_space dgq -dm_box_cells 8,4,16 -dm_box_degree 2 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+       args: -dm_box_space dgq -dm_box_cells 8,4,16 -dm_box_degree 2 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3
+       args: -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
      test:
        suffix: dgq_neumann
        nsize: {{1 3}}
@@ -341,7 +357,8 @@ int main(int argc, char **argv)
      test:
        suffix: dgq_variants
        output_file: output/poisson_dgq_variants.out
-       args: -dm_box_space dgq -dm_box_cells 4 -dm_box_degree 2 -double false -pc_type patchmg -mg_levels_pc_patchfd_variant {{boundary fused separate global}}
+       args: -dm_box_space dgq -dm_box_cells 4 -dm_box_degree 2 -double false -pc_type patchmg
+       args: -mg_levels_pc_patchfd_variant {{boundary fused separate global}}
      test:
        suffix: dgq_full
        args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -single_pc_mg_type full -double_pc_mg_type full
@@ -349,10 +366,12 @@ int main(int argc, char **argv)
        suffix: dgq_additive
        nsize: {{1 2}}
        output_file: output/poisson_dgq_additive.out
-       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -double false -ksp_type cg -ksp_norm_type unpreconditioned -pc_type patchmg -mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.1
+       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -double false -ksp_type cg -ksp_norm_type unpreconditioned
+       args: -pc_type patchmg -mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.1
      test:
        suffix: dgq_cg
-       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
+       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric
+       args: -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
      test:
        suffix: dgq_direct
        nsize: {{1 2}}
@@ -386,7 +405,8 @@ int main(int argc, char **argv)
        suffix: choice_sides
        nsize: {{1 3}}
        output_file: output/poisson_choice_sides.out
-       args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+       args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3
+       args: -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
      test:
        suffix: choice_neumann
        nsize: {{1 3}}
