@@ -1,11 +1,13 @@
-"""Poisson's equation with petsc4py: what poisson.c does, with the same options and the same output.
+"""Poisson's equation with petsc4py: what poisson.c does, with the same options and the same output, without times.
 
 -div(D grad u) + shift u = f on a box with the solution u = prod_i sin(pi x_i), Q_k elements and multigrid with vertex-patch smoothers.
-It is solved twice: with the V-cycle in single precision under a double precision Krylov method, and in double precision throughout.
+It is solved by FGMRES with V-cycles in single precision ("mixed"), with V-cycles in double precision, and with the levels that PCPATCHMG
+chooses, often one: the direct solve.
 
   -dm_box_*, -dm_refine        : the mesh, the element and the operator (default: Q3 on 8 x 8 x 8 cells)
-  -ksp_*, -pc_*                : the first solver (default: FGMRES, PCSINGLE with PCPATCHMG inside)
-  -double_ksp_*, -double_pc_*  : the second solver (default: FGMRES, PCPATCHMG); -double false for none
+  -ksp_*, -pc_*, -single_*     : the first solver (default: FGMRES, PCSINGLE with PCPATCHMG inside)
+  -double_ksp_*, -double_pc_*  : the second solver (default: FGMRES, PCPATCHMG); -double false for the first one only
+  -direct_ksp_*, -direct_pc_*  : the third solver; -direct false for the first two only
   -ksp_view_solution vtk:u.vts : write the solution for ParaView
 """
 import sys
@@ -52,16 +54,30 @@ patchfd.DMBoxInterpolateFunctionBatch(dm, 0, exact, g)
 patchfd.DMBoxLiftDirichlet(dm, g, b)
 
 
-def solve(name, prefix, single):
+def name(pc, ksp):
+    """What solved: options may have set another preconditioner, and PCPATCHMG chooses the number of levels."""
+    precision, mg = ('mixed', patchfd.PCSingleGetPC(pc)) if pc.type == 'single' else ('double', pc)
+    if mg.type not in ('patchmg', 'mg'):
+        return f'{ksp.type} and {mg.type}, {precision}', 1
+    levels = mg.getMGLevels()
+    cycle = 'V-cycles' if mg.getMGType() == PETSc.PC.MGType.MULTIPLICATIVE else 'multigrid'
+    return f'{"direct solve" if levels == 1 else cycle}, {precision}', levels
+
+
+def solve(prefix, single, limit):
+    """One solve, a line of the table; limit: where PCPATCHMG ends the levels."""
     ksp = PETSc.KSP().create(dm.comm)
     ksp.setOptionsPrefix(prefix)
     ksp.setDM(dm)
     ksp.setOperators(A, A)
     ksp.setType('fgmres')
     ksp.setTolerances(rtol=1e-9)
-    ksp.pc.setType('single' if single else 'patchmg')
+    pc = ksp.pc
     if single:
-        patchfd.PCSingleGetPC(ksp.pc).setType('patchmg')
+        pc.setType('single')
+        pc = patchfd.PCSingleGetPC(pc)
+    pc.setType('patchmg')
+    patchfd.PCPatchMGSetCoarseEqLim(pc, limit)
     ksp.setFromOptions()
     u = dm.createGlobalVec()
     u.setName('u')
@@ -70,11 +86,16 @@ def solve(name, prefix, single):
     r = b - A * u
     l2, _ = patchfd.DMBoxComputeErrorBatch(dm, 0, exact, u)
     small = '<= 1e-9' if r.norm() <= 1e-9 * b.norm() else '> 1e-9'
-    PETSc.Sys.Print(f'{name if (ksp.pc.type == "single") == single else "solve"}: iterations {ksp.its}, true relative residual {small}, L2 error {l2:.3e}')
+    solver, levels = name(ksp.pc, ksp)
+    PETSc.Sys.Print(f'{solver:22} {levels:6}  {ksp.its:10}  {small:>8}  {l2:9.3e}')
 
 
 cells = ' x '.join(str(n) for n in patchfd.DMBoxGetCells(dm))
-PETSc.Sys.Print(f'mesh {cells}, Q{patchfd.DMBoxGetDegree(dm)}, {b.size} unknowns')
-solve('mixed precision', None, True)
-if PETSc.Options().getBool('double', True):
-    solve('double precision', 'double_', False)
+PETSc.Sys.Print(f"Poisson's equation, Q{patchfd.DMBoxGetDegree(dm)} on {cells} cells, {b.size} unknowns\n")
+PETSc.Sys.Print('solver                 levels  iterations  residual   L2 error')
+options = PETSc.Options()
+solve(None, True, 0)
+if options.getBool('double', True):
+    solve('double_', False, 0)
+    if options.getBool('direct', True):
+        solve('direct_', False, PETSc.DECIDE)
