@@ -53,7 +53,7 @@ def panels(titles, ylabel, **settings):
     axes[0].set_ylabel(ylabel)
     if settings.get('yscale') == 'log':
         plain(axes[0].yaxis)
-    fig.subplots_adjust(wspace=0.5)
+    fig.subplots_adjust(wspace=0.5 if 'xlabel' not in settings else 0.1)  # lines against the degree end at labels
     return axes
 
 
