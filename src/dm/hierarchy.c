@@ -371,7 +371,7 @@ PetscErrorCode DMBoxSetLowering(DM dm, PetscInt n)
 /*
   What one mesh has from a finer one its coarser ones have, too.  Otherwise, by default, coefficients that jump by this factor inside coarse
   cells: functions of the coarse mesh may be small at all points of a cell in a
-  channel, where its own operator would be much less than that of the finer mesh, and corrections much too large (doc/applicability.md)
+  channel, where its own operator would be much less than that of the finer mesh, and corrections much too large (doc/guide/diffusion.md)
 */
 static PetscErrorCode CoarseningIsGalerkin(DM dm, const PetscBool halve[3], PetscBool *galerkin)
 {

@@ -313,7 +313,7 @@ PetscBool MatBoxFitTakesResiduals(const Mat_Box *m, PatchFDKernels kern)
   With as many points as a matrix in double precision has, one in single precision is nearly the same.  With degree + 1 the kernels of a GPU
   take a third to two thirds of the time; where the metric varies by less than
   this within every cell, quadratures differ so little that this takes no more iterations, or, at the limit, half as many again
-  (doc/applicability.md)
+  (doc/guide/diffusion.md)
 */
 PetscErrorCode MatBoxFitGetExtraPoints(Mat_Box *m, PetscInt *extra)
 {

@@ -508,7 +508,7 @@ PetscErrorCode DMBoxTSGetHeatGuess(TS ts, DMBoxHeatGuess *guess)
   by the option `-pc_type`, or with assembled matrices.
 
   `auto` estimates the iterations with Jacobi's preconditioner from the matrix of the first step, by the smaller one of 12 dt k / (c h^2)
-  and the square of half of the number of cells in the longest direction: multigrid is for
+  and half of the square of the number of cells in the longest direction: multigrid is for
   long steps on fine meshes.  It needs a mesh that can be coarsened twice at least.
 
 .seealso: `DMBOX`, `DMBoxTSSetHeat()`, `DMBoxTSGetHeatSolver()`, `PCSINGLE`, `DMBoxGetNumCoarsenings()`
