@@ -179,12 +179,13 @@ $(OUT)/bin/plugin/%: $(dir $(HARNESS))src/%.c $(OUT)/flags
 	$(call say,LINK,$@)$(CLINKER) $(CCPPFLAGS) -w -o $@ $< $(PETSC_LIB)
 
 # The harness exits 0 on failures and says nothing of tests that never ran: config/tally reads its records.
+# It writes them to test_ARCH_tap.log, whatever TESTLOGTAPFILE says, and here ARCH is empty.
 # Not the harness's own target "test", whose closing advice does not hold here.
 # What starts MPI programs may be several words ("mpiexec --oversubscribe"): here it always is, so that nothing can rely on one.
 test gputest run-valgrind: override MPIEXEC := env $(MPIEXEC)
-# $(call HARNESS,WHAT): TESTDIR/expected has the names of what has to have run
+# TESTDIR/expected has the names of the tests that must have a record
 HARNESS_MAKE = $(TESTENV) $(MAKE) --no-print-directory --keep-going -f $(HARNESS) PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH) \
-  TESTSRCDIR=$(CURDIR) TESTDIR=$(TESTDIR) TESTLOGTAPFILE=$(TESTDIR)/test_tap.log TESTLOGERRFILE=$(TESTDIR)/test_err.log \
+  TESTSRCDIR=$(CURDIR) TESTDIR=$(TESTDIR) TESTLOGTAPFILE=$(TESTDIR)/test__tap.log TESTLOGERRFILE=$(TESTDIR)/test__err.log \
   pkgs="tests tutorials" CFLAGS='$(CFLAGS)' CUDAFLAGS='$(CUDAFLAGS)' PETSC_TEST_LIB='$(LINK_OBJECTS)' NO_RM=1 DIFF_NUMBERS=1 TIMEOUT=$(TIMEOUT)
 test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) tutorials ## run all tests
 	@sed -n 's/^test-[a-z.]* := //p' $(TESTDIR)/testfiles | tr ' ' '\n' >$(TESTDIR)/expected
@@ -193,13 +194,13 @@ test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) tutorials ## run all tests
 	-@$(TESTENV) config/testplugin '$(MPIEXEC)' $(LIB) $(OUT)/bin/plugin | tee $(TESTDIR)/plugin_tap.log
 	-@$(TESTENV) config/testpython '$(MPIEXEC)' '$(PYTHON)' $(LIB) | tee $(TESTDIR)/python_tap.log
 	+-@$(TESTENV) PETSC_PYTHON='$(PYTHON)' BUILD=$(BUILD) $(PYTHON) config/testdocs | tee $(TESTDIR)/docs_tap.log
-	@config/tally $(TESTDIR) test source plugin python docs
+	@config/tally $(TESTDIR) test_ source plugin python docs
 
 # The harness finds tests by what they require, but not under their names, which it has only for those in PETSc's own folders.
 gputest: gentest ## run the tests that need a GPU
 	@$(HARNESS_MAKE) -s query=requires queryval=gpu print-test | tr ' ' '\n' | sed -n 's/.*_\(tests\|tutorials\)-/\1-/p' >$(TESTDIR)/expected
 	+-@$(HARNESS_MAKE) TESTTARGETS="$$(tr '\n' ' ' <$(TESTDIR)/expected)" test | grep -v "^Using MAKEFLAGS"
-	@config/tally $(TESTDIR) test
+	@config/tally $(TESTDIR) test_
 
 # What needs a newer GPU is guarded: kernels with instructions of their own (copies, tensor products, clusters) for the oldest GPU that doc/gpu.md promises.
 PTX_SOURCES := device.cu lattice_plane.cu points_packed.cu fields_float.cu

@@ -646,6 +646,7 @@ PETSC_EXTERN PetscErrorCode PCPatchMGGetSymmetric(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCPatchMGSetCoarseEqLim(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCPatchMGGetCoarseEqLim(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCPatchMGGetCoarseReason(PC, const char *[]);
+PETSC_EXTERN PetscErrorCode PCPatchMGViewLevels(PC, PetscViewer);
 PETSC_EXTERN PetscErrorCode PCPatchMGSetGraph(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCPatchMGGetGraph(PC, PetscBool *);
 

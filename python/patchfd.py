@@ -623,6 +623,7 @@ _routine('PCPatchFDGetBrickSize', _pc, _int_out)
 for _name in ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph', 'PCSingleSetScale', 'PCSingleSetWarn'):
     _routine(_name, _pc, _bool)
     _routine(_name.replace('Set', 'Get'), _pc, _bool_out)
+_routine('PCPatchMGViewLevels', _pc, _viewer)
 _routine('PCPatchMGSetCoarseEqLim', _pc, _int)
 _routine('PCPatchMGGetCoarseEqLim', _pc, _int_out)
 _routine('PCPatchMGGetCoarseReason', _pc, _string_out)

@@ -705,6 +705,33 @@ static PetscErrorCode TestBlocks(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the table of levels, which changes nothing */
+static PetscErrorCode TestView(void)
+{
+  PetscReal error[2];
+  PetscInt  its[2];
+  KSP       ksp;
+  DM        dm;
+  Mat       A;
+  PC        pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBox(1, 0, &dm));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(CreateSolver(&ksp));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(Solve(ksp, A, &its[i], &error[i]));
+    if (i == 0) PetscCall(PCPatchMGViewLevels(pc, PETSC_VIEWER_STDOUT_WORLD));
+  }
+  PetscCall(Print("after the view", (PetscBool)(its[0] == its[1] && error[0] == error[1])));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   static const Test tests[] = {
@@ -717,7 +744,8 @@ int main(int argc, char **argv)
     {"patches",    TestPatches   },
     {"constants",  TestConstants },
     {"errors",     TestErrors    },
-    {"blocks",     TestBlocks    }
+    {"blocks",     TestBlocks    },
+    {"view",       TestView      }
   };
 
   PetscFunctionBeginUser;
@@ -804,5 +832,15 @@ int main(int argc, char **argv)
     suffix: blocks
     nsize: {{1 2}}
     args: -test blocks -dm_box_boundary {{dirichlet neumann}} -pc_patchmg_coarse_eq_limit {{0 unlimited}} -ksp_type {{fgmres richardson}}
+
+  # without the times; the option shows the same
+  testset:
+    filter: cut -c 1-91
+    test:
+      suffix: view
+      args: -test view -pc_patchmg_coarse_eq_limit 0
+    test:
+      suffix: view_diffusion
+      args: -test view -dm_box_operator diffusion -dm_box_degree 2 -dm_box_cells 4 -pc_patchmg_view_levels
 
 TEST*/

@@ -449,6 +449,13 @@ static PetscErrorCode MatPatchesView_Box(MatPatches p, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscLogDouble MatPatchesBytes_Box(MatPatches p, PatchFDKernels kern)
+{
+  const BoxPatches *x = (const BoxPatches *)p->data;
+
+  return x->local ? MatBoxLocalBytes(x->local, kern) : 0;
+}
+
 static PetscErrorCode MatPatchesDestroy_Box(MatPatches p)
 {
   BoxPatches *x = (BoxPatches *)p->data;
@@ -494,6 +501,7 @@ PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatche
                                             .finish   = MatPatchesFinish_Box,
                                             .exchange = MatPatchesExchange_Box,
                                             .view     = MatPatchesView_Box,
+                                            .bytes    = MatPatchesBytes_Box,
                                             .destroy  = MatPatchesDestroy_Box};
   const MPI_Comm comm = PetscObjectComm((PetscObject)A);
   MatPatches     p    = *patches;

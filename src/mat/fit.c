@@ -414,15 +414,21 @@ static PetscLogDouble FitExactNumbers(const PatchFDFit *fit, PetscBool rows)
   return numbers;
 }
 
+PetscLogDouble MatBoxFitBytes(const MatBoxLocal *l, PatchFDKernels kern)
+{
+  const PatchFDFit *desc = &l->fit[kern->id]->desc;
+
+  return (PetscLogDouble)kern->size * (PetscLogDouble)(desc->nrecord + 4 * desc->npatch + desc->coefat[desc->ngroup] +
+                                                       FitExactNumbers(desc, l->rule.fit.rows));
+}
+
 PetscErrorCode MatBoxFitView(const Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscViewer viewer)
 {
   const DM_Box    *box = (const DM_Box *)m->dm->data;
   const MatBoxFit  fit = l->fit[kern->id];
   PetscInt64       count[PATCHFD_FIT_MAX_STEPS + 1] = {0};
   const char      *separator = "";
-  PetscLogDouble   bytes = (PetscLogDouble)kern->size *
-                         (PetscLogDouble)(fit->desc.nrecord + 4 * fit->desc.npatch + fit->desc.coefat[fit->desc.ngroup] +
-                                          FitExactNumbers(&fit->desc, l->rule.fit.rows));
+  PetscLogDouble   bytes = MatBoxFitBytes(l, kern);
 
   PetscFunctionBegin;
   PatchFDHostFitCount(&fit->desc, (const PetscInt(*)[2])box->owncells, count);

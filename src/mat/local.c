@@ -528,11 +528,12 @@ PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *l)
   return PETSC_TRUE;
 }
 
-/* bytes of the matrices and vectors of all classes of patches, in the kernels' precision */
-static PetscLogDouble LocalBytes(const MatBoxLocal *l, PatchFDKernels kern)
+/* matrices and vectors of all classes of patches, in the kernels' precision */
+PetscLogDouble MatBoxLocalBytes(const MatBoxLocal *l, PatchFDKernels kern)
 {
   PetscLogDouble numbers = 0;
 
+  if (l->fit[kern->id]) return MatBoxFitBytes(l, kern);
   for (int f = 0; f < DMBOX_MAX_FIELDS; f++) {
     for (int d = 0; d < 3; d++) {
       for (PetscInt c = 0; c < l->patches[f][d].nclass && !l->dense; c++) {
@@ -566,8 +567,8 @@ PetscErrorCode MatBoxLocalView(const MatBoxLocal *l, PatchFDKernels kern, PetscV
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, " unknowns in %" PetscInt_FMT " colours", l->ncolor));
   if (!l->fit[kern->id])
-    PetscCall(
-      PetscViewerASCIIPrintf(viewer, ", %.0f bytes of %s", LocalBytes(l, kern), l->dense ? "inverses and 1D matrices" : "1D matrices"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, ", %.0f bytes of %s", MatBoxLocalBytes(l, kern),
+                                     l->dense ? "inverses and 1D matrices" : "1D matrices"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (l->fit[kern->id]) PetscCall(MatBoxFitView(l->m, l, kern, viewer));

@@ -30,11 +30,17 @@ const char *const PCPatchFDOrders[]   = {"forward", "backward", "symmetric", "PC
 /* A patch that is singular is no error: SNES, TS and others that learn of it (KSP_DIVERGED_PC_FAILED) take another step */
 static PetscErrorCode PCSetUp_PatchFD(PC pc)
 {
-  PC_PatchFD *p = (PC_PatchFD *)pc->data;
+  PC_PatchFD    *p = (PC_PatchFD *)pc->data;
+  PetscLogDouble start, end;
+  PetscInt       N;
 
   PetscFunctionBegin;
   pc->setupcalled = PETSC_FALSE; /* after an error */
+  PetscCall(PetscTime(&start));
   PetscCall(MatCreatePatches(pc->pmat, pc->dm, &p->spec, &p->patches));
+  PetscCall(PetscTime(&end));
+  PetscCall(MatGetSize(pc->pmat, &N, NULL));
+  PetscCall(PetscInfo(pc, "Local solvers for %" PetscInt_FMT " unknowns made in %.3g s\n", N, end - start));
   pc->failedreason = p->patches->singular ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_NOERROR;
   PetscCheck(!pc->failedreason || !pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_MAT_LU_ZRPVT,
              "PCPATCHFD: the matrix of %s is singular, or not positive definite where it has to be: too small a penalty (-dm_box_penalty), "

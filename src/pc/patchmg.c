@@ -66,6 +66,9 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
   PetscCall(PetscOptionsInt("-pc_patchmg_coarse_eq_limit", "Coarsen no further than to so many unknowns", "PCPatchMGSetCoarseEqLim", limit,
                             &limit, &flg));
   if (flg) PetscCall(PCPatchMGSetCoarseEqLim(pc, limit));
+  PetscCall(PetscViewerDestroy(&p->viewer));
+  PetscCall(PetscOptionsViewer("-pc_patchmg_view_levels", "Show the levels as a table, after set-up", "PCPatchMGViewLevels", &p->viewer,
+                               &p->format, NULL));
   PetscOptionsHeadEnd();
   if (!((PC_MG *)pc->data)->levels) {
     PetscCall(PCPatchMGFindDM_Private(pc));
@@ -239,8 +242,10 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscInt       n, degrees;
   PetscBool      chosen, lower;
   PetscErrorCode ierr;
+  PetscLogDouble start, end;
 
   PetscFunctionBegin;
+  PetscCall(PetscTime(&start));
   pc->failedreason = PC_NOERROR; /* what PCMG says of it is of smoothers that fail now */
   PetscCall(PCPatchMGForget(pc));
   PetscCall(PCPatchMGGetNumDegrees(pc, &degrees));
@@ -272,6 +277,13 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscCall(PCPatchMGSetResiduals(pc));
   PetscCall(PCPatchMGSetCoefficients(pc));
   if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric_Private(pc));
+  PetscCall(PetscTime(&end));
+  PetscCall(PetscInfo(pc, "%" PetscInt_FMT " level(s) set up in %.3g s; the coarsest: %s\n", n, end - start, chosen ? p->why : "as it was set"));
+  if (p->viewer) {
+    PetscCall(PetscViewerPushFormat(p->viewer, p->format));
+    PetscCall(PCPatchMGViewLevels_PatchMG(pc, p->viewer));
+    PetscCall(PetscViewerPopFormat(p->viewer));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -723,7 +735,9 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseReason_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetGraph_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetGraph_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGViewLevels_C", NULL));
   PetscCall(PCPatchMGForget(pc));
+  PetscCall(PetscViewerDestroy(&p->viewer));
   PetscCall(PetscFree(p->halvings));
   PetscCall(p->destroy(pc));
   PetscCall(PetscFree(p));
@@ -741,6 +755,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
 . -pc_patchmg_graph (true|false)     - replay the V-cycle as a CUDA graph on a GPU (default true)
 . -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly; 0 to halve it as
   far as possible, unlimited for the mesh itself, decide (the default) for an estimate
+. -pc_patchmg_view_levels (viewer)   - after each set-up, show the levels as a table, see `PCPatchMGViewLevels()`
 - -pc_mg_*                           - the options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or
                                        `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
@@ -804,7 +819,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   time or energy on the GPU nothing is recorded. What is recorded and what not: `PCPatchMGSetGraph()`.
 
 .seealso: `DMBOX`, `DMBoxSetSemicoarsening()`, `PCPATCHFD`, `PCMG`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`,
-`PCPatchMGSetCoarseEqLim()`
+`PCPatchMGSetCoarseEqLim()`, `PCPatchMGViewLevels()`
 M*/
 PetscErrorCode PCCreate_PatchMG(PC pc)
 {
@@ -842,5 +857,6 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseReason_C", PCPatchMGGetCoarseReason_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetGraph_C", PCPatchMGSetGraph_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetGraph_C", PCPatchMGGetGraph_PatchMG));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGViewLevels_C", PCPatchMGViewLevels_PatchMG));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

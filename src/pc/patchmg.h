@@ -29,6 +29,8 @@ typedef struct {
   PetscObjectId degrees; /* the matrix whose degrees were halved, or 0 */
   PetscInt      nhalvings, (*halvings)[3]; /* of the levels that there are (DMBoxGetHalvings()) */
   PatchMGRecord record;
+  PetscViewer       viewer; /* NULL, or where set-up shows the levels, */
+  PetscViewerFormat format; /* in this format */
   PetscErrorCode (*setfromoptions)(PC, PetscOptionItems), (*setup)(PC), (*reset)(PC), (*destroy)(PC), (*view)(PC, PetscViewer); /* PCMG's */
   PetscErrorCode (*apply)(PC, Vec, Vec), (*applytranspose)(PC, Vec, Vec);
   PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,
@@ -53,7 +55,9 @@ PETSC_INTERN PetscErrorCode PCPatchMGSetStale_Private(PC);
 PETSC_INTERN PetscErrorCode PCPatchMGSetLevels_Private(PC);
 PETSC_INTERN PetscErrorCode PCPatchMGReadOptions_Private(PC, PetscOptionItems);
 PETSC_INTERN PetscErrorCode PCPatchMGGetCoarseReason_PatchMG(PC, const char *[]);
+/* patchmgview.c */
 PETSC_INTERN PetscErrorCode PCView_PatchMG(PC, PetscViewer);
+PETSC_INTERN PetscErrorCode PCPatchMGViewLevels_PatchMG(PC, PetscViewer);
 /* of a KSPRICHARDSON: its scale, and whether it takes its own at each step */
 PETSC_INTERN PetscErrorCode KSPRichardsonGetScale_Private(KSP, PetscReal *scale, PetscBool *selfscale);
 /* is called when the PC has read its options; not twice, if it is there from an earlier set-up */

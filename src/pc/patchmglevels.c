@@ -251,25 +251,3 @@ PetscErrorCode PCPatchMGGetCoarseReason_PatchMG(PC pc, const char *why[])
   *why = levels == PATCHMG(pc)->levels ? PATCHMG(pc)->why : (levels > 0 ? "the number of levels was set" : "not chosen yet");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* PCMG would warn of a single level, which here is a direct solver */
-PetscErrorCode PCView_PatchMG(PC pc, PetscViewer viewer)
-{
-  const PC_MG *mg = (const PC_MG *)pc->data;
-  PetscBool    isascii;
-  const char  *why = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
-  PetscCall(PCPatchMGGetCoarseReason_PatchMG(pc, &why));
-  if (isascii && mg->levels && mg->nlevels == 1) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  one level, the whole mesh: %s\n", why));
-    PetscCall(PetscViewerASCIIPushTab(viewer));
-    PetscCall(KSPView(mg->levels[0]->smoothd, viewer));
-    PetscCall(PetscViewerASCIIPopTab(viewer));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (isascii && mg->levels) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarsest level: %s\n", why));
-  PetscCall(PATCHMG(pc)->view(pc, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

@@ -396,6 +396,7 @@ PETSC_INTERN PetscErrorCode MatBoxPointDiagonal(Mat_Box *, Vec);
 PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(MatBoxLocal *, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[],
                                                PetscReal omega, const void *r, void *x);
 PETSC_INTERN PetscErrorCode MatBoxLocalView(const MatBoxLocal *, PatchFDKernels, PetscViewer);
+PETSC_INTERN PetscLogDouble MatBoxLocalBytes(const MatBoxLocal *, PatchFDKernels); /* this rank's */
 /* numbers of the patches that touch this rank's unknowns */
 PETSC_INTERN void MatBoxLocalRange(const Mat_Box *, const MatBoxLocal *, PatchFDRange);
 
@@ -422,6 +423,7 @@ PETSC_INTERN PetscErrorCode MatBoxFitSweep(Mat_Box *, const MatBoxLocal *, Patch
                                            PetscReal omega, PetscBool zero, const void *b, void *x);
 /* how many patches take how many steps */
 PETSC_INTERN PetscErrorCode MatBoxFitView(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscViewer);
+PETSC_INTERN PetscLogDouble MatBoxFitBytes(const MatBoxLocal *, PatchFDKernels); /* this rank's */
 /* of an operator by quadrature, box.c: its points in these cells (until ops.pointsdestroy), and a plan, which belongs to the matrix */
 PETSC_INTERN PetscErrorCode MatBoxGetPoints(const Mat_Box *, const PatchFDRange cells, PetscBool device, PatchFDPoints *);
 PETSC_INTERN PetscErrorCode MatBoxGetOperator(Mat_Box *, PatchFDKernels, void **plan);

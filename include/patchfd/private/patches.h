@@ -53,6 +53,8 @@ struct _MatPatchesOps {
   /* NULL, or: A becomes what it was when they were made, without a word to anybody, or what it is now again */
   PetscErrorCode (*exchange)(MatPatches);
   PetscErrorCode (*view)(MatPatches, PetscViewer);
+  /* NULL, or what the local solvers of this rank take; zero where that is not known, as of a direct solver */
+  PetscLogDouble (*bytes)(MatPatches, PatchFDKernels);
   PetscErrorCode (*destroy)(MatPatches);
 };
 
