@@ -182,8 +182,8 @@ PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator op)
   Input Parameters:
 + dm      - the `DM` of type `DMBOX`
 . bending - the bending stiffness, positive (default 1)
-- shift   - the coefficient of the mass matrix (default 0); a negative one makes the operator indefinite when it exceeds the smallest
-            eigenvalue of the rest
+- shift   - the coefficient of the mass matrix (default 0); the operator is indefinite if it is below minus the smallest eigenvalue
+            of the rest
 
   Options Database Keys:
 + -dm_box_bending D - the bending stiffness
@@ -192,15 +192,15 @@ PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator op)
   Level: beginner
 
   Notes:
-  The discretization is the C0 interior penalty method of Brenner and Sung (J. Sci. Comput. 22-23, 2005) on a continuous space of degree 2
-  or more; its
-  penalties are set by `DMBoxSetPenalty()`.  In L2 the order is 2 for degree 2, and degree + 1 above.
+  The discretization is the C0 interior penalty method (S. C. Brenner, L.-Y. Sung, C0 interior penalty methods for fourth order
+  elliptic boundary value problems on polygonal domains, J. Sci. Comput. 22-23, 2005) on a continuous space of degree 2 or more.
+  `DMBoxSetPenalty()` sets its penalties. The order in L2 is 2 for degree 2, and degree + 1 above.
 
-  Sides are clamped (`DMBOX_BOUNDARY_DIRICHLET`: u and its normal derivative are given) or simply supported (`DMBOX_BOUNDARY_SUPPORTED`: u
-  and its second normal derivative
-  are given); `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()` bring data other than zero in.
+  Sides are clamped (`DMBOX_BOUNDARY_DIRICHLET`: u and its normal derivative are given) or simply supported
+  (`DMBOX_BOUNDARY_SUPPORTED`: u and its second normal derivative are given). Data are zero unless `DMBoxLiftDirichlet()` and
+  `DMBoxAddBendingLoad()` bring others in.
 
-  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
+  You may call it at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
 
 .seealso: `DMBOX`, `DMBoxGetBiharmonic()`, `DMBoxSetOperator()`, `DMBoxAddBendingLoad()`, `DMBoxComputeBendingError()`, `MatBoxUpdate()`
 @*/
@@ -250,7 +250,7 @@ PetscErrorCode DMBoxGetBiharmonic(DM dm, PetscReal *bending, PetscReal *shift)
 }
 
 /*@C
-  DMBoxAddBendingLoad - Adds what given normal derivatives on the sides of a plate bring into a right-hand side of the operator `biharmonic`
+  DMBoxAddBendingLoad - Adds the load of given normal derivatives on the sides of a plate to a right-hand side of the operator `biharmonic`
 
   Collective
 
@@ -260,15 +260,15 @@ PetscErrorCode DMBoxGetBiharmonic(DM dm, PetscReal *bending, PetscReal *shift)
 . slope  - the outward normal derivative of u on clamped sides (`DMBOX_BOUNDARY_DIRICHLET`), or `NULL` for zero
 . moment - the second normal derivative of u on simply supported sides (`DMBOX_BOUNDARY_SUPPORTED`), or `NULL` for zero
 . ctx    - for the functions, or `NULL`
-- b      - the vector, from `DMCreateGlobalVector()`; entries on the sides are left as they are
+- b      - the vector, from `DMCreateGlobalVector()`; entries on the sides do not change
 
   Level: beginner
 
   Notes:
-  With s the penalty, the integrals over a clamped side are those of bending slope (s dv/dn - d2v/dn2), and over a supported side those of
-  bending moment dv/dn, for each basis function v.
+  Let s be the penalty and v a basis function. The integrand on a clamped side is bending slope (s dv/dn - d2v/dn2), on a supported
+  side bending moment dv/dn.
 
-  The functions are told the point, not the side: at Gauss points, which are inside the sides, the point tells the side.
+  The functions get the point, not the side. Gauss points are inside the sides, so the coordinates of a point tell its side.
 
 .seealso: `DMBOX`, `DMBoxSetBiharmonic()`, `DMBoxAddLoad()`, `DMBoxLiftDirichlet()`
 @*/

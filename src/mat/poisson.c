@@ -161,8 +161,8 @@ PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
   Input Parameters:
 + dm        - the `DM` of type `DMBOX`
 . diffusion - the diffusion coefficient in each direction, of length dim, positive
-- shift     - the coefficient of the mass matrix; a negative one makes the operator indefinite when it exceeds the smallest eigenvalue of
-              the diffusion term
+- shift     - the coefficient of the mass matrix; the operator is indefinite if it is below minus the smallest eigenvalue of the
+              diffusion term
 
   Options Database Keys:
 + -dm_box_diffusion kx,ky,kz - diffusion coefficients; one number is for all directions
@@ -171,8 +171,8 @@ PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
   Level: beginner
 
   Note:
-  May be called at any time, also after `DMSetUp()`.  Matrices that this `DM` made follow, and so do solvers that have them: see
-  `MatBoxUpdate()`, also for matrices that do not.
+  You may call it at any time, also after `DMSetUp()`. Matrices of this `DM` follow, and so do solvers with them. `MatBoxUpdate()`
+  lists the exceptions.
 
 .seealso: `DMBOX`, `DMBoxGetPoisson()`, `DMBoxSetOperator()`, `DMCreateMatrix()`, `MatBoxUpdate()`, `KSPGetOperators()`, `KSPSetOperators()`
 @*/

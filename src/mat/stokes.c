@@ -302,7 +302,7 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
   Input Parameters:
 + dm        - the `DM` of type `DMBOX`
 . viscosity - the viscosity, positive (default 1)
-- shift     - the coefficient of the velocity's mass matrix, not negative (default 0): one over the time step, for example
+- shift     - the coefficient of the velocity's mass matrix, not negative (default 0); for example one over the time step
 
   Options Database Keys:
 + -dm_box_viscosity nu - the viscosity
@@ -311,20 +311,19 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
   Level: beginner
 
   Notes:
-  The space is `DMBOX_SPACE_RT`: velocities in RT_k, pressures in DGQ_k, with the penalties (k + 1) (k + 2) / h between cells and twice that
-  on sides, times the
-  factors of `DMBoxSetPenalty()`, for tangential jumps.  The velocity is divergence-free at every point; velocity and pressure have the
-  order k + 1 in L2.
+  The space is `DMBOX_SPACE_RT`: velocities in RT_k and pressures in DGQ_k. The velocity is divergence-free at every point. In L2
+  velocity and pressure have the order k + 1. Tangential jumps have penalties, see `DMBoxSetPenalty()`.
 
-  Sides are without slip (`DMBOX_BOUNDARY_DIRICHLET`: `DMBoxLiftDirichlet()` brings other velocities in) or open (`DMBOX_BOUNDARY_NEUMANN`:
-  viscosity du/dn - p n is
-  given, zero unless `DMBoxAddNeumannLoad()` brings another in).  Without open sides the pressure is determined up to a constant: the matrix
-  has that null space.
-  Open sides only need a positive shift.
+  On sides of type `DMBOX_BOUNDARY_DIRICHLET` the velocity is zero, or what `DMBoxLiftDirichlet()` brings in. Sides of type
+  `DMBOX_BOUNDARY_NEUMANN` are open: viscosity du/dn - p n is zero, or what `DMBoxAddNeumannLoad()` brings in. Without open sides
+  the pressure is determined up to a constant, and constant pressures are the null space of the matrix. If all sides are open, the
+  shift must be positive.
 
   The matrix is symmetric and indefinite: use `KSPFGMRES` or `KSPGMRES`, not `KSPCG`.
 
-  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
+  You may call it at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
+
+  Source: C. Cui, G. Kanschat, Multigrid methods for the Stokes problem on GPU systems, section 2.
 
 .seealso: `DMBOX`, `DMBoxGetStokes()`, `DMBoxSetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPenalty()`, `DMBoxAddLoad()`,
 `DMBoxLiftDirichlet()`,

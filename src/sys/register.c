@@ -77,7 +77,7 @@ PetscErrorCode PatchFDCiteBakeoff(void)
 }
 
 /*@C
-  PatchFDFinalizePackage - Forgets that libpatchfd was initialized; called by `PetscFinalize()`
+  PatchFDFinalizePackage - Undoes `PatchFDInitializePackage()`; `PetscFinalize()` calls it
 
   Not Collective
 
