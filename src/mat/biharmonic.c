@@ -93,10 +93,9 @@ static PetscErrorCode DMBoxOperatorScale_Biharmonic(DM dm, DMBoxOperator op, int
 /* ---- checks, options, view ---- */
 
 /*
-  The form is positive definite if the means of second derivatives on the faces are less than the penalties times what is in the cells.  The
-  sum of the
-  squares of a polynomial of degree k - 2 at both ends of [0, h] is at most k (k - 1) / h times the integral of its square; so factors above
-  (k - 1) / (2 (k + 1)) are enough where cells are equal, and twice that wherever the penalty is that of a much longer neighbour.
+  The sum of the squares of a polynomial of degree k - 2 at both ends of [0, h] is at most k (k - 1) / h times the integral of its square.
+  With Young's inequality in each cell the form is positive definite if both factors are above (k - 1) / (2 (k + 1)), on any mesh
+  (doc/method/plates.md).  On graded meshes twice that is required, a margin.
 */
 static PetscErrorCode DMBoxCheckPenalty_Biharmonic(DM dm, DMBoxOperator op)
 {

@@ -225,8 +225,8 @@ static PetscErrorCode DMBoxLift_Stokes(DM dm, Vec g, Vec b)
 
 /*
   As for biharmonic: the sum of the squares of a polynomial of degree k - 1 at both ends of [0, h] is at most k (k + 1) / h times the
-  integral of its square,
-  so factors above k / (2 (k + 2)) of the penalty (k + 1) (k + 2) / h are enough where cells are equal, and twice that anywhere.
+  integral of its square, so factors above k / (2 (k + 2)) of the penalty (k + 1) (k + 2) / h are enough, on any mesh.  On graded meshes
+  twice that is required, a margin.
 */
 static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
 {
