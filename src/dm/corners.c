@@ -1,7 +1,6 @@
 /*
   What each MPI process has of a DMBOX, as programs ask for it: cells and nodes, and values at nodes as arrays with an index for each
-  direction.  Numbers of cells and nodes are those of
-  the whole box.
+  direction.  Numbers of cells and nodes are those of the whole box.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 

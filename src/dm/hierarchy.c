@@ -209,8 +209,7 @@ static PetscReal CoarseningLimit(const Coarsening *c, const PetscBool counts[])
 
 /*
   The directions that are halved next, and the mesh that follows; or else the direction that ends it.  Where directions are not alike those
-  of at most two cells, which are within patches, are
-  done and do not stop the others.  Halving a direction divides its coupling by four
+  of at most two cells, which are within patches, are done and do not stop the others.  Halving a direction divides its coupling by four
 */
 static PetscBool CoarseningNext(Coarsening *c, PetscBool halve[3], PetscInt *end)
 {

@@ -1,9 +1,7 @@
 /*
   The map from the box of a DMBOX to space.  A mesh keeps where its nodes are (box->shape); within a cell positions are polynomials, those
-  of the space or
-  multilinear ones.  A map that is a function is evaluated on each mesh of a hierarchy; given coordinates are those of one mesh, and finer
-  and coarser ones take
-  their nodes from its polynomials.
+  of the space or multilinear ones.  A map that is a function is evaluated on each mesh of a hierarchy; given coordinates are those of one
+  mesh, and finer and coarser ones take their nodes from its polynomials.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
@@ -33,8 +31,7 @@ static PetscReal SqueezeRight(PetscReal eps, PetscReal t)
 
 /*
   Kershaw's mesh (D. S. Kershaw, J. Comput. Phys. 39, 1981), as in CEED's bake-off problems: in the first of six layers cells are squeezed
-  to the left, in the last to the
-  right, and between them there and back again.
+  to the left, in the last to the right, and between them there and back again.
 */
 static void KershawMap(PetscInt dim, PetscBool smooth, PetscReal eps, const PetscReal t[], PetscReal y[])
 {
@@ -335,8 +332,7 @@ static PetscErrorCode DMBoxCheckShape(DM dm, const DMBoxShape *shape)
 
 /*
   Nodes of a coarse mesh lie on the finer one, but its polynomials do not: they may fold where those of the finer mesh do not.  For solvers
-  on a GPU it would take too long to look at large
-  meshes, which are near the finest one
+  on a GPU it would take too long to look at large meshes, which are near the finest one
 */
 PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
 {

@@ -1,7 +1,7 @@
 /*
   The map of a DMBOX from the points of a structured grid in a file: VTK's XML format (.vts) with appended raw or with ascii data, as PETSc
-  and so a DMBOX writes them,
-  and its legacy format.  All ranks get the contents of the file and read them alike, so that errors are the same everywhere.
+  and so a DMBOX writes them, and its legacy format.  All ranks get the contents of the file and read them alike, so that errors are the
+  same everywhere.
 
   The points are those of cells of some degree: DMSetUp() knows of how many, and so of which.
 */

@@ -331,8 +331,7 @@ static void CoupleEnds(PatchFDEigen *e)
 
 /*
   The same in a discontinuous line, A_{I,e} = value (x) (node at the vertex) + slope (x) derivative.  The basis has derivatives at the
-  vertex, so that
-  the column of any other node is a multiple of `slope`: that of the node at the far end of the neighbour is taken.
+  vertex, so that the column of any other node is a multiple of `slope`: that of the node at the far end of the neighbour is taken.
 */
 static PetscErrorCode CoupleNeighbours(PatchFDEigen *e)
 {

@@ -1,7 +1,6 @@
 /*
   Local solvers that are fitted to each patch (patchfd/private/fit.h).  A batch is VL patches of equal size; where their matrices differ
-  they are stored
-  with one patch in each lane.
+  they are stored with one patch in each lane.
 */
 #pragma once
 #include "fitfactor.h"

@@ -372,9 +372,9 @@ static PetscErrorCode MatApply_Bakeoff(Mat A, PetscReal alpha, Vec x, Vec y0, Ve
 MAT_PRODUCTS(Bakeoff)
 
 /*
-  The first sweep of KSPFUSEDCG, where the kernels' arrays are the vectors themselves.  Between GPUs with the ghosts of the residual, and of
-  d, which a rank cannot tell from
-  that of the solve before: then all ranks of a node find the same direction there, and what cells give to p'w is that of the rank's cells
+  The first sweep of KSPFUSEDCG, where the kernels' arrays are the vectors themselves.  Between GPUs with the ghosts of the residual, and
+  of d, which a rank cannot tell from that of the solve before: then all ranks of a node find the same direction there, and what cells give
+  to p'w is that of the rank's cells
 */
 static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w,
                                               PatchFDSweep *sweep, PetscBool *can)

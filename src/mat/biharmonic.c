@@ -3,15 +3,13 @@
   space.
 
   With mass M_d, stiffness L_d and the C0 interior penalty matrix B_d of the lines it is the sum over directions of B_d with masses in the
-  others, and
-  over pairs of directions of 2 L_d (x) L_e with the mass in the third (Cui, Witte, Bonizzoni, Kanschat, Tensor-product vertex patch
-  smoothers for
-  biharmonic problems, eq. 8, 23 and 25).  The first part is a Kronecker sum; the
-  second is what makes local solvers by fast diagonalization inexact.
+  others, and over pairs of directions of 2 L_d (x) L_e with the mass in the third (Cui, Witte, Bonizzoni, Kanschat, Tensor-product vertex
+  patch smoothers for biharmonic problems, eq. 8, 23 and 25).  The first part is a Kronecker sum; the second is what makes local solvers by
+  fast diagonalization inexact.
 
   u is given on all sides, strongly.  On clamped sides (dirichlet) its normal derivative is given, weakly; on simply supported ones the
-  second normal
-  derivative, which is the natural condition of the Hessian's inner product, so that these sides have no terms in the operator.
+  second normal derivative, which is the natural condition of the Hessian's inner product, so that these sides have no terms in the
+  operator.
 */
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
@@ -65,8 +63,8 @@ static PetscErrorCode DMBoxForm_Biharmonic(DM dm, DMBoxOperator op, const PetscR
 
 /*
   As for poisson: masses times 1 / h_d and stiffnesses times 1 / (h_d c) are near one, c being the largest of 1 / h_d^2, and so are the
-  penalty matrices
-  times 1 / (h_d c^2).  The coefficient of the sum is brought near one by the power that all terms are multiplied with, through the masses.
+  penalty matrices times 1 / (h_d c^2).  The coefficient of the sum is brought near one by the power that all terms are multiplied with,
+  through the masses.
 */
 static PetscErrorCode DMBoxOperatorScale_Biharmonic(DM dm, DMBoxOperator op, int *exponent)
 {

@@ -3,10 +3,8 @@
   MatBoxUpdate().
 
   A DM knows its matrices, and tells them of each change (DMBoxChanged()).  Those that follow it get another object state, which is where a
-  KSP
-  and its PC look whether they have to be set up again.  One without entries takes the coefficients over when it is used next; one with
-  entries is
-  assembled again at once.
+  KSP and its PC look whether they have to be set up again.  One without entries takes the coefficients over when it is used next; one with
+  entries is assembled again at once.
 */
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 
@@ -129,9 +127,9 @@ PetscErrorCode MatBoxComputeJacobian(Mat A, DM dm)
   Matrices with values of their own do not follow:
 
 .vb
-  what MatScale(), MatAXPY(), MatCopy() or MatZeroEntries() have changed, and entries that were written into an assembled matrix
-  copies by MatDuplicate()
-  Jacobians that a SNES or TS has computed by DMBoxSNESComputeJacobian(), DMBoxTSComputeIJacobian() or by default, until the next one
+  what MatScale(), MatAXPY(), MatCopy() or MatZeroEntries() have changed, and entries that were written into an assembled matrix copies by
+  MatDuplicate() Jacobians that a SNES or TS has computed by DMBoxSNESComputeJacobian(), DMBoxTSComputeIJacobian() or by default, until the
+  next one
 .ve
 
   This routine drops such changes: the matrix follows its `DMBOX` again. `KSPSetUp()` after `KSPSetOperators()` does the same if the

@@ -1,8 +1,7 @@
 /*
   The operator "heat" of a DMBOX with the space p1: capacity du/dt - div(conductivity grad u) = source, with materials that vary in space,
-  on all of the box or on a body of
-  voxels; values, fluxes or exchange with a surrounding temperature on the sides.  Its matrices are in lattice.c, loads in heatload.c, time
-  steps in heatstep.c.
+  on all of the box or on a body of voxels; values, fluxes or exchange with a surrounding temperature on the sides.  Its matrices are in
+  lattice.c, loads in heatload.c, time steps in heatstep.c.
 */
 #include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>

@@ -2,8 +2,8 @@
   Time steps of the operator "heat" of a DMBOX with TS: F(t, u, u') = M u' + K u - N(t), Jacobian a M + K, at fixed nodes u - g(t).
 
   A step has one linear solve, for which TS would begin at the last solution and measure convergence by the residual of that.  Instead it
-  begins at an extrapolation of
-  the last two solutions, and stops where a solve from zero would: at the KSP's relative tolerance times the norm of the right-hand side.
+  begins at an extrapolation of the last two solutions, and stops where a solve from zero would: at the KSP's relative tolerance times the
+  norm of the right-hand side.
 */
 #include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>

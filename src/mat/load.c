@@ -1,13 +1,10 @@
 /*
   Load vectors, Neumann data and errors from values at the nodes in a Vec: products with matrices that the kernels of the DM's operator
-  apply, where the
-  vectors are.
+  apply, where the vectors are.
 
   Operators are linear in their coefficients, and one of these multiplies the mass matrix: with it alone the form of an operator is that of
-  the mass matrix,
-  on mapped meshes, too.  Only the pressure of `stokes` has no mass there: it is a discontinuous field by itself, with the terms of
-  `poisson`.  The mass
-  matrix of a side has the values at the end of the line in one direction, and masses in the others.
+  the mass matrix, on mapped meshes, too.  Only the pressure of `stokes` has no mass there: it is a discontinuous field by itself, with the
+  terms of `poisson`.  The mass matrix of a side has the values at the end of the line in one direction, and masses in the others.
 
   The DM keeps the matrices and their plans: loads may be wanted in each time step.
 */

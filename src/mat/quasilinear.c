@@ -1,7 +1,7 @@
 /*
   What programs with equations of their own, quasilinear ones for example, need of the operator "diffusion" beside coefficients: grid
-  functions and their gradients at its quadrature points,
-  and the loads of what becomes of them there.  On the host, in double precision, for Vecs of any type.
+  functions and their gradients at its quadrature points, and the loads of what becomes of them there.  On the host, in double precision,
+  for Vecs of any type.
 */
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>

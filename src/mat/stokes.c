@@ -4,17 +4,13 @@
     shift u - viscosity laplace u + grad p = f,   -div u = g.
 
   Component c of the velocity is continuous in its own direction, where it has stiffness and mass matrix; in the others the stiffness has
-  the face terms of
-  the symmetric interior penalty method.  So its Laplacian is a Kronecker sum, and with G_c = int psi phi' between the spaces of the
-  pressure and of
-  component c in direction c, the divergence is -G_c there with masses in the other directions, and the gradient its transpose (Cui,
-  Kanschat, Multigrid
-  methods for the Stokes problem on GPU systems).  The divergence of a velocity is in the space of the pressure, so that div u = 0 holds at
-  every point.
+  the face terms of the symmetric interior penalty method.  So its Laplacian is a Kronecker sum, and with G_c = int psi phi' between the
+  spaces of the pressure and of component c in direction c, the divergence is -G_c there with masses in the other directions, and the
+  gradient its transpose (Cui, Kanschat, Multigrid methods for the Stokes problem on GPU systems).  The divergence of a velocity is in the
+  space of the pressure, so that div u = 0 holds at every point.
 
   On sides without slip (dirichlet) the normal velocity is fixed and the tangential one given weakly; open sides (neumann) have the natural
-  condition
-  viscosity du/dn - p n = given.
+  condition viscosity du/dn - p n = given.
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
@@ -137,10 +133,9 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
 
 /*
   Where velocities are given on all sides there is a solution only if what flows out through the sides balances the load of the pressure's
-  row, -div u = g:
-  net flux + int g = 0.  Interpolated data whose integrals balance do not balance to the last digit; what is left of the fluxes, at most
-  this part of their
-  absolute values, is taken from all of them alike, so that the discrete problem has a solution, whose divergence is -g at all points.
+  row, -div u = g: net flux + int g = 0.  Interpolated data whose integrals balance do not balance to the last digit; what is left of the
+  fluxes, at most this part of their absolute values, is taken from all of them alike, so that the discrete problem has a solution, whose
+  divergence is -g at all points.
 */
 static const PetscReal FLUX_TOLERANCE = 1e-2;
 

@@ -283,9 +283,8 @@ static const struct {
 };
 
 /*
-  With the settings of `pc`, but the adjoint: what PCApplyTranspose(pc) is, for KSPRICHARDSON's steps on an iterate, too.  A symmetric order
-  is its own
-  mirror image, and so is a sum of patches.
+  With the settings of `pc`, but the adjoint: what PCApplyTranspose(pc) is, for KSPRICHARDSON's steps on an iterate, too.  A symmetric
+  order is its own mirror image, and so is a sum of patches.
 */
 PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
 {

@@ -35,8 +35,7 @@ void PCPatchMGFreeCycle_Private(PC pc)
 
 /*
   For flows full cycles, unless the user chose: a V-cycle needs ever more iterations at low degree, since penalties differ from level to
-  level, and up to
-  twice as many at any (doc/performance.md)
+  level, and up to twice as many at any (doc/performance.md)
 */
 static PetscErrorCode PCPatchMGSetCycle(PC pc)
 {
@@ -291,10 +290,8 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
 
 /*
   May the cycle be recorded?  Only if ranks exchange without the host, if nothing in it waits for a result or leaves the kernels of this
-  library, and if all that it
-  depends on is known: KSPRICHARDSON that hands fixed numbers of steps to PCPATCHFD, matrix-free operators and transfer, as they were made.
-  The lists
-  below are in the order in which KSPSolve() and KSPSolve_Richardson() look at these things.
+  library, and if all that it depends on is known: KSPRICHARDSON that hands fixed numbers of steps to PCPATCHFD, matrix-free operators and
+  transfer, as they were made. The lists below are in the order in which KSPSolve() and KSPSolve_Richardson() look at these things.
 */
 static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PatchFDKernels kern, PetscBool *can)
 {
@@ -465,14 +462,11 @@ static PetscErrorCode PCPatchMGIsSingular(KSP ksp, PetscBool *singular)
 
 /*
   What a cycle does on a singular operator needs no null spaces: residuals are in the range, restriction leaves them in that of the coarser
-  operator, since it
-  maps one null space to the other, and patches and the coarsest mesh are solved by pseudo-inverses where they have a null space.  But
-  KSPSolve() would remove
-  it from all right-hand sides and corrections, by copies and by inner products that the host waits for, and KSPRICHARDSON would not leave
-  its steps to the PC.
-  So matrices are without it during a cycle: null[] gets both that they have, the matrix's and its transpose's, and gives them back.
-  Pointers are exchanged, without references, so that nobody can
-  tell afterwards
+  operator, since it maps one null space to the other, and patches and the coarsest mesh are solved by pseudo-inverses where they have a
+  null space.  But KSPSolve() would remove it from all right-hand sides and corrections, by copies and by inner products that the host
+  waits for, and KSPRICHARDSON would not leave its steps to the PC. So matrices are without it during a cycle: null[] gets both that they
+  have, the matrix's and its transpose's, and gives them back. Pointers are exchanged, without references, so that nobody can tell
+  afterwards
 */
 static PetscErrorCode PCPatchMGExchangeNullSpaces(PC pc, MatNullSpace null[][2])
 {
@@ -577,8 +571,7 @@ static PetscErrorCode PCPatchMGHoldVectors(PC pc, Vec last[4])
 
 /*
   The first application after a change makes plans and work arrays.  The second is recorded, for the arrays that it is given: PCSINGLE and
-  CG always
-  give the same.  If the next one brings others, the recording is made again with vectors of its own.
+  CG always give the same.  If the next one brings others, the recording is made again with vectors of its own.
 */
 static PetscErrorCode PCPatchMGReplay(PC pc, Vec b, Vec x)
 {
@@ -746,8 +739,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
 
 /*MC
   PCPATCHMG - Geometric multigrid on a `DMBOX`: `PCMG` with `PCPATCHFD` smoothers and a direct solver on the coarsest mesh as defaults; for
-  the operators of
-  `MatCreateBakeoff()`, multigrid over degrees
+  the operators of `MatCreateBakeoff()`, multigrid over degrees
 
   Options Database Keys:
 + -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG`
