@@ -504,9 +504,9 @@ PetscErrorCode DMBoxTSGetHeatGuess(TS ts, DMBoxHeatGuess *guess)
   Call it before the first step. It has no effect if the preconditioner of the `KSP` was set to another type than `PCJACOBI`, if the
   option `-pc_type` sets it, or with assembled matrices.
 
-  `auto` estimates the iterations with `PCJACOBI` from the matrix of the first step: the smaller one of 12 dt k / (c h^2) and the
-  square of half the number of cells in the longest direction. Multigrid is for long steps on fine meshes. It needs a mesh that can
-  be coarsened at least twice.
+  `auto` estimates the condition number with `PCJACOBI` from the matrix of the first step: the smaller one of 12 dt k / (c h^2) and half
+  the square of the number of cells in the longest direction. Iterations grow with its square root. Multigrid is for long steps on fine
+  meshes. It needs a mesh that can be coarsened at least twice.
 
 .seealso: `DMBOX`, `DMBoxTSSetHeat()`, `DMBoxTSGetHeatSolver()`, `PCSINGLE`, `DMBoxGetNumCoarsenings()`
 @*/

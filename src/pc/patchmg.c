@@ -35,7 +35,8 @@ void PCPatchMGFreeCycle_Private(PC pc)
 
 /*
   For flows full cycles, unless the user chose: a V-cycle needs ever more iterations at low degree, since penalties differ from level to
-  level, and up to twice as many at any (doc/performance.md)
+  level, and up to
+  twice as many at any (doc/performance.md)
 */
 static PetscErrorCode PCPatchMGSetCycle(PC pc)
 {
