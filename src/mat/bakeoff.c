@@ -650,6 +650,7 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
 
   Notes:
   With N the degree of the space, the problems are
+
 .vb
   bp1, bp2   mass, N + 2 Gauss points in a direction
   bp3, bp4   stiffness + lambda mass, N + 2 Gauss points in a direction

@@ -287,6 +287,7 @@ static PetscErrorCode DMBoxCheckTS(TS ts, DM dm)
 
   Notes:
   Pass it to the `TS` with
+
 .vb
   TSSetDM(ts, dm);
   TSSetIFunction(ts, NULL, DMBoxTSComputeIFunction, NULL);
