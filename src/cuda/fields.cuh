@@ -5,8 +5,8 @@
   numbers of r become, by sums and differences in each direction, entries of as many parity blocks; the same on the way back to x.  A list
   of octets with the places of their entries is all that a kernel knows of the fields and their symmetries.
 
-    fields.cu         what is chosen when; lists of octets; the generic kernel: one patch at a time, any sizes and symmetries; the one for a
-    patch alone
+    fields.cu         what is chosen when; lists of octets; the generic kernel: one patch at a time, any sizes and symmetries; the kernel
+                      for a patch alone
     fields_schur.cu   not with inverses, but by conjugate gradients on the Schur complement of a saddle point
     fields_fast.cuh   2D and 3D, many patches of one class: by tensor instructions; fields_double.cu, fields_float.cu
 */

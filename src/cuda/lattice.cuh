@@ -6,9 +6,9 @@
   edges, and takes stiffness V k / h_d^2 from the edge of its path that lies in direction d.  With these entries a_e of edges the rows of A
   are
 
-    (A x)_v = sum over edges e = (v, w)  a_e (x_w - x_v)  +  s_v x_v,   s_v the sum of the row of M, V mass / (dim + 1) times the sum of c
-    around v,
+    (A x)_v = sum over edges e = (v, w)  a_e (x_w - x_v)  +  s_v x_v,
 
+  with s_v the sum of the row of M, V mass / (dim + 1) times the sum of c around v,
   since the rows of K have sum zero.  Each edge is worked out once, and what it gives, a_e (x_w - x_v), is added to one end and taken from
   the other one.
 

@@ -13,8 +13,9 @@
   Cubes that do not exist have sums zero: so sides and bodies need no other code (LatticeSides).  Where all cubes exist (LatticeInner) the
   sums around edges are, with p_d(v) = f(v) + f(v + e_d) and Q_de(v) the sum over the four corners of a square, 2 times
 
-    x: 2 p_x(v) + Q_yz(v + x) + Q_yz(v - y - z)     xy: Q_xy(v) + p_z(v - z) + p_z(v + x + y)     xyz: 2 (f(v) + f(v + x + y + z)) + Q_xy(v)
-    + Q_xy(v + z)
+    x:   2 p_x(v) + Q_yz(v + x) + Q_yz(v - y - z)
+    xy:  Q_xy(v) + p_z(v - z) + p_z(v + x + y)
+    xyz: 2 (f(v) + f(v + x + y + z)) + Q_xy(v) + Q_xy(v + z)
 
   and so on.  Each tetrahedron around a node has one diagonal of a square from it: so the sums of the rows of M, dim + 2 times the entries
   of an edge for each of them, are had by adding that to the diagonals' edges.

@@ -7,9 +7,8 @@
   shared nodes if x is not.  A thread has a line of 2 n fine nodes in that direction in registers.
 
     prolongation   x, across, and the line's direction, through shared memory; the fine values are under way before
-    restriction    the same back, without atomics: a block marches over layers, and what a layer adds to the first nodes of the next one
-    stays in registers;
-                   what cells beside the tile add in x is computed twice
+    restriction    the same back, without atomics: a block marches over layers, and what a layer adds to the first nodes of the next
+                   one stays in registers; what cells beside the tile add in x is computed twice
 
   Floor a fine node, double, H200: 17 B up, 4 ps, 9 B down, 2.1 ps; 1.75 n products, 1.6 words of shared memory.
 */

@@ -13,8 +13,8 @@
                own  u = B_x U, U = u
     collocated own  u = x, U = u
     both       a, b V = C_a U, W = C_b U                the directions other than the own one
-               own  g = G (C_own u, V, W), V = g_a, W = g_b, u = C_own' g_own + G_7 u       factors G from global memory, or from the cell's
-               geometry
+               own  g = G (C_own u, V, W), V = g_a, W = g_b, u = C_own' g_own + G_7 u
+               (factors G from global memory, or from the geometry of the cell)
                a, b V = C_a' V, W = C_b' W
     collocated own  y = u + V + W
     Gauss, few own  U = B_x' (u + V + W)

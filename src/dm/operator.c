@@ -1,6 +1,6 @@
 /*
   The operator that a DMBOX carries: registered by name, as PETSc registers its types, chosen by -dm_box_operator.  What operators do for
-  matrices and solvers is in src/mat; a DM holds one with its coefficients, and hands copies to its relatives.
+  matrices and solvers is in src/mat; a DM holds one with its coefficients, and copies it to the DMs that are made from it.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 

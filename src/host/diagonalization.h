@@ -8,11 +8,11 @@
 
     boundary  x_I = (S S S) ((S' S' S' b_I - sum_f alpha_f (x) Y_f) / D - sum_f mu_f (x) W_f)
 
-  The second form needs no residual: the free nodes of x are never read.  For a face f in direction d, Y_f is the face's closure
-  transformed by C = [mu_0, T, mu_1] in the other directions; W_f is the same without the rim in directions after d.  (Derivation and
-  verification: the mass-orthogonal lifting of the boundary values, so that edges and corners have no terms of their own.)  As S T = 1,
-  nothing has to be transformed for W: the way back goes through z, y and x, and before each direction its two faces enter as they stand
-  there, one number each for a line.
+  The second form needs no residual: the free nodes of x are never read. For a face f in direction d, Y_f is the face's closure transformed
+  by C = [mu_0, T, mu_1] in the other directions; W_f is the same without the rim in directions after d. (Derivation:
+  doc/method/patches.md. The lifting of boundary values is orthogonal in mass, so that edges and corners have no terms of their own.) As S
+  T = 1, nothing has to be transformed for W: the way back goes through z, y and x, and before each direction its two faces enter as they
+  stand there, one number each for a line.
 
   In a discontinuous space the masses do not couple a patch to anything, so that A_{I,B} has one term for each direction, whose columns are
   the cells below and above.  Then `boundary` is a solve with the residual of x without the patch's own values, x_I = A_II^{-1} (b_I - A_IB

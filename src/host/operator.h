@@ -30,7 +30,7 @@ static PetscErrorCode SumCreate(const PatchFDOperatorDesc *desc, const PatchFDBa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the door ---- */
+/* ---- entries of the kernel table ---- */
 
 typedef struct {
   BandsPlan  *sum;    /* one of the three */

@@ -1,5 +1,5 @@
 /*
-  The local solvers of an operator, vertex patches: what they are made of.  sweep.c has what they do on distributed arrays.
+  The local solvers of an operator on vertex patches: their parts and their set-up.  sweep.c applies them to distributed arrays.
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h>

@@ -1,14 +1,14 @@
 /*
   PCPATCHFD: vertex-patch smoothers whose local problems are solved by fast diagonalization or by dense inverses.
 
-  As a solver calls it:
-     PCSetUp_PatchFD()            asks the matrix for local solvers
+  In the order in which a solver calls them:
+     PCSetUp_PatchFD()            gets local solvers from the matrix
      PCApplyRichardson_PatchFD()  smoothing steps on a given or zero guess: where the work is
      PCApply_PatchFD(), PCApplyTranspose_PatchFD()   steps from a zero guess; the transpose visits the colours in reverse
      PCSetFromOptions_PatchFD(), PCView_PatchFD(), PCReset/Destroy, PCCreate_PatchFD(), and the public setters.
 
-  Here are the settings.  The local solvers (patchfd/private/patches.h), and how a step goes (src/mat/patches.c), come from the matrix and
-  belong to the PC: they work on as they are while the preconditioner is reused, whatever becomes of the matrix.
+  This file has the settings.  The local solvers (patchfd/private/patches.h) come from the matrix and belong to the PC; src/mat/patches.c
+  makes the steps.  While the preconditioner is reused they stay as they are, even if the matrix changes.
 */
 #include "patchfd.h" /*I "petscpatchfd.h" I*/
 #include <patchfd/private/bricks.h>

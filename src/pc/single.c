@@ -4,9 +4,8 @@
   It converts the residual to float, applies another PC (the inner one) to Vecs of type VECSINGLE, and converts the result back.
   What has to be arranged is that everything inside makes Vecs of that type, and that its numbers are in the range of float:
 
-    native   A matrix-free operator of a DMBOX.  The inner PC gets a clone of the operator's DMBOX with that Vec type, VECSINGLECUDA if the
-    DMBOX makes VECCUDA,
-             and the operator made anew in the clone.  The coefficients that the Mat has are all there is to it, on coarser levels, too:
+    native   A matrix-free operator of a DMBOX.  The inner PC gets a clone of the operator's DMBOX with that Vec type, VECSINGLECUDA if
+             the DMBOX makes VECCUDA, and the operator made anew in the clone.  The coefficients that the Mat has are all there is to it, on coarser levels, too:
              hooks and callbacks of SNES and TS, which are for double Vecs and for the Mats outside, do not come in.
     others   The operators of MatCreateBakeoff() apply themselves to Vecs of any type.  All other Mats are used as they are, on the Vecs'
     shadows; while the inner PC is at work they are told to make Vecs of type VECSINGLE.

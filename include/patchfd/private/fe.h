@@ -1,7 +1,7 @@
 #pragma once
 /*
-  One-dimensional finite elements: the ground floor.  Everything that the library applies line by line is made here once,
-  in double precision, from quadrature and LAPACKE.  No PETSc objects, no knowledge of grids in more than one dimension.
+  One-dimensional finite elements.  Everything that the library applies line by line is made here once, in double precision, from
+  quadrature and LAPACKE.  No PETSc objects, no grids in more than one dimension.
 
   All matrices are dense and row-major: X[i * cols + j].
 */
@@ -157,7 +157,7 @@ PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);
 
   Continuous lines:
     mu[e]    = S' M_{I,e}                     e = 0: the node below, e = 1: the node above
-    alpha[e] = S' A_{I,e} - lambda mu[e]      (alpha' of the residual-free patch solve)
+    alpha[e] = S' A_{I,e} - lambda mu[e]      (of the patch solve without a residual)
 
   Discontinuous lines, where M does not couple cells and A couples them by two functionals of the neighbour, its value and its derivative
   at the common vertex:

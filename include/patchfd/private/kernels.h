@@ -1,14 +1,14 @@
 #pragma once
 /*
-  The one door between PETSc objects and loops: a table of kernels for each precision and place of storage.
+  The kernel tables, by which PETSc objects call loops: one for each precision and place of storage.
 
   A grid function is an array over a box of nodes, x fastest.  Every problem here is three-dimensional; a direction that does
   not exist is a line with one node.  Descriptions hold the one-dimensional objects of src/fe (double precision, host); a
-  kernel folder turns a description into a plan with what its kernels like best, once, so that nothing is allocated or
-  converted in an apply.  Node numbers are global in each direction.
+  kernel folder turns a description into a plan, once: matrices in its precision and memory, and a choice of kernels.  Nothing is
+  allocated or converted in an apply.  Node numbers are global in each direction.
 
   Reads outside a range `read` give zero, writes outside a range `write` are dropped: Dirichlet conditions (ranges without the
-  fixed nodes) and ownership (ranges of the owned nodes) are both expressed so.
+  fixed nodes) and ownership (ranges of the owned nodes) are both expressed by ranges.
 */
 #include <patchfd/private/fe.h>
 #include <string.h>

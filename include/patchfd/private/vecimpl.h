@@ -1,7 +1,6 @@
 #pragma once
 /*
-  VECSINGLE inside the library, and the door from a Vec to a kernel table: how an object finds the loops that fit a Vec's
-  storage, and the Vec's raw array for them.
+  VECSINGLE inside the library, and how an object finds the kernel table that fits a Vec's storage, and the Vec's raw array for it.
 */
 #include <petscvecsingle.h>
 #include <petscksp.h>
