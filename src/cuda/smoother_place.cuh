@@ -12,8 +12,8 @@
   patches are carried along; node e of faces is first_0 - 1 + e.  Plane q in x is below patch q, and above patch q - 1.  Stages, with a
   barrier between each two:
 
-    1. b: z-lines to modes, in place; x-planes and y-faces, z-lines to modes                       X[q][k][j], G[s][k][e]
-       z-faces, y-lines times M; FZ: z-faces themselves                                            Z[s][j][e]
+    1. b: z-lines to modes; x-planes and y-faces, z-lines to modes                                 X[q][k][j], G[s][k][e]
+       z-faces, y-lines times M; FZ: z-faces themselves                                            Z[s][j][e], in place
     2. x-planes, y-lines to modes, in place; x-lines of y- and z-faces times M                     HY[s][k][c], Z in place
     3. y-lines: alpha_z Z, to modes, alpha_y HY
     4. x-lines, patch by patch: to modes, alpha_x X, 1 / D, mu_x X, to nodes

@@ -5,12 +5,12 @@
   What has to be arranged is that everything inside makes Vecs of that type, and that its numbers are in the range of float:
 
     native   A matrix-free operator of a DMBOX.  The inner PC gets a clone of the operator's DMBOX with that Vec type, VECSINGLECUDA if
-             the DMBOX makes VECCUDA, and the operator made anew in the clone.  The coefficients that the Mat has are all there is to it, on coarser levels, too:
-             hooks and callbacks of SNES and TS, which are for double Vecs and for the Mats outside, do not come in.
+             the DMBOX makes VECCUDA, and the operator made anew in the clone.  It has the coefficients of the Mat, on coarser levels too:
+             hooks and callbacks of SNES and TS, which are for double Vecs and for the Mats outside, are not used.
     others   The operators of MatCreateBakeoff() apply themselves to Vecs of any type.  All other Mats are used as they are, on the Vecs'
-    shadows; while the inner PC is at work they are told to make Vecs of type VECSINGLE.
-             They gain nothing from it, so that coarser levels stay double.  The clone of the DM, if there is one, passes on the coarsening
-             hooks of the DM that it stands for: through them SNES and TS take the state, on which the operator depends, to coarser levels.
+             shadows; while the inner PC is at work they make Vecs of type VECSINGLE.  Coarser levels stay double.  The clone of the DM, if
+             there is one, passes on the coarsening hooks of the DM that it stands for: through them SNES and TS take the state, on which
+             the operator depends, to coarser levels.
     range    An operator far from one is multiplied by a power of two, inside and on all levels, and the result by the same number.
 
   The routines follow in the order in which a solver calls them.
