@@ -22,12 +22,10 @@ PETSC_EXTERN PetscErrorCode PatchFDFinalizePackage(void);
   Values:
 + `DMBOX_SPACE_Q` (`q`)     - continuous functions, polynomials of degree k in each direction on each cell (Q_k), with Gauss-Lobatto nodes
 . `DMBOX_SPACE_DGQ` (`dgq`) - the same without continuity (DGQ_k); operators have the face terms of interior penalty methods
-. `DMBOX_SPACE_P1` (`p1`)   - continuous functions, linear on simplices: each square is cut into two triangles, each cube into six
-  tetrahedra, along the paths from its lower to
-                        its upper corner.  The nodes are the corners of the cells
-- `DMBOX_SPACE_RT` (`rt`)   - a velocity and a pressure: the Raviart-Thomas space RT_k, whose component i is continuous of degree k + 1 in
-  direction i and discontinuous of
-                        degree k in the others, and DGQ_k. The divergence of a velocity is in the space of the pressure
+. `DMBOX_SPACE_P1` (`p1`)   - continuous functions, linear on simplices: each square is cut into two triangles and each cube into six
+  tetrahedra, along the paths from its lower to its upper corner. The nodes are the corners of the cells
+- `DMBOX_SPACE_RT` (`rt`)   - a velocity and a pressure: the Raviart-Thomas space RT_k, the component i of which is continuous of degree
+  k + 1 in direction i and discontinuous of degree k in the others, and DGQ_k. The divergence of a velocity is in the space of the pressure
 
   Level: beginner
 
@@ -42,20 +40,19 @@ typedef enum {
 PETSC_EXTERN const char *const DMBoxSpaces[];
 
 /*E
-  PatchFDHaloType - How values at nodes that other MPI processes need travel to them, for the solvers of a `DMBOX`
+  PatchFDHaloType - How MPI processes exchange values at nodes, in the solvers of a `DMBOX`
 
   Values:
-+ `PATCHFD_HALO_AUTO` (`auto`) - `mpi` for arrays in host memory. For those on GPUs, if no two processes share one, `peer` on one machine,
-  then `nccl`; otherwise `mpi` if PETSc uses
-                               an MPI that reads the memory of GPUs (not with `-use_gpu_aware_mpi 0`), and `host` where nothing else is
-                               possible
-. `PATCHFD_HALO_MPI` (`mpi`)   - by MPI, from and to the memory that the arrays are in. On GPUs messages find out whether it can, whatever
-  `-use_gpu_aware_mpi` is; if not, that is an error
++ `PATCHFD_HALO_AUTO` (`auto`) - `mpi` for arrays in host memory. For arrays on GPUs the first of these that works: `peer`, if all
+  processes are on one machine and no two share a GPU; `nccl`, if no two share a GPU; `mpi`, if PETSc uses an MPI that reads the memory
+  of GPUs (not with `-use_gpu_aware_mpi 0`); `host`
+. `PATCHFD_HALO_MPI` (`mpi`)   - by MPI, from and to the memory of the arrays. On GPUs test messages find out whether MPI can do this,
+  whatever `-use_gpu_aware_mpi` is; if it cannot, that is an error
 . `PATCHFD_HALO_HOST` (`host`) - by MPI, from and to host memory
-. `PATCHFD_HALO_NCCL` (`nccl`) - by NCCL, from and to the memory of GPUs, without the host. For processes with a GPU each, where
-  `libnccl.so.2` can be loaded
-- `PATCHFD_HALO_PEER` (`peer`) - kernels write into the memory of the other GPU (CUDA IPC), without the host. For processes of one machine
-  whose GPUs reach each other
+. `PATCHFD_HALO_NCCL` (`nccl`) - by NCCL, from and to the memory of GPUs, without the host. Each process needs its own GPU, and
+  `libnccl.so.2` must be found
+- `PATCHFD_HALO_PEER` (`peer`) - kernels write into the memory of the other GPU (CUDA IPC), without the host. The processes must be
+  on one machine with GPUs that can access each other
 
   Level: intermediate
 
@@ -74,14 +71,12 @@ PETSC_EXTERN const char *const PatchFDHaloTypes[];
   DMBoxBoundaryType - The boundary condition on a side of a `DMBOX`
 
   Values:
-+ `DMBOX_BOUNDARY_DIRICHLET` (`dirichlet`) - values are given; zero unless `DMBoxLiftDirichlet()` brings others in. For `biharmonic` a
-  clamped side: the normal derivative is
-                                    given, too; zero unless `DMBoxAddBendingLoad()` brings another in
-. `DMBOX_BOUNDARY_NEUMANN` (`neumann`)     - the flux, or for `stokes` the stress, is given; zero unless `DMBoxAddNeumannLoad()` brings
-  another in; not for `biharmonic`
-- `DMBOX_BOUNDARY_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second normal
-  derivative (the moment); zero unless
-                                    `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()` bring others in
++ `DMBOX_BOUNDARY_DIRICHLET` (`dirichlet`) - values are given: zero, or those of `DMBoxLiftDirichlet()`. For `biharmonic` a clamped
+  side: the normal derivative is also given, zero or that of `DMBoxAddBendingLoad()`
+. `DMBOX_BOUNDARY_NEUMANN` (`neumann`)     - the flux, or for `stokes` the traction, is given: zero, or that of `DMBoxAddNeumannLoad()`.
+  Not for `biharmonic`
+- `DMBOX_BOUNDARY_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second
+  normal derivative (the moment): zero, or those of `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()`
 
   Level: beginner
 
@@ -95,7 +90,7 @@ typedef enum {
 PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
 
 /*E
-  DMBoxMappingType - Maps from the box of a `DMBOX` to space that have a name
+  DMBoxMappingType - Named maps from the box of a `DMBOX` to space
 
   Values:
 + `DMBOX_MAPPING_NONE` (`none`)                     - no map, or the one of `DMBoxSetMapping()`
@@ -112,9 +107,8 @@ PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
   Level: intermediate
 
   Note:
-  t are the coordinates of a point in the box from 0 to 1.  What the maps make of them is stretched to the bounds of the box again, but for
-  the first two
-  coordinates of the annulus.
+  The coordinates t of a point in the box run from 0 to 1. The results of the maps are stretched to the bounds of the box, except for the
+  first two coordinates of the annulus.
 
 .seealso: `DMBOX`, `DMBoxSetMappingType()`, `DMBoxSetMapping()`
 E*/
@@ -136,8 +130,8 @@ PETSC_EXTERN const char *const DMBoxMappingTypes[];
 + dim  - number of coordinates
 . time - the time
 . x    - the point, dim coordinates
-. Nc   - number of components: 1; with the space `DMBOX_SPACE_RT` dim + 1, the velocity and then the pressure.  The exceptions are named
-         where they are
+. Nc   - number of components: 1; with the space `DMBOX_SPACE_RT` dim + 1, the velocity and then the pressure. The pages of routines name
+         exceptions
 . u    - the values at the point, Nc of them, to be set
 - ctx  - the context given with the function
 
@@ -163,14 +157,12 @@ typedef PetscErrorCode DMBoxFunctionFn(PetscInt dim, PetscReal time, const Petsc
   Level: intermediate
 
   Note:
-  Much faster than a `DMBoxFunctionFn`: one call for the points of a cell or for a row of nodes, with a loop over them that the compiler
-  sees whole.  What does
-  not depend on the point is done once in a call.  Points come with the first coordinate running fastest, so on a mesh that is not mapped
-  the others are
-  mostly those of the point before.
+  It is much faster than a `DMBoxFunctionFn`: one call gets the points of a cell or of a row of nodes, and the compiler sees the loop over
+  them. Do work that does not depend on the point once per call. The first coordinate runs fastest, so on a mesh without map the others
+  mostly equal those of the point before.
 
 .seealso: `DMBOX`, `DMBoxFunctionFn`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddLoadBatch()`, `DMBoxAddNeumannLoadBatch()`,
-`DMBoxComputeErrorBatch()`,
+          `DMBoxComputeErrorBatch()`,
           `DMBoxComputeGradientErrorBatch()`, `DMBoxComputeStokesErrorBatch()`, `DMBoxAddLoadVec()`
 S*/
 typedef PetscErrorCode DMBoxFunctionBatchFn(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[],
@@ -293,14 +285,14 @@ PETSC_EXTERN PetscErrorCode DMBoxGetHeatSteady(DM, PetscBool *);
 PETSC_EXTERN PetscErrorCode DMBoxAddHeatLoad(DM, PetscReal time, Vec);
 
 /*E
-  DMBoxHeatGuess - Where the linear solve of a time step of the operator `heat` begins
+  DMBoxHeatGuess - The initial guess of the linear solve of a time step of the operator `heat`
 
   Values:
-+ `DMBOX_HEAT_GUESS_NONE` (`none`)           - what `TS` does by itself
++ `DMBOX_HEAT_GUESS_NONE` (`none`)           - the default of `TS`
 . `DMBOX_HEAT_GUESS_ZERO` (`zero`)           - zero
-. `DMBOX_HEAT_GUESS_PREVIOUS` (`previous`)   - the solution of the step before
-. `DMBOX_HEAT_GUESS_LINEAR` (`linear`)       - extrapolation of the solutions of the two steps before
-- `DMBOX_HEAT_GUESS_RECURSIVE` (`recursive`) - twice the solution of the step before less the guess of that step, for comparison
+. `DMBOX_HEAT_GUESS_PREVIOUS` (`previous`)   - the last solution
+. `DMBOX_HEAT_GUESS_LINEAR` (`linear`)       - extrapolation of the last two solutions
+- `DMBOX_HEAT_GUESS_RECURSIVE` (`recursive`) - twice the last solution minus its guess, for comparison
 
   Level: intermediate
 
@@ -323,7 +315,7 @@ PETSC_EXTERN PetscErrorCode DMBoxTSGetHeatGuess(TS, DMBoxHeatGuess *);
 
   Values:
 + `DMBOX_HEAT_SOLVER_AUTO` (`auto`)     - the one that is expected to be faster
-. `DMBOX_HEAT_SOLVER_JACOBI` (`jacobi`) - Jacobi's
+. `DMBOX_HEAT_SOLVER_JACOBI` (`jacobi`) - `PCJACOBI`
 - `DMBOX_HEAT_SOLVER_MG` (`mg`)         - multigrid in single precision
 
   Level: intermediate
@@ -388,12 +380,12 @@ typedef enum {
 PETSC_EXTERN const char *const MatBakeoffLayouts[];
 
 /*E
-  MatBakeoffFactorsType - Where a matrix of `MatCreateBakeoff()` has the geometric factors of its quadrature points from
+  MatBakeoffFactorsType - Whether a matrix of `MatCreateBakeoff()` stores or computes the geometric factors of its quadrature points
 
   Values:
-+ `MAT_BAKEOFF_FACTORS_AUTO` (`auto`)         - what is faster
-. `MAT_BAKEOFF_FACTORS_STORED` (`stored`)     - from memory: one number a point for mass, six or seven with stiffness in three dimensions
-- `MAT_BAKEOFF_FACTORS_COMPUTED` (`computed`) - from the corners of the cell, in each product; for coordinates of degree 1
++ `MAT_BAKEOFF_FACTORS_AUTO` (`auto`)         - the faster choice
+. `MAT_BAKEOFF_FACTORS_STORED` (`stored`)     - stored: one number a point for mass, six or seven with stiffness in three dimensions
+- `MAT_BAKEOFF_FACTORS_COMPUTED` (`computed`) - computed from the corners of the cell in each product; for coordinates of degree 1
 
   Level: intermediate
 
@@ -481,7 +473,7 @@ typedef enum {
 PETSC_EXTERN const char *const PCPatchFDVariants[];
 
 /*E
-  PCPatchFDOrder - In which order a multiplicative `PCPATCHFD` visits the colours
+  PCPatchFDOrder - The order in which a multiplicative `PCPATCHFD` visits the colours
 
   Values:
 + `PC_PATCHFD_ORDER_FORWARD` (`forward`) - by the parity of the first cell, x fastest
@@ -503,7 +495,7 @@ PETSC_EXTERN const char *const PCPatchFDOrders[];
   PCPatchFDLocal - How a `PCPATCHFD` solves the problem of a patch
 
   Values:
-+ `PC_PATCHFD_LOCAL_AUTO` (`auto`)             - what is fastest for the operator and the mesh
++ `PC_PATCHFD_LOCAL_AUTO` (`auto`)             - the fastest one for the operator and the mesh
 . `PC_PATCHFD_LOCAL_FD` (`fd`)                 - fast diagonalization, exact for separable operators
 . `PC_PATCHFD_LOCAL_FD_INEXACT` (`fd_inexact`) - fast diagonalization of the separable part of an operator
 . `PC_PATCHFD_LOCAL_DENSE` (`dense`)           - products with the inverse of the patch's matrix
@@ -524,15 +516,15 @@ typedef enum {
 PETSC_EXTERN const char *const PCPatchFDLocals[];
 
 /*E
-  PCPatchFDFit - What the matrices that a `PCPATCHFD` diagonalizes are fitted to, where coefficients vary or meshes are mapped
+  PCPatchFDFit - How a `PCPATCHFD` fits its local matrices where coefficients vary or meshes are mapped
 
   Values:
 + `PC_PATCHFD_FIT_AUTO` (`auto`)     - `own`
-. `PC_PATCHFD_FIT_OWN` (`own`)       - each patch has eigenvectors of its own, from means over its lines
-. `PC_PATCHFD_FIT_SHARED` (`shared`) - all patches have the eigenvectors of constants, and each has numbers for the directions, from means
-  over it: needs least memory
-- `PC_PATCHFD_FIT_LINE` (`line`)     - all patches of a place on a line share their matrices, from means over the mesh: exact, and fastest,
-  where the mesh is graded or coefficients are layered
+. `PC_PATCHFD_FIT_OWN` (`own`)       - each patch has its own eigenvectors, from means over its lines
+. `PC_PATCHFD_FIT_SHARED` (`shared`) - all patches have the eigenvectors of constants, and each has factors for the directions, from
+  means over the patch: needs least memory
+- `PC_PATCHFD_FIT_LINE` (`line`)     - all patches at the same place on a line share their matrices, from means over the mesh: exact, and
+  fastest, for graded meshes and layered coefficients
 
   Level: intermediate
 
@@ -550,10 +542,10 @@ PETSC_EXTERN const char *const PCPatchFDFits[];
   PCPatchFDClassesType - Which matrices the patches of a `PCPATCHFD` have
 
   Values:
-+ `PC_PATCHFD_CLASSES_AUTO` (`auto`)     - what is fastest
-. `PC_PATCHFD_CLASSES_SINGLE` (`single`) - those of the patch as a mesh of its own, one for all patches of a uniform mesh with Dirichlet
++ `PC_PATCHFD_CLASSES_AUTO` (`auto`)     - the fastest choice
+. `PC_PATCHFD_CLASSES_SINGLE` (`single`) - those of the patch as a mesh of its own: one for all patches of a uniform mesh with Dirichlet
   sides
-- `PC_PATCHFD_CLASSES_EXACT` (`exact`)   - those that they have in the mesh
+- `PC_PATCHFD_CLASSES_EXACT` (`exact`)   - those of the patch in the mesh
 
   Level: intermediate
 
@@ -567,16 +559,16 @@ typedef enum {
 PETSC_EXTERN const char *const PCPatchFDClassesTypes[];
 
 /*E
-  PCPatchFDPrecision - In which precision a `PCPATCHFD` multiplies with the dense inverses of patches
+  PCPatchFDPrecision - The precision in which a `PCPATCHFD` multiplies with the dense inverses of patches
 
   Values:
-+ `PC_PATCHFD_PRECISION_AUTO` (`auto`)     - the fastest that costs no iterations worth mentioning
++ `PC_PATCHFD_PRECISION_AUTO` (`auto`)     - the fastest one that hardly costs iterations
 . `PC_PATCHFD_PRECISION_SAME` (`same`)     - that of the vectors
 . `PC_PATCHFD_PRECISION_SINGLE` (`single`) - single precision
 . `PC_PATCHFD_PRECISION_TF32` (`tf32`)     - factors rounded to 11 bits, sums in single precision
 . `PC_PATCHFD_PRECISION_BF16` (`bf16`)     - factors rounded to 8 bits, sums in single precision; with a triangular factor of the inverse,
   twice
-- `PC_PATCHFD_PRECISION_FP16` (`fp16`)     - no products, but factors at quadrature points, rounded to 11 bits, sums in single precision
+- `PC_PATCHFD_PRECISION_FP16` (`fp16`)     - for factors at quadrature points: rounded to 11 bits, sums in single precision
 
   Level: advanced
 

@@ -1,7 +1,6 @@
 /*
   Sums of products of bands in one continuous field (band_operator.cuh): the choice of the kernel, from bands to the numbers of cells, and
-  the generic
-  kernel, a team of threads a cell.  Cells add to y = y0 with atomics.
+  the generic kernel, a team of threads a cell.  Cells add to y = y0 with atomics.
 */
 #include "band_operator.cuh"
 #include "lines.cuh"

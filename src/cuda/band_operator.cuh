@@ -13,11 +13,9 @@
 
     B u = ( a H + s M ) u + sum_ends g (gg g.u + gb b.u + p g'.u' + q b'.u') + b (gb g.u + r g'.u')
 
-  with the bending stiffness H, the functionals g and b of an end, its first derivative inward and its second derivative, and ' for those of
-  the
-  cell beside it.  So cells differ by 14 numbers, M, K, H, g and b are the same for all cells of all meshes, and a cell gets two numbers
-  from the one
-  beside it.
+  with the bending stiffness H, the functionals g and b of an end, its first derivative inward and its second derivative, and ' for those
+  of the cell beside it.  So cells differ by 14 numbers, M, K, H, g and b are the same for all cells of all meshes, and a cell gets two
+  numbers from the one beside it.
 */
 #pragma once
 #include "cuda.cuh"

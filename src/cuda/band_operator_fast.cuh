@@ -1,7 +1,6 @@
 /*
   Fourth-order forms (band_operator.cuh) by blocks of threads that march, with products of common prefixes: 12 in 3D, 5 in 2D.  In 3D, with
-  the bands
-  of direction 0 (x), 1 (y) and 2 (z),
+  the bands of direction 0 (x), 1 (y) and 2 (z),
 
     y-lines   P_M = M1 u            P_K = K1 u            P_B = B1 u
     x-lines   Q_M = B0 P_M + M0 P_B + K0 P_K              Q_K = M0 P_K + K0 P_M             Q_B = M0 P_M
@@ -9,13 +8,10 @@
 
   each product with its coefficient.  In 2D the march is in y and there are no lines before those in x: P_M = u.
 
-  A block owns the nodes of Q cells in x and R cells in y, but those at the upper ends, and marches in z by layers of cells.  Nodes have one
-  owner:
-  no atomics, and two runs agree to the last bit.  So the cells below the own ones are computed as well, for what they add to the lowest
-  nodes; and
-  these take two numbers a line, of P_M (x, stage 2), of u (y) and of Q_B (z), from one cell more on either side.  Step c is over layer c:
-  the planes
-  c K + 1 .. (c + 1) K.
+  A block owns the nodes of Q cells in x and R cells in y, but those at the upper ends, and marches in z by layers of cells.  Nodes have
+  one owner: no atomics, and two runs agree to the last bit.  So the cells below the own ones are computed as well, for what they add to
+  the lowest nodes; and these take two numbers a line, of P_M (x, stage 2), of u (y) and of Q_B (z), from one cell more on either side.
+  Step c is over layer c: the planes c K + 1 .. (c + 1) K.
 
     1. a thread a y-line (a column and a plane), all cells of it:  P_M, P_K, P_B to shared memory; in the outermost columns P_M is enough.
        x of the next step is loaded here, long before it is needed (or just before, if LATE).
@@ -26,13 +22,12 @@
     cell adds
        to it is known one step later: it goes to y then; consecutive lanes are consecutive in x.
 
-  The residual that the patches of one colour need is cheaper (COLOR): tiles are whole patches, whose boundaries' rows nobody reads, so that
-  no cells below
-  the own ones are computed, nor lines on these boundaries.
+  The residual that the patches of one colour need is cheaper (COLOR): tiles are whole patches, whose boundaries' rows nobody reads, so
+  that no cells below the own ones are computed, nor lines on these boundaries.
 
   Lines are split by mirror symmetry (march.cuh), the reference matrices are kernel parameters: operands from the constant bank.  The
-  numbers of cells are
-  zero where cells are not visited or do not exist, so that ends of lines, ends of ranks and graded meshes need no other code.
+  numbers of cells are zero where cells are not visited or do not exist, so that ends of lines, ends of ranks and graded meshes need no
+  other code.
 */
 #pragma once
 #include "band_stages.cuh"

@@ -56,8 +56,7 @@ struct BandMatrices {
 
 /*
   By precision, degree and dimension: lanes C, cells R in y, least number B of resident blocks of threads, buffers in shared memory (two
-  save a barrier),
-  LATE.  For all nodes, and for the patches of a colour, two cells a direction
+  save a barrier), LATE.  For all nodes, and for the patches of a colour, two cells a direction
 */
 template <typename T, int K, int DIM, bool COLOR>
 struct BandTile;
@@ -127,8 +126,7 @@ TILE(float, 8, 2, true, 32, 1, 3, 2, false);
 
 /*
   LOW: cells below the tile that are computed for the nodes that they share with it; a tile of patches does not need these nodes.  ROWS and
-  XLINES: nodes of
-  the tile in y and x that results are wanted at
+  XLINES: nodes of the tile in y and x that results are wanted at
 */
 template <typename T, int K, int DIM, bool COLOR>
 struct BandSizes {

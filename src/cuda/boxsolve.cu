@@ -1,7 +1,7 @@
 /*
   The direct solve of the whole box (patchfd/private/boxsolve.h): a small box, and the coarsest mesh usually is one patch, by one block of
-  threads in one kernel; the steps of
-  any other.  Large matrices are multiplied by cuBLAS, whose kernels want lines that begin at multiples of 8 numbers, and get them.
+  threads in one kernel; the steps of any other.  Large matrices are multiplied by cuBLAS, whose kernels want lines that begin at multiples
+  of 8 numbers, and get them.
 */
 #include "lines.cuh"
 #include "plan.cuh"

@@ -1,7 +1,7 @@
 /*
   The sweeps of conjugate gradients in GPU memory (patchfd/private/cg.h): one pass each, of 16-byte accesses where the arrays are aligned.
-  The numbers of an
-  iteration stay in GPU memory.  The last block of the second sweep, which has the sums, goes from one iteration to the next.
+  The numbers of an iteration stay in GPU memory.  The last block of the second sweep, which has the sums, goes from one iteration to the
+  next.
 */
 #include "reduce.cuh"
 #include <patchfd/private/cg.h>

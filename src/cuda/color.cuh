@@ -7,9 +7,8 @@ namespace patchfd
 
 /*
   The patches of one colour in a range of patches.  Those of its parity have numbers start + 2 q, 0 <= q_d < count_d; with two phases only
-  every
-  second one in x counts: slot s of row (q_1, q_2) has q_0 = 2 s or 2 s + 1.  The last slot of a row may be empty.  All parities: start + q,
-  which overlap.
+  every second one in x counts: slot s of row (q_1, q_2) has q_0 = 2 s or 2 s + 1.  The last slot of a row may be empty.  All parities:
+  start + q, which overlap.
 */
 struct ColorPatches {
   int    start[3], count[3], step, phases, phase; /* phase: of patch q = 0, relative to the colour's */

@@ -2,8 +2,7 @@
   What every CUDA kernel here uses: boxes and ranges as small device structures, upload of the one-dimensional objects, launches.
 
   All work goes to PETSc's current stream (Stream()), copies of a set-up too.  Plans hold device memory (DeviceMalloc()); nothing is
-  allocated and nothing
-  waits in an apply.  Numbers of nodes in a direction fit an int, offsets in a grid function are ptrdiff_t.
+  allocated and nothing waits in an apply.  Numbers of nodes in a direction fit an int, offsets in a grid function are ptrdiff_t.
 */
 #pragma once
 #include <patchfd/private/kernels.h>
@@ -73,8 +72,7 @@ struct Layout {
 
 /*
   PETSc's stream; the first call starts the device, or says that there is none.  An error where streams or devices are not what all that is
-  here relies on
-  (record.cu)
+  here relies on (record.cu)
 */
 PetscErrorCode Stream(cudaStream_t *);
 
@@ -113,8 +111,7 @@ static inline PetscErrorCode StartSum(size_t size, const void *y0, void *y, cuda
 
 /*
   Memory of the GPU that is kept when it is given back, up to a fourth of what there is, because to get it from the driver and to return it
-  takes longer than
-  most kernels of a set-up.  Both are in order with PETSc's stream.
+  takes longer than most kernels of a set-up.  Both are in order with PETSc's stream.
 */
 PetscErrorCode PoolBorrow(size_t bytes, void **);
 PetscErrorCode PoolReturn(void *);

@@ -7,11 +7,9 @@
     dg_smoother_float.cu
     dg_transfer.cu         grid transfer, cells to cells
 
-  With n = k + 1 nodes of a cell, the neighbour across a face enters by two functionals of each of its lines: its value at the common vertex
-  and
-  its derivative there.  Both are written in the order of the distance from the vertex, in which the two sides of a face differ by the sign
-  of the
-  derivative only.
+  With n = k + 1 nodes of a cell, the neighbour across a face enters by two functionals of each of its lines: its value at the common
+  vertex and its derivative there.  Both are written in the order of the distance from the vertex, in which the two sides of a face differ
+  by the sign of the derivative only.
 */
 #pragma once
 #include "color.cuh"

@@ -1,7 +1,6 @@
 /*
-  Lines of cells that share no nodes, by the numbers of a cell: B = M^{-1} A of interior penalties (dg_operator.cu has the formula), and the
-  mass of the
-  reference cell.
+  Lines of cells that share no nodes, by the numbers of a cell: B = M^{-1} A of interior penalties (dg_operator.cu has the formula), and
+  the mass of the reference cell.
 */
 #pragma once
 #include "reference.cuh"

@@ -12,8 +12,8 @@
     h B u = M^{-1} ( a K u + b M u + sum_ends v (vv v.u + vg g.u + p v'.u' + q g'.u') + g (vg v.u + s v'.u') )
 
   with numbers a, b, vv, vg, p, q, s of a cell: found by least squares from the bands' blocks, which have to be met to rounding.  So M^{-1}
-  K, M^{-1} v,
-  M^{-1} g and M are the same for all cells of all meshes and stand in the constant bank; graded meshes take the kernel of uniform ones.
+  K, M^{-1} v, M^{-1} g and M are the same for all cells of all meshes and stand in the constant bank; graded meshes take the kernel of
+  uniform ones.
 
   Mapping: a block of threads takes a tile of PX x PY cells, a thread a line of a cell.
 
@@ -24,9 +24,8 @@
 
   Lanes follow x in 1, 2, 4 and 5 and rows of odd pitch in 3: no bank conflicts.
 
-  Floors a node, double, H200: memory 16 B (24 with y0), 3.8 ps; L2 reads 1 + 2 (z) + 2 / PX + 2 / PY words, 4 to 5 ps; products 6 n + 33, 4
-  ps at
-  k = 3 and 5 ps at k = 5; shared memory 15 words, 4 ps.
+  Floors a node, double, H200: memory 16 B (24 with y0), 3.8 ps; L2 reads 1 + 2 (z) + 2 / PX + 2 / PY words, 4 to 5 ps; products 6 n + 33,
+  4 ps at k = 3 and 5 ps at k = 5; shared memory 15 words, 4 ps.
 
   Generic kernel (any directions, degrees and matrices): one team of threads a cell; A_d times the three cells in direction d, then the
   masses.

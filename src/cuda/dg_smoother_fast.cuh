@@ -11,21 +11,15 @@
 
     A_IB x_B = sum_f value_f (x) (M M V_f) + slope_f (x) (M M G_f),
 
-  M the masses of the two other directions, which are a cell's h times the reference mass, and value, slope nonzero in the half of the patch
-  that
-  touches the face: one number a node.
+  M the masses of the two other directions, which are a cell's h times the reference mass, and value, slope nonzero in the half of the
+  patch that touches the face: one number a node.
 
   Mapping.  A block of P N^2 / 2 threads (rounded up to warps) works on P patches of one colour that follow each other in x.  Nodes lie in
-  shared
-  memory in rows that hold all patches, U[z][y][p N + x] with an odd pitch: lines in y and z are taken with p N + x fastest (also from and
-  to global
-  memory), lines in x with the row fastest: no bank conflicts.  A thread owns the same line of the lower and of the upper half of the patch,
-  so
-  that an entry of R that comes from shared memory serves two products.  Where a direction's patches are of its most frequent class and that
-  has
-  parity, halves of R are operands from the constant bank instead and half of the products go: decided direction by direction when a block
-  runs, so
-  that boundaries and graded meshes need no other kernel.
+  shared memory in rows that hold all patches, U[z][y][p N + x] with an odd pitch: lines in y and z are taken with p N + x fastest (also
+  from and to global memory), lines in x with the row fastest: no bank conflicts.  A thread owns the same line of the lower and of the
+  upper half of the patch, so that an entry of R that comes from shared memory serves two products.  Where a direction's patches are of its
+  most frequent class and that has parity, halves of R are operands from the constant bank instead and half of the products go: decided
+  direction by direction when a block runs, so that boundaries and graded meshes need no other kernel.
 
     1. values of the cells beside the patch in x to U (asynchronously);  y- and z-faces: a thread a line of the neighbour to V, G
     2. x-faces: the same out of U
@@ -35,12 +29,9 @@
   with a barrier between each two.
 
   Floors, an unknown of the mesh and a step of all colours (each node is in 8 patches), double, on an H200.  Memory: b, x and the other
-  phase's x
-  once, 192 B, 46 ps at 4.2 TB/s; out of L2 40 B a node and patch, 40 ps.  Products, a node and patch: 3 N + 24 with parity, 25 (k = 3) to
-  31 ps
-  (k = 5); 6 N + 24 without, 37 to 50 ps.  Shared memory: 18 words of nodes and faces a node and patch, 35 ps; without parity 3 N words of R
-  as well,
-  46 (k = 3) to 69 ps (k = 5).
+  phase's x once, 192 B, 46 ps at 4.2 TB/s; out of L2 40 B a node and patch, 40 ps.  Products, a node and patch: 3 N + 24 with parity, 25
+  (k = 3) to 31 ps (k = 5); 6 N + 24 without, 37 to 50 ps.  Shared memory: 18 words of nodes and faces a node and patch, 35 ps; without
+  parity 3 N words of R as well, 46 (k = 3) to 69 ps (k = 5).
 */
 #pragma once
 #include "dg.cuh"

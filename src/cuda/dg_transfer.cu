@@ -1,11 +1,9 @@
 /*
   fine += P coarse and coarse += P' fine between discontinuous fields, P = P_2 (x) P_1 (x) P_0: coarse cell by coarse cell, which share
-  nothing, so
-  that each node is written once.
+  nothing, so that each node is written once.
 
-  Fast kernels (2D and 3D, coarse cells of up to 9 nodes in y and z; halved cells, higher degrees, or both; any splits).  A block of threads
-  has
-  CELLS cells that follow each other in x, whose fine nodes are X in a row:
+  Fast kernels (2D and 3D, coarse cells of up to 9 nodes in y and z; halved cells, higher degrees, or both; any splits).  A block of
+  threads has CELLS cells that follow each other in x, whose fine nodes are X in a row:
 
     prolongation   x  an entry a thread     A[z][y][x']   from coarse nodes in global memory (with x', y', z' fine nodes)
                    y  a line a thread       B[z][y'][x']

@@ -1,9 +1,7 @@
 /*
   What the kernel tables call: each function hands a description to the kind of kernels that takes it, and remembers which: those for
-  Kronecker sums
-  in continuous fields, in discontinuous ones (dg.cuh), for other sums of bands (band_operator.cuh, terms_operator.cuh, terms.cuh), for
-  several fields
-  (fields.cuh), or by quadrature (points.cuh).
+  Kronecker sums in continuous fields, in discontinuous ones (dg.cuh), for other sums of bands (band_operator.cuh, terms_operator.cuh,
+  terms.cuh), for several fields (fields.cuh), or by quadrature (points.cuh).
 */
 #pragma once
 #include "band_operator.cuh"

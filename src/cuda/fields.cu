@@ -284,8 +284,7 @@ static bool FieldsTakes(const PatchFDDense *dense)
 
 /*
   Products of runs, the largest ones first.  On uniform meshes there are few: the patches in the middle, and those at each open side, which
-  have no
-  symmetry in its direction.  Where there are many, patches hardly have anything in common.
+  have no symmetry in its direction.  Where there are many, patches hardly have anything in common.
 */
 static void FieldsForms(const PatchFDLocalDesc *desc, std::vector<FieldsForm> &forms)
 {

@@ -2,13 +2,11 @@
   Local solvers of several fields, x += omega A_j^{-1} r, with the inverses in parity blocks (PatchFDDense): U blocks U'.
 
   U' and U are taken apart into octets: a node in the lower half of each direction that has parity, and the nodes that mirror it.  Eight
-  numbers of r
-  become, by sums and differences in each direction, entries of as many parity blocks; the same on the way back to x.  A list of octets with
-  the places
-  of their entries is all that a kernel knows of the fields and their symmetries.
+  numbers of r become, by sums and differences in each direction, entries of as many parity blocks; the same on the way back to x.  A list
+  of octets with the places of their entries is all that a kernel knows of the fields and their symmetries.
 
-    fields.cu         what is chosen when; lists of octets; the generic kernel: one patch at a time, any sizes and symmetries; the one for a
-    patch alone
+    fields.cu         what is chosen when; lists of octets; the generic kernel: one patch at a time, any sizes and symmetries; the kernel
+                      for a patch alone
     fields_schur.cu   not with inverses, but by conjugate gradients on the Schur complement of a saddle point
     fields_fast.cuh   2D and 3D, many patches of one class: by tensor instructions; fields_double.cu, fields_float.cu
 */
@@ -21,11 +19,9 @@ namespace patchfd
 {
 
 /*
-  A node, its mirror images, and their entries.  Member b of an octet is mirrored in the directions of b's bits; entry[b] is for the sum or,
-  where b has
-  a bit, the difference in each direction.  A node that is its own mirror image (mirror[d] = 0) has no difference: members that do not exist
-  have
-  entry -1.
+  A node, its mirror images, and their entries.  Member b of an octet is mirrored in the directions of b's bits; entry[b] is for the sum
+  or, where b has a bit, the difference in each direction.  A node that is its own mirror image (mirror[d] = 0) has no difference: members
+  that do not exist have entry -1.
 */
 struct alignas(16) FieldsOctet {
   int field, at[3], mirror[3], unused, entry[8]; /* at: from the patch's first node; mirror: steps to the mirror image */

@@ -2,8 +2,7 @@
   x = beta x + omega U blocks U' r for many patches of one class, by tensor instructions.
 
   A cluster of 1, 2, 4 or 8 blocks of threads has COLUMNS patches; each of its blocks has the entries of some of the parity blocks, in
-  shared memory as
-  [patch][entry], and multiplies them by these blocks of the inverse:
+  shared memory as [patch][entry], and multiplies them by these blocks of the inverse:
 
     1. all threads bring octets of r, and send their sums and differences to the blocks of threads where they belong;
     2. each warp multiplies a strip of TILES * 16 rows of a block of the inverse by all COLUMNS columns; the sums stay in registers until
@@ -11,14 +10,11 @@
     3. the way back: all threads collect the entries of octets and bring them to x.
 
   So r and x pass through device memory once, and the inverse once through L2 for each cluster: that is why large inverses want many
-  columns, and
-  clusters, whose shared memory holds them.  How many is a matter of measurement: FieldsTilings.
+  columns, and clusters, whose shared memory holds them.  How many is a matter of measurement: FieldsTilings.
 
   Tiles, their pieces of 16 x DEPTH and precisions of products are those of TermsProduct (terms_dense.cuh); always with the inverse itself,
-  which is not
-  definite for a saddle point.  The columns of a piece are permuted, so that a lane's entries of a patch are neighbours.  The blocks'
-  entries begin at
-  multiples of 16; those between meet zeros, and must be numbers.
+  which is not definite for a saddle point.  The columns of a piece are permuted, so that a lane's entries of a patch are neighbours.  The
+  blocks' entries begin at multiples of 16; those between meet zeros, and must be numbers.
 
   T: of r and x; P: TermsProduct; Number: of the entries
 */
@@ -129,8 +125,7 @@ __device__ __forceinline__ void FieldsOrigins(const FieldsFastData<P> &s, const 
 
 /*
   f(octet, its first node in the arrays or -1, its patch's column) for all octets of the cluster's patches; neighbouring threads have
-  neighbouring nodes, of
-  one patch after another
+  neighbouring nodes, of one patch after another
 */
 template <int COLUMNS, typename P, typename Function>
 __device__ __forceinline__ void FieldsForOctets(const FieldsFastData<P> &s, const ptrdiff_t *origin, const typename P::Number *sm,
@@ -336,8 +331,7 @@ struct FieldsTilings<float> {
 
 /*
   Which block of threads has parity block b: b and the one with all parities opposite go together, then pairs of such pairs; so that all
-  have the same
-  work.  Directions without parity do not count.
+  have the same work.  Directions without parity do not count.
 */
 static int FieldsRank(const PatchFDDense *dense, int b, int cluster)
 {

@@ -1,7 +1,6 @@
 /*
   Local solves of saddle points, one patch for a block of threads: velocities by fast diagonalization, the pressure (the last field) by
-  conjugate gradients on
-  its Schur complement, as on the host (src/host/schur.h).  With the patch's matrix (A B'; B 0),
+  conjugate gradients on its Schur complement, as on the host (src/host/schur.h).  With the patch's matrix (A B'; B 0),
 
     S p = B A^{-1} r_u - r_p,   S = B A^{-1} B',   u = A^{-1} (r_u - B' p),
 

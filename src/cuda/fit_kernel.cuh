@@ -1,7 +1,6 @@
 /*
   Local solvers that are fitted to each patch: kernels of a step (FitApplyKernel) and of conjugate gradients for eigenvalues (FitCGKernel,
-  FitBoundsKernel), on what a thread knows of
-  its patch (fit_patch.cuh), and plans.  How fits are made: fit_make.cuh.
+  FitBoundsKernel), on what a thread knows of its patch (fit_patch.cuh), and plans.  How fits are made: fit_make.cuh.
 */
 #pragma once
 #include "dispatch.cuh"
@@ -92,9 +91,8 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
 
 /*
   The extreme eigenvalues of Lanczos' tridiagonal matrix, as in PatchFDHostFitBounds(), and the steps that follow from them, two threads a
-  patch: bisection between Gershgorin's bounds, with the
-  numbers of eigenvalues below x from the signs of the pivots of T - x.  The diagonal of T comes in place of a, the squares of what is
-  beside it in place of b
+  patch: bisection between Gershgorin's bounds, with the numbers of eigenvalues below x from the signs of the pivots of T - x.  The
+  diagonal of T comes in place of a, the squares of what is beside it in place of b
 */
 static __global__ void FitBoundsKernel(const __grid_constant__ PatchFDFitRule rule, int count, int n, const int *number, double *a,
                                        double *b, double *bound, char *take)

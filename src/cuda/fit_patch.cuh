@@ -1,7 +1,6 @@
 /*
   Local solvers that are fitted to each patch (patchfd/private/fit.h).  A team of threads has a patch, a block several teams; a thread has
-  LINES lines of the patch in
-  registers, for which it reads matrices once:
+  LINES lines of the patch in registers, for which it reads matrices once:
 
     last     r of its line in the last direction, C, S' of that direction            to shared memory
     middle   (3D) S' of y                                                            in place
@@ -10,10 +9,9 @@
     last     S of the last direction, C, and what is to be done with the correction
 
   with a barrier between two of them.  Threads (a, b) of a team have the lines of nodes or modes (i, j), (i, k) and (j, k), a first, and
-  those that follow in b by ROWS.  Shared memory holds the block of the
-  patch, entry (i, j, k) at (k M + j) M + i with M the length that lines have room for, which is odd: no conflicts of banks; and the patch's
-  records, of which all
-  threads of a team read the same numbers at a time, 16 bytes of a row at once: rows have room for ROW numbers.
+  those that follow in b by ROWS.  Shared memory holds the block of the patch, entry (i, j, k) at (k M + j) M + i with M the length that
+  lines have room for, which is odd: no conflicts of banks; and the patch's records, of which all threads of a team read the same numbers
+  at a time, 16 bytes of a row at once: rows have room for ROW numbers.
 
   Patches of two cells inside of the mesh have M = 2 k - 1 unknowns in all directions, which the compiler knows; others up to 2 k + 1.
 */

@@ -1,25 +1,21 @@
 /*
   What ranks exchange, in GPU memory: patchfd/private/halo.h.  Two kernels: one gathers numbers into a buffer, rank by rank (blockIdx.y),
-  the other takes
-  them out.
+  the other takes them out.
 
   For MPI the buffers are on the GPU (mpi) or in pinned host memory, which the kernels access across PCIe (host); for NCCL on the GPU.
 
-  For peers (peer) they are on the GPU that receives, and the exchanges of a plan are numbered 1, 2, ...  The kernel that gathers exchange e
-  writes into half
-  e % 2 of the receivers' buffers; the last block for a rank then sets that rank's flag for this one to e.  The kernel that takes the values
-  out waits for the flags.
-  That is enough: whoever begins exchange e + 2 has seen all ranks that it exchanges with begin e + 1, and so end e.  Numbers are counted on
-  the GPU, so that a
-  recording can be replayed.  A rank's kernels never wait for anything that is behind them on its own GPU.
+  For peers (peer) they are on the GPU that receives, and the exchanges of a plan are numbered 1, 2, ...  The kernel that gathers exchange
+  e writes into half e % 2 of the receivers' buffers; the last block for a rank then sets that rank's flag for this one to e.  The kernel
+  that takes the values out waits for the flags. That is enough: whoever begins exchange e + 2 has seen all ranks that it exchanges with
+  begin e + 1, and so end e.  Numbers are counted on the GPU, so that a recording can be replayed.  A rank's kernels never wait for
+  anything that is behind them on its own GPU.
 
-  Nor do they keep others from it: where several processes' kernels are on a GPU at once (MPS), those that wait have few blocks.  The kernel
-  that takes the values
-  out waits itself if it has no more than that, which saves a launch; otherwise a kernel of one block waits before it.
+  Nor do they keep others from it: where several processes' kernels are on a GPU at once (MPS), those that wait have few blocks.  The
+  kernel that takes the values out waits itself if it has no more than that, which saves a launch; otherwise a kernel of one block waits
+  before it.
 
   Nobody waits forever.  After `patience` an exchange has failed: what it would bring becomes NaN, its number HALO_FAILED, which the flags
-  then tell the other ranks,
-  and the next exchange or replay of this process is an error.
+  then tell the other ranks, and the next exchange or replay of this process is an error.
 */
 #include "nccl.cuh"
 #include "plan.cuh"

@@ -3,12 +3,12 @@
   opposite one (Kuhn 1960).
 
   A simplex has the means c and k of its corners' capacities and conductivities.  It adds mass V c / ((dim + 1) (dim + 2)) to each of its
-  edges, and takes
-  stiffness V k / h_d^2 from the edge of its path that lies in direction d.  With these entries a_e of edges the rows of A are
+  edges, and takes stiffness V k / h_d^2 from the edge of its path that lies in direction d.  With these entries a_e of edges the rows of A
+  are
 
-    (A x)_v = sum over edges e = (v, w)  a_e (x_w - x_v)  +  s_v x_v,   s_v the sum of the row of M, V mass / (dim + 1) times the sum of c
-    around v,
+    (A x)_v = sum over edges e = (v, w)  a_e (x_w - x_v)  +  s_v x_v,
 
+  with s_v the sum of the row of M, V mass / (dim + 1) times the sum of c around v,
   since the rows of K have sum zero.  Each edge is worked out once, and what it gives, a_e (x_w - x_v), is added to one end and taken from
   the other one.
 
@@ -73,8 +73,7 @@ static LatticeMode Mode(const LatticeVectors<T> &v)
 
 /*
   How the nodes are cut into marches of `chunk` planes: those of the planes from lo to hi, where all cubes below and above exist, of which
-  there are `parts`; for fields
-  then one of the planes before lo, and one of those from hi on
+  there are `parts`; for fields then one of the planes before lo, and one of those from hi on
 */
 struct LatticeCut {
   dim3 grid;
@@ -92,11 +91,9 @@ struct LatticeCut {
 };
 
 /*
-  Cut the planes from lo to hi, of so many tiles: into so many parts that a device is full `full` times, since some marches take longer than
-  others, but not shorter
-  than `shortest`, since each begins with planes that give nothing.  How much of a multiprocessor's memory is to be shared is left to the
-  driver: what warps beside
-  each other both read is found in the rest of it
+  Cut the planes from lo to hi, of so many tiles: into so many parts that a device is full `full` times, since some marches take longer
+  than others, but not shorter than `shortest`, since each begins with planes that give nothing.  How much of a multiprocessor's memory is
+  to be shared is left to the driver: what warps beside each other both read is found in the rest of it
 */
 template <typename Kernel>
 static PetscErrorCode LatticeCutPlanes(Kernel kernel, int threads, size_t shared, dim3 tiles, int lo, int hi, int shortest, LatticeCut *cut)
@@ -129,8 +126,7 @@ enum LatticeKind {
 
 /*
   Materials without branches: a constant is any array times zero.  Capacities become c0 + cscale c, which has their factor; what edges in
-  axes need
-  besides them becomes
+  axes need besides them becomes
 
     LATTICE_CUBES   k0 + cscale c + kscale k, their entries: these are linear in both
     LATTICE_SCALAR  k0 + kscale k, to be multiplied by `stiffness` in each direction
@@ -173,8 +169,8 @@ PetscErrorCode LatticePlaneApply(const LatticeGeometry &, const LatticeMaterial<
 
 /*
   What the kernels for fields have in common: the LANES threads of a warp have the nodes of ROWS rows of LANES - 2 nodes.  Thread l of them
-  is node i of the row, the first and the
-  last one for what their neighbours need of them, as rows 0 and ROWS + 1.  A block has several such groups, one behind the other.
+  is node i of the row, the first and the last one for what their neighbours need of them, as rows 0 and ROWS + 1.  A block has several
+  such groups, one behind the other.
 */
 template <int ROWS_>
 struct LatticeTile {

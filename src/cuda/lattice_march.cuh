@@ -3,30 +3,27 @@
   planes of nodes.
 
   A cube's tetrahedra are 0, p, q, 7 with p of 1, 2, 4 and q of 3, 5, 6: six, in a ring 13, 23, 26, 46, 45, 15.  t_pq is the sum of a field
-  over the corners of
-  one, a_1 = t_13 + t_15 and so on that over the two tetrahedra with a corner 1.  An edge from v is in the cubes v, v - e_x, v - e_y, v -
-  e_z, ... :
+  over the corners of one, a_1 = t_13 + t_15 and so on that over the two tetrahedra with a corner 1.  An edge from v is in the cubes v, v -
+  e_x, v - e_y, v - e_z, ... :
 
     x: a_1(v) + t_23(v - y)      and of the layer below  t_45 + a_6(- y)     xy: a_3 and a_4 of the layer below     xyz: all six
     y: a_2(v) + t_13(v - x)      and of the layer below  t_46 + a_5(- x)     xz: a_5(v) + a_2(v - y)
     z: a_4(v) + t_26(v - y) + t_15(v - x) + a_3(v - x - y)                   yz: a_6(v) + a_1(v - x)
 
   Cubes that do not exist have sums zero: so sides and bodies need no other code (LatticeSides).  Where all cubes exist (LatticeInner) the
-  sums around edges are,
-  with p_d(v) = f(v) + f(v + e_d) and Q_de(v) the sum over the four corners of a square, 2 times
+  sums around edges are, with p_d(v) = f(v) + f(v + e_d) and Q_de(v) the sum over the four corners of a square, 2 times
 
-    x: 2 p_x(v) + Q_yz(v + x) + Q_yz(v - y - z)     xy: Q_xy(v) + p_z(v - z) + p_z(v + x + y)     xyz: 2 (f(v) + f(v + x + y + z)) + Q_xy(v)
-    + Q_xy(v + z)
+    x:   2 p_x(v) + Q_yz(v + x) + Q_yz(v - y - z)
+    xy:  Q_xy(v) + p_z(v - z) + p_z(v + x + y)
+    xyz: 2 (f(v) + f(v + x + y + z)) + Q_xy(v) + Q_xy(v + z)
 
   and so on.  Each tetrahedron around a node has one diagonal of a square from it: so the sums of the rows of M, dim + 2 times the entries
-  of an edge for each of
-  them, are had by adding that to the diagonals' edges.
+  of an edge for each of them, are had by adding that to the diagonals' edges.
 
-  A thread has a column and ROWS + 1 rows of edges.  It keeps of the plane below the layer, for each row, the fields and x, and of the layer
-  before what it has
-  begun: sums Y for its nodes and S for those to the right, which get it by a shuffle, and the parts of sums around edges in the plane.
-  Planes come through
-  shared memory, two ahead.  Nothing is shared between warps: no barriers.  Arithmetic bounds it, then memory.
+  A thread has a column and ROWS + 1 rows of edges.  It keeps of the plane below the layer, for each row, the fields and x, and of the
+  layer before what it has begun: sums Y for its nodes and S for those to the right, which get it by a shuffle, and the parts of sums
+  around edges in the plane. Planes come through shared memory, two ahead.  Nothing is shared between warps: no barriers.  Arithmetic
+  bounds it, then memory.
 */
 #pragma once
 #include "lattice.cuh"

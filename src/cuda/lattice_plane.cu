@@ -5,8 +5,7 @@
     x: t_1(v) + t_2(v - y)      y: t_2(v) + t_1(v - x)      xy: t_1 + t_2
 
   and the node t_1 + t_2 of v and of v - x - y, t_1(v - x), t_2(v - y).  A thread has the squares of a column and ROWS + 1 rows, in
-  registers; squares that
-  do not exist have sums zero.  Memory bounds it.
+  registers; squares that do not exist have sums zero.  Memory bounds it.
 */
 #include "lattice.cuh"
 

@@ -1,17 +1,13 @@
 /*
   The operator on a lattice (lattice.cuh) in 3D with constant materials: a stencil of 15 points.
 
-  Where all cubes around a node exist in y and z, a warp marches in z.  A plane of x gives to the rows of the plane below, of its own and of
-  the plane above, whose
-  sums are in registers.  At a side in x, where half of the cubes exist, weights of nodes in that side are halves of those inside.  A lane
-  asks for its columns of a
-  plane before it needs them, and has its neighbours' by shuffles: no shared memory, no barriers; what warps beside each other both read is
-  found in L1.  Other nodes
-  are left to threads that have one each, in the first blocks of the launch: there the weights are found from which cubes exist.  The cubes
-  around an edge in x are
-  those on either side of it in y and in z, of which those on the same side in both have two tetrahedra with it, the others one; an edge in
-  xy has two in either cube,
-  that in xyz all six.  Memory bounds it.
+  Where all cubes around a node exist in y and z, a warp marches in z.  A plane of x gives to the rows of the plane below, of its own and
+  of the plane above, whose sums are in registers.  At a side in x, where half of the cubes exist, weights of nodes in that side are halves
+  of those inside.  A lane asks for its columns of a plane before it needs them, and has its neighbours' by shuffles: no shared memory, no
+  barriers; what warps beside each other both read is found in L1.  Other nodes are left to threads that have one each, in the first blocks
+  of the launch: there the weights are found from which cubes exist.  The cubes around an edge in x are those on either side of it in y and
+  in z, of which those on the same side in both have two tetrahedra with it, the others one; an edge in xy has two in either cube, that in
+  xyz all six.  Memory bounds it.
 */
 #include "lattice.cuh"
 #include "shell.cuh"

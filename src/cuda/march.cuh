@@ -16,9 +16,8 @@ __device__ inline unsigned Opaque(unsigned v)
 }
 
 /*
-  Matrices of N rows and columns that look the same from the other end: sums v[c] + v[L - c] and differences v[c] - v[L - c] in place of the
-  two make
-  such a matrix two blocks of half the size, and what these give becomes the rows r and L - r in the same way.
+  Matrices of N rows and columns that look the same from the other end: sums v[c] + v[L - c] and differences v[c] - v[L - c] in place of
+  the two make such a matrix two blocks of half the size, and what these give becomes the rows r and L - r in the same way.
 */
 template <typename T, int N>
 struct Mirror {
@@ -89,8 +88,7 @@ struct SharedRow {
 
 /*
   Cut marches of `steps` steps so that the device as a whole takes the fewest, with as many blocks of threads at a time as it holds, when
-  each part takes
-  `more` steps than its share.  `tiles`: marches side by side; chunk: steps of a part; parts: how many
+  each part takes `more` steps than its share.  `tiles`: marches side by side; chunk: steps of a part; parts: how many
 */
 template <typename Kernel>
 static PetscErrorCode CutMarches(Kernel kernel, int threads, size_t shared, size_t tiles, int steps, int more, int *chunk, unsigned *parts)

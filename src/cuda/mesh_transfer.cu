@@ -1,7 +1,7 @@
 /*
   Transfers between degrees on a mesh.  A block takes a few cells: their nodes go to shared memory, are multiplied by the embedding (or its
-  transpose)
-  along one direction after another, a thread a line, and go out.  A fine node is of one cell, coarse nodes are summed by atomics.
+  transpose) along one direction after another, a thread a line, and go out.  A fine node is of one cell, coarse nodes are summed by
+  atomics.
 */
 #include "mesh_transfer.cuh"
 #include "plan.cuh"

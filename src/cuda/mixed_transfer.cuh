@@ -1,7 +1,6 @@
 /*
   fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0 for fields whose cells share nodes in some directions and not in others:
-  components of
-  a velocity.
+  components of a velocity.
 
     mixed_transfer.cu        what is chosen when
     mixed_transfer_fast.cuh  the kernels for halved cells of the same degree, all alike, that share nodes in at most one direction;

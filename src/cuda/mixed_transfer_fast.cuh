@@ -1,18 +1,14 @@
 /*
   Transfers between a mesh and the mesh of its halved cells of a field that has k + 1 nodes of its own in each cell, but for at most one
-  direction, in which
-  its degree is k + 1 and cells share nodes: a component of a velocity in RT_k, or its pressure.  With n = k + 1 a coarse cell owns n coarse
-  and 2 n fine
-  nodes in every direction, of a shared node's cells the upper one.
+  direction, in which its degree is k + 1 and cells share nodes: a component of a velocity in RT_k, or its pressure.  With n = k + 1 a
+  coarse cell owns n coarse and 2 n fine nodes in every direction, of a shared node's cells the upper one.
 
-  A block of threads has a tile of cells, PX in x and PY across, and one layer of cells in the third direction, which is the one with shared
-  nodes if x is
-  not.  A thread has a line of 2 n fine nodes in that direction in registers.
+  A block of threads has a tile of cells, PX in x and PY across, and one layer of cells in the third direction, which is the one with
+  shared nodes if x is not.  A thread has a line of 2 n fine nodes in that direction in registers.
 
     prolongation   x, across, and the line's direction, through shared memory; the fine values are under way before
-    restriction    the same back, without atomics: a block marches over layers, and what a layer adds to the first nodes of the next one
-    stays in registers;
-                   what cells beside the tile add in x is computed twice
+    restriction    the same back, without atomics: a block marches over layers, and what a layer adds to the first nodes of the next
+                   one stays in registers; what cells beside the tile add in x is computed twice
 
   Floor a fine node, double, H200: 17 B up, 4 ps, 9 B down, 2.1 ps; 1.75 n products, 1.6 words of shared memory.
 */

@@ -1,7 +1,6 @@
 /*
   NCCL is loaded when it is asked for, so that this library needs it neither to be built nor to be used.  The functions below have been the
-  same since
-  version 2.7, which brought sending and receiving.
+  same since version 2.7, which brought sending and receiving.
 */
 #include "nccl.cuh"
 #include <dlfcn.h>

@@ -7,7 +7,7 @@
                         times numbers (every graded mesh)
     operator_plane.cuh  the same in 2D
 
-  The fast kernels are templates of the precision and the degree.  The last template of their header is the door: it has the degree as an
+  The fast kernels are templates of the precision and the degree.  The last template of their header is their entry: it has the degree as an
   argument, and ForDegree() (dispatch.cuh) chooses.  operator_march_double.cu and the like instantiate it, a precision each.
 */
 #pragma once

@@ -1,7 +1,6 @@
 /*
   The operator (operator.cuh) on cells of the same degree K in all directions that are equal or (BY_PLACE) whose matrices are multiples of
-  the same two,
-  by blocks of threads that march.
+  the same two, by blocks of threads that march.
 
   R cells in each direction make a block of L = K R, with N = L + 1 nodes in a direction: so all degrees have lines of about the same
   length.  For R > 1 the matrices have zeros that are known when this is compiled, for R = 1 their mirror symmetry halves the products.
@@ -21,13 +20,11 @@
   p and q, s and t are in shared memory, for one step and the one before it: two barriers a step.  A march begins with a step of the K
   planes below it, for what they contribute to its first plane, and ends with a step of one plane.
 
-  By place, cell c of a direction has the matrices m_c M and a_c A + s_c M, as cells of a graded mesh do: what M and A give is multiplied by
-  these numbers
-  cell by cell, and cells that do not exist have zeros.
+  By place, cell c of a direction has the matrices m_c M and a_c A + s_c M, as cells of a graded mesh do: what M and A give is multiplied
+  by these numbers cell by cell, and cells that do not exist have zeros.
 
   Ends of equal cells: nodes of x that do not exist are read as zero, so cells that do not exist contribute to one node only, the first or
-  last one of
-  the cells that do, and there M[0][0] (the same for both ends) too much: RemoveEnd() takes it away again.
+  last one of the cells that do, and there M[0][0] (the same for both ends) too much: RemoveEnd() takes it away again.
 */
 #pragma once
 #include "dispatch.cuh"
@@ -63,8 +60,7 @@ __host__ __device__ constexpr bool Couples(int i, int j)
 
 /*
   By precision and degree, up to 8 as measured on an H200: cells R of a block of cells, lanes C, least number B of resident blocks of
-  threads, and whether
-  registers are so short that x is loaded LATE.
+  threads, and whether registers are so short that x is loaded LATE.
 */
 template <typename T, int K>
 struct Tile;
@@ -157,8 +153,7 @@ struct March {
 
   /*
     By place: for each cell of the block with row r, f(lo, hi, rows): rows[i] are the rows r and L - r of m[i] v[i] within the cells `lo`
-    and `hi`, where
-    v[i] is split
+    and `hi`, where v[i] is split
   */
   template <int COUNT, typename F>
   static __device__ __forceinline__ void products(const T *const (&m)[COUNT], const T *const (&v)[COUNT], int r, F f)

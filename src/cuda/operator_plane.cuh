@@ -1,7 +1,6 @@
 /*
   The operator (operator.cuh) in 2D,  A = A0 (x) M1 + M0 (x) A1 summed over cells: all cells equal, or by place (operator_march.cuh), the
-  same degree K in both
-  directions.
+  same degree K in both directions.
 
   A block of threads owns the nodes of OWN cells in x and of `chunk` cells in y, but those of their upper ends, which are their
   neighbours': every node is written once, without atomics.  So it computes the cells below and left of its own as well.  It marches in

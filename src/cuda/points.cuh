@@ -53,10 +53,9 @@ struct PointsDivisor {
 
 /*
   Which numbers of an array are the nodes of a cell.  An index is points_none, or the node with bits: points_shared where it is in several
-  places, whose sums need
-  atomics, points_own in one of these, points_joined in the upper x-side of a cell and the lower one of the next cell where both have it at
-  the same place.  Joined nodes
-  of these two cells alone are not called shared: their sum is complete where both cells are in a warp.
+  places, whose sums need atomics, points_own in one of these, points_joined in the upper x-side of a cell and the lower one of the next
+  cell where both have it at the same place.  Joined nodes of these two cells alone are not called shared: their sum is complete where both
+  cells are in a warp.
 */
 static constexpr unsigned points_shared = 1u << 31, points_own = 1u << 30, points_joined = 1u << 29, points_node = points_joined - 1,
                           points_none = ~0u;
@@ -193,9 +192,8 @@ __host__ __device__ constexpr int PointsRole(int order, int place)
 
 /*
   How the factors of a mesh lie: f[block][level][number][lane], of `per` cells a block.  A level is what is at one place of the lines in
-  direction `own`, in their order,
-  a lane a line; or, if `order` is points_planes, a level is what is at one place of the planes of points that are normal to `own`, a lane a
-  plane.
+  direction `own`, in their order, a lane a line; or, if `order` is points_planes, a level is what is at one place of the planes of points
+  that are normal to `own`, a lane a plane.
 */
 static constexpr int points_planes = -1;
 
@@ -228,8 +226,7 @@ struct PointsLayout {
 
 /*
   A matrix X[c][n] that looks the same, or with the other sign (anti), from its other end: even[a][i] = (X[a][i] + X[a][n-1-i]) / 2, but
-  X[a][i] in the middle, and
-  odd[a][i] = (X[a][i] - X[a][n-1-i]) / 2.
+  X[a][i] in the middle, and odd[a][i] = (X[a][i] - X[a][n-1-i]) / 2.
 */
 template <typename T>
 struct PointsMatrix {

@@ -2,10 +2,8 @@
   Operators by quadrature on cubes of degree 2 (points.cuh) with computed factors: a thread a cell, warps by themselves.
 
   A thread has all numbers of a cell in registers.  What a warp reads of consecutive cells, indices, maps and, where cells have their nodes
-  for themselves, x and y, goes
-  through shared memory, so that lanes beside each other read numbers beside each other; a cell has an odd number of each of them, so that
-  lanes are on different banks.
-  In a sweep x is the new direction already.
+  for themselves, x and y, goes through shared memory, so that lanes beside each other read numbers beside each other; a cell has an odd
+  number of each of them, so that lanes are on different banks. In a sweep x is the new direction already.
 */
 #pragma once
 #include "points_fast.cuh"

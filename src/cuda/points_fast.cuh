@@ -2,21 +2,19 @@
   Operators by quadrature on cubes (points.cuh), degrees 1 to 15: sums along lines, a thread a line.
 
   A block of threads takes PER cells, c^2 threads a cell, c points in a direction: n = k + 1 (collocated, few) or c = k + 2 (Gauss).  A
-  thread has a line of numbers in
-  registers and multiplies it by a matrix in even and odd halves, whose entries come from the constant bank, with an instruction each from
-  compute capability 9.0 on; between the stages numbers lie in
-  shared memory, in three arrays U, V, W of c^3 numbers a cell, whose pitches keep lanes on different banks as far as can be (found by
-  counting).  u = values at
-  the points, C = derivatives there; 'own' is the direction of the lines in which a thread meets the points: x with Gauss points, z where
-  the nodes are the points.
+  thread has a line of numbers in registers and multiplies it by a matrix in even and odd halves, whose entries come from the constant
+  bank, with an instruction each from compute capability 9.0 on; between the stages numbers lie in shared memory, in three arrays U, V, W
+  of c^3 numbers a cell, whose pitches keep lanes on different banks as far as can be (found by counting).  u = values at the points, C =
+  derivatives there; 'own' is the direction of the lines in which a thread meets the points: x with Gauss points, z where the nodes are the
+  points.
 
     Gauss, few z    U = B_z x                           n^2 lines, x from global memory: lanes follow x
                y    U = B_y U                           n c lines
                own  u = B_x U, U = u
     collocated own  u = x, U = u
     both       a, b V = C_a U, W = C_b U                the directions other than the own one
-               own  g = G (C_own u, V, W), V = g_a, W = g_b, u = C_own' g_own + G_7 u       factors G from global memory, or from the cell's
-               geometry
+               own  g = G (C_own u, V, W), V = g_a, W = g_b, u = C_own' g_own + G_7 u
+               (factors G from global memory, or from the geometry of the cell)
                a, b V = C_a' V, W = C_b' W
     collocated own  y = u + V + W
     Gauss, few own  U = B_x' (u + V + W)
@@ -27,12 +25,11 @@
   need not give the same bits.
 
   Computed factors: along a line the tangents x_a and x_b of the map are linear, x_own is constant: 15 numbers in registers, and about 50
-  multiply-adds a point.  The mass
-  alone needs the determinant, a quadratic polynomial along a line: two multiply-adds.
+  multiply-adds a point.  The mass alone needs the determinant, a quadratic polynomial along a line: two multiply-adds.
 
   What bounds it, in numbers (of eight bytes, in double precision) a point of a cell: memory, stored factors 6 or 7 (mass 1) and x and y
-  once a node; shared memory 15
-  (collocated), about 23 (Gauss), about 8 (mass); products n (collocated: 3 n), half of what the dense matrices have.
+  once a node; shared memory 15 (collocated), about 23 (Gauss), about 8 (mass); products n (collocated: 3 n), half of what the dense
+  matrices have.
 */
 #pragma once
 #include "fetch.cuh"

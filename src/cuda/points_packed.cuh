@@ -3,9 +3,8 @@
   near A.
 
   At a point the factors are G = L D L', L with ones on its diagonal.  D, over a power of two for each cell, and what L has below its
-  diagonal are rounded to 11 bits: the matrix remains symmetric
-  and positive definite whatever G is, and has the constants in its kernel where A has.  A point has three words of two numbers each, D_r
-  D_s | D_t L_sr | L_tr L_ts, and with a shift a fourth one.
+  diagonal are rounded to 11 bits: the matrix remains symmetric and positive definite whatever G is, and has the constants in its kernel
+  where A has.  A point has three words of two numbers each, D_r D_s | D_t L_sr | L_tr L_ts, and with a shift a fourth one.
 */
 #pragma once
 #include "points_generic.cuh"

@@ -3,11 +3,9 @@
   in registers.
 
   Lane l of a warp has the cells of patch l / 2 that are before (l even) or behind the patch's middle in x, warp w those that are before or
-  behind it in y (bit 0) and z (bit 1): where patches
-  come one after another in x, lanes read factors and nodes beside each other.  Of a cell's rows a patch wants those of the middle, and K -
-  1 before or behind it, in each direction; a cell behind the
-  middle has the middle's matrix entries in reverse order.  Lanes sum what they share in x, then warps what they share in y and z, in shared
-  memory.
+  behind it in y (bit 0) and z (bit 1): where patches come one after another in x, lanes read factors and nodes beside each other.  Of a
+  cell's rows a patch wants those of the middle, and K - 1 before or behind it, in each direction; a cell behind the middle has the
+  middle's matrix entries in reverse order.  Lanes sum what they share in x, then warps what they share in y and z, in shared memory.
 
     load      u = x at the nodes                                 K + 1 in a direction, as many points
     B         u = B_z B_y B_x u

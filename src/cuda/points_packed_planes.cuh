@@ -2,8 +2,7 @@
   Products on inner patches (points_product.cuh) of degree 3 and 4 from factors in half precision: a thread a plane of a cell.
 
   A block of threads takes PATCHES patches; thread q of a cell's n = K + 1 has, in registers, its plane of nodes normal to x at node q, and
-  of points normal to z at point q.  Numbers change hands in shared
-  memory, in arrays U and Z of n^3 numbers a cell:
+  of points normal to z at point q.  Numbers change hands in shared memory, in arrays U and Z of n^3 numbers a cell:
 
     x = q    u = B_z B_y x                            from global memory
              U = u, Z = C_z u
@@ -14,9 +13,8 @@
     sums     of the eight cells (PointsPatchSums)
 
   So a number passes shared memory 10 times, not 24 as with a thread a line, at three barriers.  Threads go by q, then the two cells in x,
-  patches, cells in y and z: lanes read factors and nodes
-  beside each other where patches come one after another in x.  Rows have room for whole 16 bytes; pitches of planes and cells are those
-  with the fewest conflicts of banks, by counting.
+  patches, cells in y and z: lanes read factors and nodes beside each other where patches come one after another in x.  Rows have room for
+  whole 16 bytes; pitches of planes and cells are those with the fewest conflicts of banks, by counting.
 
   What bounds it: DRAM (12 bytes a point), and latency where registers allow few warps.
 */

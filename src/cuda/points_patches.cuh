@@ -96,8 +96,7 @@ PetscErrorCode PointsPack(void *pointsplan);
 
 /*
   y = A x, or y -= A x, at the unknowns of patches that are the inner nodes of eight cells (inner), or of others, from x on the mesh or, as
-  y, at these unknowns alone (compact); an operator that
-  PatchFDFitTakesResiduals().  packed: of inner ones with these factors
+  y, at these unknowns alone (compact); an operator that PatchFDFitTakesResiduals().  packed: of inner ones with these factors
 */
 template <typename T>
 PetscErrorCode PointsPatchProducts(void *pointsplan, const PointsPatches &, bool inner, bool packed, bool compact, bool subtract,

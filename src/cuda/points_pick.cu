@@ -104,8 +104,7 @@ static PetscErrorCode PointsPickBegin(const PointsGeneric<T> &from, PatchFDNodes
 
 /*
   Numbers of the nodes of the cells of patches, with what kernels want to know (PointsIndex()), and of the cells on the mesh: a thread a
-  node.  Each patch gets 2^dim cells; those that it
-  lacks have no nodes
+  node.  Each patch gets 2^dim cells; those that it lacks have no nodes
 */
 static __global__ void PointsPatchesKernel(const __grid_constant__ PointsPatches patches, int dim, int degree, int *cells, unsigned *index)
 {

@@ -2,14 +2,11 @@
   Operators by quadrature on cubes of low degree (points.cuh): a thread a plane, warps by themselves.
 
   A warp takes PER cells, c threads a cell, c points in a direction.  A thread has a plane of numbers in registers and multiplies it by the
-  matrices of its two
-  directions there, in even and odd halves; the third direction's sums are along lines that cross the threads of a cell, by way of shared
-  memory, where each thread takes
-  the lines of one place in its plane.  So a number goes through shared memory a third as often as with a thread a line (points_fast.cuh),
-  and no warp waits for
-  another; a thread has many loads under way.  Planes have to fit in registers, and where factors are read, in so few that there are enough
-  warps: so stiffnesses are computed, and
-  in a sweep x is the new direction already: registers for its three vectors were slower than a pass of their own.
+  matrices of its two directions there, in even and odd halves; the third direction's sums are along lines that cross the threads of a
+  cell, by way of shared memory, where each thread takes the lines of one place in its plane.  So a number goes through shared memory a
+  third as often as with a thread a line (points_fast.cuh), and no warp waits for another; a thread has many loads under way.  Planes have
+  to fit in registers, and where factors are read, in so few that there are enough warps: so stiffnesses are computed, and in a sweep x is
+  the new direction already: registers for its three vectors were slower than a pass of their own.
 
     Gauss      thread i: u = B_z B_y x, planes normal to x; lines: u = B_x u; thread j: planes normal to y
     collocated thread i: u = x, planes normal to x

@@ -4,10 +4,9 @@
   themselves.
 
   A block of threads takes the eight cells of a patch, or of several, through the stages of points_fast.cuh; then sums of cells are made in
-  shared memory: no atomics, nothing is
-  written but y.  Cells that a patch lacks have x = 0, and the factors of another one.  Factors are those of the mesh, where a cell has its
-  numbers at a level together, or, of inner patches in single precision,
-  packed ones (points_packed.cuh).
+  shared memory: no atomics, nothing is written but y.  Cells that a patch lacks have x = 0, and the factors of another one.  Factors are
+  those of the mesh, where a cell has its numbers at a level together, or, of inner patches in single precision, packed ones
+  (points_packed.cuh).
 */
 #pragma once
 #include "points_fast.cuh"
@@ -77,8 +76,7 @@ struct PointsCorner {
 
 /*
   Sums of what the cells of patches have at their nodes, in shared memory: that of a corner of a patch of the block at S::slot(patch,
-  corner) S::CELL, z-planes S::PLANE apart and rows S::ROW.  A thread takes
-  columns of the patch's unknowns in z.
+  corner) S::CELL, z-planes S::PLANE apart and rows S::ROW.  A thread takes columns of the patch's unknowns in z.
 */
 template <typename S, typename T>
 struct PointsPatchSums {

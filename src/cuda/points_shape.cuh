@@ -11,8 +11,7 @@ namespace patchfd
 
 /*
   So that lanes are on different banks as far as can be: what planes and cells of c points have beyond their numbers, and the orders in
-  which threads take the lines in
-  x, y and z.  Found by counting; double, float; collocated, Gauss points.
+  which threads take the lines in x, y and z.  Found by counting; double, float; collocated, Gauss points.
 */
 __host__ __device__ constexpr int PointsBanks(bool single, bool gauss, int c, int what)
 {

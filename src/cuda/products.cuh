@@ -1,8 +1,7 @@
 /*
   y += alpha sum of terms, each a product of three matrices of lines, in any fields: what operators and grid transfers are that have no
-  kernel of their
-  own.  Each node of y belongs to one cell, whose team of threads computes all that is added to it: no atomics, two runs agree to the last
-  bit.
+  kernel of their own.  Each node of y belongs to one cell, whose team of threads computes all that is added to it: no atomics, two runs
+  agree to the last bit.
 */
 #pragma once
 #include "cuda.cuh"
@@ -14,8 +13,7 @@ namespace patchfd
 
 /*
   A matrix of a line by owners: cell c has the rows c * stride .. c * stride + own - 1, or, if it is the cell `closing`, all `rows`, and
-  their columns
-  begin at node c * cstride - low.
+  their columns begin at node c * cstride - low.
 */
 struct OwnerLine {
   int                    rows, own, closing, cols, stride, cstride, low;

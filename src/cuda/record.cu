@@ -1,18 +1,16 @@
 /*
-  PETSc's stream, and recordings as CUDA graphs.  A V-cycle is some hundred launches, most of them on coarse levels, where a kernel takes no
-  longer than
-  its launch; replayed as a graph they follow each other without the host.
+  PETSc's stream, and recordings as CUDA graphs.  A V-cycle is some hundred launches, most of them on coarse levels, where a kernel takes
+  no longer than its launch; replayed as a graph they follow each other without the host.
 
   A loop is a graph with one node, whose body is what was recorded, repeated until a kernel in it says stop.
 
   PETSc's own stream is CUDA's default stream, which cannot be captured: while recording, a device context with a stream of its own is
   the current one.
 
-  No other stream does.  PETSc (3.25, 3.26) has VecCopy(), VecAXPY() and all that goes element by element on CUDA's default stream, whatever
-  the current
-  context's is, and only reductions and copies between host and GPU on that: in a context whose stream does not wait for the default one, a
-  kernel of ours, or
-  VecNorm(), reads what VecCopy() has not written yet.  Nothing here can mend the latter, so that such a context is an error.
+  No other stream does.  PETSc (3.25, 3.26) has VecCopy(), VecAXPY() and all that goes element by element on CUDA's default stream,
+  whatever the current context's is, and only reductions and copies between host and GPU on that: in a context whose stream does not wait
+  for the default one, a kernel of ours, or VecNorm(), reads what VecCopy() has not written yet.  Nothing here can mend the latter, so that
+  such a context is an error.
 */
 #include "cuda.cuh"
 

@@ -1,7 +1,7 @@
 /*
   The reference cell [0, 1], and what blocks of bands are made of: its matrices, and products of functionals at its ends.  Cells of all
-  meshes differ by
-  the numbers of these combinations only, which are found by least squares; fast kernels keep the matrices in the constant bank.
+  meshes differ by the numbers of these combinations only, which are found by least squares; fast kernels keep the matrices in the constant
+  bank.
 */
 #pragma once
 #include "cuda.cuh"

@@ -367,8 +367,8 @@ static PatchShell Parts(const PatchShell &shell, int from, int to)
 
 /*
   One kernel or two for the patches in the middle, two colours that follow each other in x, of which the others are `a` and `b`.  Those
-  below and above the middle in z and y are not coupled
-  to it meanwhile: they are solved beside it.  In x they are: the others of the first colour come before, those of the second one after.
+  below and above the middle in z and y are not coupled to it meanwhile: they are solved beside it.  In x they are: the others of the first
+  colour come before, those of the second one after.
 */
 static Step &AddMiddle(Steps &s, Step::Kind kind, bool zero, const PatchShell &a, const PatchShell *b)
 {

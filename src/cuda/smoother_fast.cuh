@@ -21,11 +21,9 @@
   parameters, smoother_line.cuh); between directions the lines go through shared memory.  Stages, with a barrier between each two:
 
     1. z-lines of b, x fastest (coalesced), to modes in z.
-       Faces (FaceTask): x-planes (P + 1 of them, patches share them), z-lines to modes                X[k][j'][plane]       j' in the
-       closure
-              y-planes, z-lines to modes: G_y                                               G[s][k][p][i']        i' in the closure, s: sum,
-              difference
-              z-planes: F_z, and y-lines times M                                            F[s][j][p][i],  Z[s][j][p][i']
+       Faces (FaceTask): x-planes (P + 1 of them, patches share them), z-lines to modes     X[k][j'][plane]    j' in the closure
+              y-planes, z-lines to modes: G_y                        G[s][k][p][i']     i' in the closure, s: sum, difference
+              z-planes: F_z, and y-lines times M                     F[s][j][p][i],  Z[s][j][p][i']
     2. Faces (FacesOtherWay): x-planes, y-lines to modes, in place; H_y: HY[s][k][p][i]; H_z: in place of Z
     3. FaceZModes   alpha_z H_z;                                                            V[k][j][p N + i]
     4. YModes       y-lines to modes, alpha_y H_y.

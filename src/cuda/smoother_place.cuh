@@ -1,24 +1,19 @@
 /*
   Patches with matrices of their own (a class by place): graded meshes, patches that reach free ends, degrees that have no kernel of their
-  own, coefficients
-  that differ.  Sizes are known at run time.
+  own, coefficients that differ.  Sizes are known at run time.
 
   Formula, notation and the order of directions are those of smoother_fast.cuh, without parity: the faces below and above (s = 0, 1) enter
-  one by one,
-  with alpha_s and mu_s of their own.  All patches of a block have the same place in y and z, and so the same matrices there; in x each of
-  its P patches
-  has others.  Products with a matrix are in smoother_place_line.cuh: on tensor instructions in blocks of 8 x 8, a warp's tile of 16 lines
-  at a time, or, for
-  patches of few unknowns, which blocks of 8 would fill badly, by a thread a line.  Matrices come from L1: blocks beside each other want the
-  same ones.
+  one by one, with alpha_s and mu_s of their own.  All patches of a block have the same place in y and z, and so the same matrices there;
+  in x each of its P patches has others.  Products with a matrix are in smoother_place_line.cuh: on tensor instructions in blocks of 8 x 8,
+  a warp's tile of 16 lines at a time, or, for patches of few unknowns, which blocks of 8 would fill badly, by a thread a line.  Matrices
+  come from L1: blocks beside each other want the same ones.
 
   Patches of a colour lie side by side in x, with one node between two.  Column c of the volume is the node first_0 + c, the ones between
-  patches are
-  carried along; node e of faces is first_0 - 1 + e.  Plane q in x is below patch q, and above patch q - 1.  Stages, with a barrier between
-  each two:
+  patches are carried along; node e of faces is first_0 - 1 + e.  Plane q in x is below patch q, and above patch q - 1.  Stages, with a
+  barrier between each two:
 
-    1. b: z-lines to modes; x-planes and y-faces, z-lines to modes; z-faces, y-lines times M       X[q][k][j], G[s][k][e], Z[s][j][e], in
-    place; FZ: z-faces themselves
+    1. b: z-lines to modes; x-planes and y-faces, z-lines to modes                                 X[q][k][j], G[s][k][e]
+       z-faces, y-lines times M; FZ: z-faces themselves                                            Z[s][j][e], in place
     2. x-planes, y-lines to modes, in place; x-lines of y- and z-faces times M                     HY[s][k][c], Z in place
     3. y-lines: alpha_z Z, to modes, alpha_y HY
     4. x-lines, patch by patch: to modes, alpha_x X, 1 / D, mu_x X, to nodes

@@ -73,8 +73,8 @@ static __device__ __forceinline__ void PlaceFetchNode(const PlaceBlock<W> &me, t
 
 /*
   The lines 0 .. count - 1 in tiles, from tile `tile` on one for each warp: f(l, own) with the numbers of a thread's lines.  Of tensor
-  instructions all threads
-  take part: the last line again (a copy, not its own) where there are no more.  Returns the warp's tile after all.
+  instructions all threads take part: the last line again (a copy, not its own) where there are no more.  Returns the warp's tile after
+  all.
 */
 template <class W, typename F>
 static __device__ __forceinline__ int EachTile(int tile, int count, F f)

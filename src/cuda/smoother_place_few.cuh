@@ -1,7 +1,6 @@
 /*
   Patches of at most two unknowns a direction, with any matrices (degree 1 at free ends): a thread each.  As many numbers as there are for
-  two unknowns, zeros
-  where there is one.  Plane by plane of the closure in z, x is multiplied by M and A in y and x; then by M and A in z.
+  two unknowns, zeros where there is one.  Plane by plane of the closure in z, x is multiplied by M and A in y and x; then by M and A in z.
 */
 #pragma once
 #include "plan.cuh"

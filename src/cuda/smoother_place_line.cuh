@@ -1,7 +1,6 @@
 /*
   Patches with matrices of their own (smoother_place.cuh): how they and their matrices lie in memory, which of them a block works on, and a
-  thread's part of
-  two lines with products by tensor instructions.
+  thread's part of two lines with products by tensor instructions.
 */
 #pragma once
 #include "dispatch.cuh"

@@ -7,9 +7,8 @@ namespace patchfd
 
 /*
   r = b - A x at the unknowns, A = A_x M_y M_z + M_x A_y M_z + M_x M_y A_z: z-lines of the closure to p = M_z x and q = A_z x, y-lines to s
-  = M_y q + A_y p and
-  t = M_y p, x-lines to M_x s + A_x t, patch by patch.  p, t and q, s are in shared memory, [k][j][e] with places of the closure in y and x;
-  x has two planes more.
+  = M_y q + A_y p and t = M_y p, x-lines to M_x s + A_x t, patch by patch.  p, t and q, s are in shared memory, [k][j][e] with places of
+  the closure in y and x; x has two planes more.
 */
 template <class W>
 struct PlaceProduct {

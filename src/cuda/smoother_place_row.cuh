@@ -1,17 +1,15 @@
 /*
   Rows of two colours as in smoother_row.cuh, of patches with matrices of their own: graded meshes, coefficients that differ, free ends.
 
-  All patches of a row have the same place in y and z, and so the same matrices there, which its block reads from shared memory, each number
-  once for all lines
-  of a lane.  In x each patch has others, which a warp's lanes (modes of y and z) read together, through L1.  There is no parity: faces
-  below and above enter
-  one by one, with alpha and mu of their own, where smoother_row.cuh has sums and differences of them (G, Z; corners R[y][z]).  Of a mode
-  with
-  lambda = lambda_y + lambda_z the patch is solved by its modes in x, u = S (1 / (lambda_x + lambda) (S' (r - M c) - alpha y) - mu y).
+  All patches of a row have the same place in y and z, and so the same matrices there, which its block reads from shared memory, each
+  number once for all lines of a lane.  In x each patch has others, which a warp's lanes (modes of y and z) read together, through L1.
+  There is no parity: faces below and above enter one by one, with alpha and mu of their own, where smoother_row.cuh has sums and
+  differences of them (G, Z; corners R[y][z]).  Of a mode with lambda = lambda_y + lambda_z the patch is solved by its modes in x, u = S (1
+  / (lambda_x + lambda) (S' (r - M c) - alpha y) - mu y).
 
   A uniform mesh with free ends has rows of three kinds: inside (equal patches, of which the first and the last may have an unknown more in
-  x), and at its
-  sides in y and z (rims), which are by place and have as many numbers in y and z as for an unknown more, zeros where there is none.
+  x), and at its sides in y and z (rims), which are by place and have as many numbers in y and z as for an unknown more, zeros where there
+  is none.
 */
 #pragma once
 #include "dispatch.cuh"

@@ -2,22 +2,18 @@
   Two colours that follow each other and differ in x only, in one pass: the same iterates at half the traffic.
 
   Patches of the same parity in y and z touch each other only along x: those of both colours form rows, one for each pair of patches in y
-  and
-  z, and no row reads what another one writes.  In the modes of y and z a row falls apart into N^2 problems along x,
+  and z, and no row reads what another one writes.  In the modes of y and z a row falls apart into N^2 problems along x,
 
     (A_x + lambda M_x) y = r,   lambda = lambda_y + lambda_z,
 
   where y_i, r_i are numbers of a mode at the node i, y = [T]_y [T]_z x over the closure in y and z, and r = (S' S')_{y,z} b - M_x c with
-  what
-  the faces in y and z give (notation of smoother_fast.cuh; sums or differences of opposite faces, according to the mode):
+  what the faces in y and z give (notation of smoother_fast.cuh; sums or differences of opposite faces, according to the mode):
 
     c = alpha_y G + alpha_z Z,   G = [T]_z F_y,  Z = [T]_y F_z;
 
   back in nodes, x = S_z S_y (y - mu_y (G - mu_z R) - mu_z Z) with the corners R of the closure.  None of these depends on the colour.  Of
-  the
-  first colour (A) only the value in the middle of a patch is needed, since the second one (B) replaces all others; patches at the ends of
-  the
-  row excepted.
+  the first colour (A) only the value in the middle of a patch is needed, since the second one (B) replaces all others; patches at the ends
+  of the row excepted.
 
   A block works on a row and marches along x, each warp P patches of A (slots) a time.  Patches begin at node K q of the row, A's at even q,
   B's at odd q.  Slot p is the place of A's patch 2 p, there or not: its unknowns and the node at its upper end, 2 K nodes:

@@ -17,8 +17,8 @@
   in the same way, at nodes of the first colour; for two colours only, as four would depend on more than a node.
 
   By place (graded meshes), with M and A of each node in each direction, a thread keeps two sums of the values below and above in place of
-  q, with M_z and
-  A_z, and hands two numbers to its neighbours in x: m = M_y M_z x and a = (A_y M_z + M_y A_z) x, of which they take A_x m + M_x a.
+  q, with M_z and A_z, and hands two numbers to its neighbours in x: m = M_y M_z x and a = (A_y M_z + M_y A_z) x, of which they take A_x m
+  + M_x a.
 */
 #include "plan.cuh"
 #include "reciprocal.cuh"

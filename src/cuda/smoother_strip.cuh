@@ -1,17 +1,14 @@
 /*
   Patches with matrices of their own in 2D: graded meshes, patches that reach free ends, degrees that smoother_plane.cuh does not take.
-  Formula, notation
-  and stages are those of smoother_plane.cuh; without parity, so that the faces below and above (s = 0, 1) enter one by one.
+  Formula, notation and stages are those of smoother_plane.cuh; without parity, so that the faces below and above (s = 0, 1) enter one by
+  one.
 
   A block has P patches of one colour beside each other in x, a strip, whose matrices it keeps in shared memory while it goes up through
-  some rows of patches
-  in y; that direction's matrix is the same for the whole row.  Matrices are read by rows, one for each mode: [q, c, d, lambda] with q = S'
-  at the 2 K - 1
-  nodes between the patch's ends.  An end is a face, and then c = -alpha, d = -mu; or it is free, the patch has one node and one mode more,
-  c is the
-  entry of S' there, and d is zero.  So a mode has the value (q v + c e) / D + d e either way, with e the numbers of the ends, and brings q
-  and c times
-  that value back to the nodes.  Masses of cells are multiples of one matrix, which comes from the constant bank.
+  some rows of patches in y; that direction's matrix is the same for the whole row.  Matrices are read by rows, one for each mode: [q, c,
+  d, lambda] with q = S' at the 2 K - 1 nodes between the patch's ends.  An end is a face, and then c = -alpha, d = -mu; or it is free, the
+  patch has one node and one mode more, c is the entry of S' there, and d is zero.  So a mode has the value (q v + c e) / D + d e either
+  way, with e the numbers of the ends, and brings q and c times that value back to the nodes.  Masses of cells are multiples of one matrix,
+  which comes from the constant bank.
 
   What limits this is the way from shared memory to registers, so in double precision a thread has EACH lines at a time, for which it loads
   a mode once.

@@ -1,13 +1,12 @@
 /*
-  y = y0 + alpha A x for Stokes in 2D at degree 1, where lines of cells are so short that to find them costs more than to multiply: a thread
-  has a cell in
-  registers, one field after another.  The mathematics is that of stokes_operator_fast.cuh:
+  y = y0 + alpha A x for Stokes in 2D at degree 1, where lines of cells are so short that to find them costs more than to multiply: a
+  thread has a cell in registers, one field after another.  The mathematics is that of stokes_operator_fast.cuh:
 
     W = B_e u,   then with W of the cells beside in direction c   y_c = M_e (A_c u + M_c W + g G' p),   and the divergence is summed up
 
   A block of threads has ROWS rows of 32 cells; those at the four sides only help the others.  Lanes follow x, warps y.  What a cell needs
-  of those beside it comes
-  from the lanes beside in x.  In y it comes from global memory through L1, and through shared memory where it has been computed.
+  of those beside it comes from the lanes beside in x.  In y it comes from global memory through L1, and through shared memory where it has
+  been computed.
 */
 #pragma once
 #include "stokes_lines.cuh"

@@ -86,8 +86,7 @@ static PetscErrorCode StokesReference(StokesForm *f)
 
 /*
   The bands of all directions but e are masses, of nodes that cells share in direction c, of their own nodes in the others.  A point's mass
-  goes into
-  the coefficient.
+  goes into the coefficient.
 */
 static bool StokesMasses(StokesForm *f, const PatchFDTerm *t, int c, int e, PetscReal *coef)
 {

@@ -6,18 +6,14 @@
     y_c = M_e M_f ( A_c u + M_c (B_e + B_f) u + g_c G' p ),   B_e = M_e^{-1} A_e (dg_line.cuh),
 
   where A_c and M_c, stiffness and mass in its own direction, and G' couple a vertex's node to the cells above and below.  G' = D' M with D
-  the derivative at
-  the pressure's nodes, and y_p = M M M sum_c q_c D_c u_c.  Cells of all meshes differ by a few numbers, which are zero for cells that do
-  not exist: ends of
-  the box and graded meshes need nothing else.  Inner tiles, all of whose cells are alike and away from the ends, have these numbers as
-  operands from the
-  constant bank, and do not ask which nodes exist.
+  the derivative at the pressure's nodes, and y_p = M M M sum_c q_c D_c u_c.  Cells of all meshes differ by a few numbers, which are zero
+  for cells that do not exist: ends of the box and graded meshes need nothing else.  Inner tiles, all of whose cells are alike and away
+  from the ends, have these numbers as operands from the constant bank, and do not ask which nodes exist.
 
   Mapping: a block of threads takes a tile of PX x PY cells of one layer, and writes the nodes that these cells own, of a shared node's
-  cells the upper one;
-  what it needs of the cells beside it is computed twice.  A thread takes a line of a cell, n = k + 1 nodes; between the stages numbers are
-  in shared
-  memory: U the component with the cells beside the tile, W what becomes y, P the pressure with the cells below, Q the divergence.
+  cells the upper one; what it needs of the cells beside it is computed twice.  A thread takes a line of a cell, n = k + 1 nodes; between
+  the stages numbers are in shared memory: U the component with the cells beside the tile, W what becomes y, P the pressure with the cells
+  below, Q the divergence.
 
     c = 0, 1   z  U = u, W = B_z u                     from global memory, and on the lines that 'own' reads beside the tile
                beside  W += B_e u                      e the other one of x and y
@@ -32,9 +28,8 @@
   In 2D the layers of cells are one node thick, without the stages in z.  Lanes follow x, in x-lines y: rows have an odd pitch, there are no
   bank conflicts.
 
-  Floors an unknown in 3D, double, H200: memory 24 B with y0, 5.7 ps; L2 about 4 words, 4 ps; 27 n + 45 products in four unknowns, 2 ps at k
-  = 2, 3 at
-  k = 5; shared memory about 17 words, 4 ps.
+  Floors an unknown in 3D, double, H200: memory 24 B with y0, 5.7 ps; L2 about 4 words, 4 ps; 27 n + 45 products in four unknowns, 2 ps at
+  k = 2, 3 at k = 5; shared memory about 17 words, 4 ps.
 */
 #pragma once
 #include "stokes_cell.cuh"

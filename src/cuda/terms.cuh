@@ -1,13 +1,11 @@
 /*
   Local solvers of continuous fields whose residual is that of an operator's terms, and whose solve is a fast diagonalization of a part of
-  the
-  operator or a product with inverses: PatchFDLocalDesc with nterm > 0.  With X_d the rows of a patch in direction d,
+  the operator or a product with inverses: PatchFDLocalDesc with nterm > 0.  With X_d the rows of a patch in direction d,
 
     A x = sum coef X_2 X_1 X_0 x:   P_a = X_0a x,   Q_c = sum coef X_1b P_a,   sum X_2c Q_c
 
-  as on the host (src/host/rows.h).  x is needed on the patch and its rim, the nodes that all matrices of a direction see; some see slabs of
-  nodes
-  beyond the rim as well.
+  as on the host (src/host/rows.h).  x is needed on the patch and its rim, the nodes that all matrices of a direction see; some see slabs
+  of nodes beyond the rim as well.
 
     terms.cu          what is chosen when; the generic kernel (1D, graded meshes, supported sides, high degrees)
     terms_form.cu     which patches the fast kernels can do, and their matrices
@@ -24,9 +22,8 @@ namespace patchfd
 
 /*
   A = B M M + M B M + M M B + c (L L M + L M L + M L L) on patches of N = 2 K - 1 nodes, all with the same mirrored matrices: see
-  terms_fast.cuh.  Of
-  the range of patches that are so, those at a boundary of the mesh (`edge`) have functionals of their own nodes in place of those of the
-  cell beside.
+  terms_fast.cuh.  Of the range of patches that are so, those at a boundary of the mesh (`edge`) have functionals of their own nodes in
+  place of those of the cell beside.
 */
 struct TermsForm {
   static constexpr int low = 2, high = 6; /* degrees */

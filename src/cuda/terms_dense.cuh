@@ -1,18 +1,14 @@
 /*
   x = beta x + omega A_j^{-1} r with the inverse in parity blocks (PatchFDDense), for patches of N = 2 K - 1 nodes that have parity in all
-  directions: by
-  tensor instructions.
+  directions: by tensor instructions.
 
   A block of threads has COLUMNS patches.  Their numbers lie in shared memory as [entry][patch], the entries of each parity block together,
-  x fastest:
-  the inverse is a block diagonal matrix times COLUMNS columns.  An octet of mirrored nodes becomes eight entries, one of each block, in the
-  registers
-  of the thread that brings it from r, and the same on the way back to x.
+  x fastest: the inverse is a block diagonal matrix times COLUMNS columns.  An octet of mirrored nodes becomes eight entries, one of each
+  block, in the registers of the thread that brings it from r, and the same on the way back to x.
 
   A warp has several tiles of 16 rows; an instruction multiplies 8 columns of a piece of a tile, 16 x DEPTH.  A piece (zero beyond the
-  block) lies
-  in global memory as the lanes load it: words of 16 bytes of lanes 0 .. 31.  All sums stay in registers until no warp reads the entries any
-  more.
+  block) lies in global memory as the lanes load it: words of 16 bytes of lanes 0 .. 31.  All sums stay in registers until no warp reads
+  the entries any more.
 
   The products may have less precision than r and x: TermsProduct says which, and whether they are with the inverse or, twice, with a factor
   of it.
@@ -30,11 +26,10 @@ namespace patchfd
 {
 
 /*
-  How a tile's piece and columns are multiplied.  Number: of the entries and sums; Store: of the matrices.  WORDS of 16 bytes of a lane make
-  up a piece.
-  Number i of lane (q, r) = (lane / 4, lane % 4) is at row q + 8 row(i), column column(r, i) of the piece, and the columns' entries that it
-  meets are
-  column(r, .) as well.  FACTORS: 2 for inverse = W W', with W the lower Cholesky factor of the inverse: rounding W leaves it definite.
+  How a tile's piece and columns are multiplied.  Number: of the entries and sums; Store: of the matrices.  WORDS of 16 bytes of a lane
+  make up a piece. Number i of lane (q, r) = (lane / 4, lane % 4) is at row q + 8 row(i), column column(r, i) of the piece, and the
+  columns' entries that it meets are column(r, .) as well.  FACTORS: 2 for inverse = W W', with W the lower Cholesky factor of the inverse:
+  rounding W leaves it definite.
 */
 template <PatchFDPrecision P>
 struct TermsProduct;
@@ -248,8 +243,7 @@ __device__ __forceinline__ void TermsForOctets(Function f)
 
 /*
   The entries times the matrices of one factor.  A factor's tiles are lower triangular (the second one: W) or upper triangular (the first:
-  W'), and there
-  is nothing to do beyond
+  W'), and there is nothing to do beyond
 */
 template <typename P, int K, int DIM>
 __device__ __forceinline__ void TermsMultiply(const TermsWord<P> *__restrict__ pieces, int factor, typename P::Number *sm)

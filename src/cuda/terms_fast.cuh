@@ -4,21 +4,16 @@
     A = B M M + M B M + M M B + c (L L M + L M L + M L L)        in 2D without the third direction
 
   M and L stay in their cells, B reaches one cell beyond the patch.  A step is two kernels: r = b - A x at the patches' nodes, and x +=
-  omega A_j^{-1} r
-  by fast diagonalization or by dense inverses; r goes through an array like x.
+  omega A_j^{-1} r by fast diagonalization or by dense inverses; r goes through an array like x.
 
   N = 2 K - 1 nodes of a patch, C = N + 2 with the rim.  All patches have the same matrices, which are mirrored: a product with one costs
-  half if the
-  line is split into sums and differences of mirrored entries, and halves are operands from the constant bank.
+  half if the line is split into sums and differences of mirrored entries, and halves are operands from the constant bank.
 
   B and the cells beside a patch.  The K nodes beyond the rim enter by two functionals: of B's columns at one end, E = a d with d of two
-  rows (the jump
-  of the first derivative, the mean of the second one).  So a line has C + 4 entries for B.  At the boundary of the mesh there is no cell
-  beside the
-  patch; there the functionals are others, f, of the nodes of the patch's own outer cell, so that the matrix of the boundary's patch is that
-  of all
-  others plus a f: a mirror image of the cell in place of the neighbour.  That holds for all conditions that involve first and second
-  derivatives.
+  rows (the jump of the first derivative, the mean of the second one).  So a line has C + 4 entries for B.  At the boundary of the mesh
+  there is no cell beside the patch; there the functionals are others, f, of the nodes of the patch's own outer cell, so that the matrix of
+  the boundary's patch is that of all others plus a f: a mirror image of the cell in place of the neighbour.  That holds for all conditions
+  that involve first and second derivatives.
 
   Residual: a block works on P patches.  What lies where in shared memory, for each of them:
 
@@ -29,9 +24,8 @@
 
     1. rows (asynchronously), functionals in y and z    2. x-lines    3. y-lines    4. z-lines, b, r        with a barrier between each two
 
-  A thread owns a line, reads mirrored entries in pairs and has three sums in registers.  Lines of neighbouring threads are an odd number of
-  entries
-  apart: no bank conflicts.
+  A thread owns a line, reads mirrored entries in pairs and has three sums in registers.  Lines of neighbouring threads are an odd number
+  of entries apart: no bank conflicts.
 */
 #pragma once
 #include "reciprocal.cuh"
@@ -428,8 +422,7 @@ struct TermsModes {
 
 /*
   U[k][j][i] of the patches in shared memory.  A thread owns a line: lines of the last direction come from r and go to x; lines of x are
-  divided by the
-  eigenvalues between their transforms.
+  divided by the eigenvalues between their transforms.
 */
 template <typename T, int K, int DIM>
 struct TermsModesShape {

@@ -134,9 +134,8 @@ struct TermsLineForm {
 };
 
 /*
-  The matrix of a patch without a neighbour at end e is that of all others, main's, plus a f, f functionals of its outer cell: least squares
-  with the two
-  columns a, and whether that is all
+  The matrix of a patch without a neighbour at end e is that of all others, main's, plus a f, f functionals of its outer cell: least
+  squares with the two columns a, and whether that is all
 */
 bool TermsLineForm::own(PetscInt main, PetscInt patch, int e, const std::vector<PetscReal> &ends, std::vector<PetscReal> &f) const
 {

@@ -28,8 +28,7 @@ static constexpr int stokes_fast_degrees = 6; /* from 1 on */
 
 /*
   What the bands of a component of the velocity are made of: in a direction without shared nodes the numbers DG_A and so on of a cell, in
-  its own one
-  those of K and M of a cell of degree K + 1.
+  its own one those of K and M of a cell of degree K + 1.
 */
 enum {
   STOKES_K,

@@ -87,9 +87,8 @@ static __global__ void TransferKernel(const __grid_constant__ TransferKernelData
 }
 
 /*
-  The restriction in 1D, a thread a coarse node: the first one of its cell, and then the last one of that before, or inside.  Cells have all
-  their fine nodes but the last one, which is
-  the first of the next
+  The restriction in 1D, a thread a coarse node: the first one of its cell, and then the last one of that before, or inside.  Cells have
+  all their fine nodes but the last one, which is the first of the next
 */
 template <typename T>
 static __global__ void RestrictLineKernel(const __grid_constant__ TransferKernelData<T> p, const T *__restrict__ from, T *__restrict__ to)

@@ -5,7 +5,7 @@
     transfer_fast.cuh  the kernels for halved cells of the same degree in 2D and 3D, all alike (every uniform mesh) or by place: with
     matrices of their own
 
-  As for the operator, the last template of transfer_fast.cuh is the door, and transfer_double_2d.cu and the like instantiate it.
+  As for the operator, the last template of transfer_fast.cuh is their entry, and transfer_double_2d.cu and the like instantiate it.
 */
 #pragma once
 #include "plan.cuh"

@@ -1,7 +1,6 @@
 /*
   Transfers between a mesh and the mesh of its halved cells, both of degree K, with the same matrix P for all cells and directions, or by
-  place: with one
-  for each cell of a direction.
+  place: with one for each cell of a direction.
 
   A block of threads owns a tile of Q x MY coarse cells in x and y, W = 2 K Q by H = 2 K MY fine nodes, one thread a fine node, and
   marches through z, KZ = K MZ coarse planes and twice as many fine ones a step.  A thread's z-line of the step, fine values and coarse

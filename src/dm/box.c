@@ -7,10 +7,9 @@
      DMCreateGlobalVector_Box()
      DMView_Box()
      DMDestroy_Box()
-  DMSetUp_Box() and the halo exchange are in layout.c, local vectors in local.c, coordinates in coordinates.c, refinement, coarsening
-  and cloning in hierarchy.c, functions in function.c, errors in error.c, fields in fields.c, files in natural.c and, for ParaView, in
-  vtk.c.  The operator that the DM carries
-  (operator.c) makes its matrices and interpolations and arranges for solvers.
+  DMSetUp_Box() and the halo exchange are in layout.c, local vectors in local.c, coordinates in coordinates.c, refinement, coarsening and
+  cloning in hierarchy.c, functions in function.c, errors in error.c, fields in fields.c, files in natural.c and, for ParaView, in vtk.c.
+  The operator that the DM carries (operator.c) makes its matrices and interpolations and arranges for solvers.
 */
 #include <patchfd/private/boximpl.h>
 #include <patchfd/private/vecimpl.h> /*I "petscpatchfd.h" I*/
@@ -358,55 +357,44 @@ static PetscErrorCode DMDestroy_Box(DM dm)
    Level: beginner
 
    Notes:
-   The unknowns are the values at Gauss-Lobatto nodes: with the space q (number of cells) * k + 1 in each direction, with dgq k + 1 in each
-   cell.
-   With q those on a Dirichlet side stay in the vectors; the matrix has a row and column of the identity there, and `DMBoxLiftDirichlet()`
-   brings
-   boundary values into a right-hand side.  With dgq Dirichlet conditions are weak and there are no such nodes.
+   The unknowns are values at Gauss-Lobatto nodes. The space q has (number of cells) k + 1 of them in each direction, the space dgq
+   k + 1 in each cell. On each MPI process they are numbered with x fastest, then y, then z. Processes are numbered in the same way.
 
-   The space rt has dim + 1 fields: the components of a velocity, each continuous of degree k + 1 in its own direction and discontinuous of
-   degree k in the others, and a
-   pressure, discontinuous of degree k.  On each MPI process they lie one after another in vectors; `DMCreateFieldIS()` and
-   `DMCreateFieldDecomposition()` name them
-   `velocity` and `pressure`, so that `PCFIELDSPLIT` finds its splits.  Components have no nodes in common: `DMGetCoordinates()` has the
-   nodes of the pressure, in its order, and
-   `DMBoxInterpolateFunction()` reaches those of each component.
+   With q, the unknowns on a Dirichlet side stay in the vectors. The matrix has rows and columns of the identity there, and
+   `DMBoxLiftDirichlet()` brings boundary values into a right-hand side. With dgq, Dirichlet conditions are weak and there are no
+   such nodes.
 
-   On each MPI process the unknowns are
-   numbered with x fastest, then y, then z; processes are numbered in the same way.
+   The space rt has dim + 1 fields. The components of the velocity are continuous of degree k + 1 in their own direction and
+   discontinuous of degree k in the others; the pressure is discontinuous of degree k. On each process the fields follow one another
+   in vectors. `DMCreateFieldIS()` and `DMCreateFieldDecomposition()` name them `velocity` and `pressure`, for `PCFIELDSPLIT`.
+   Components have no nodes in common: `DMGetCoordinates()` returns the nodes of the pressure, and `DMBoxInterpolateFunction()`
+   calls functions at the nodes of each component.
 
-   `DMCreateMatrix()` makes the operator and `DMCreateInterpolation()` the interpolation, both without storing entries,
-   so that `KSPSetDM()` is all that a solver needs: no `KSPSetComputeOperators()`, no `KSPSetOperators()`.
-   `DMRefine()` and `DMCoarsen()` double and halve the number of cells, `DMCoarsen()` only in directions that are coupled strongly
-   (`DMBoxSetSemicoarsening()`).
+   `DMCreateMatrix()` makes the operator and `DMCreateInterpolation()` the interpolation, both matrix-free. `KSPSetDM()` is all that
+   a solver needs: no `KSPSetComputeOperators()`, no `KSPSetOperators()`. `DMRefine()` doubles and `DMCoarsen()` halves the number
+   of cells, the latter only in directions of strong coupling (`DMBoxSetSemicoarsening()`).
 
-   Graded meshes, with vertices of your own in some directions, are made with `DMBoxSetVertices()`.
+   Coefficients are constant and the mesh is the box itself, except for the operators diffusion (`DMBoxSetDiffusionFunction()`,
+   `DMBoxSetMapping()`) and heat. `DMBoxSetVertices()` makes graded meshes.
 
-   More MPI processes than cells, in a way that no process grid fits, are an error; on levels made by `DMCoarsen()` processes may own
-   nothing.
+   `DMBoxGetCorners()` returns the cells and nodes of each process. `DMBoxVecGetArray()` returns the values of a `Vec` as an array
+   with an index for each direction.
 
-   `VecView()` of a vector of a `DMBOX` writes a file for ParaView if the viewer is `PETSCVIEWERVTK`, for instance `-ksp_view_solution
-   vtk:u.vts`.
-   With rt it has velocities as vectors and pressures, at the Gauss-Lobatto points of degree k + 1 in each cell.  `DMView()` writes the mesh
-   alone (`-dm_view vtk:mesh.vts`), with the rank of the
-   process that owns each node.
+   `VecView()` with a `PETSCVIEWERVTK` writes a file for ParaView, for instance `-ksp_view_solution vtk:u.vts`. With rt it has
+   velocities as vectors and pressures, at the Gauss-Lobatto points of degree k + 1 in each cell. `DMView()` writes the mesh alone
+   (`-dm_view vtk:mesh.vts`), with the rank of the process that owns each node.
 
-   `DMBoxGetCorners()` tells which cells and nodes each process has, `DMBoxVecGetArray()` gives the values of a `Vec` as an array with an
-   index for each direction.
+   If no grid of processes fits the cells, there is an error. On levels made by `DMCoarsen()` processes may own nothing.
 
-   `DMSetMatType()` has to come after `DMSetType()`, which takes `MATAIJ` for the default that PETSc has for any `DM`.  With 32-bit indices
-   and more than 2^31 / dim nodes there are no coordinates:
-   `DMGetCoordinates()` returns `NULL`.
-
-   Coefficients are constant and the mesh is the box itself, but for the operators diffusion (`DMBoxSetDiffusionFunction()`,
-   `DMBoxSetMapping()`) and heat.
+   Call `DMSetMatType()` after `DMSetType()`, which replaces the type `MATAIJ`, PETSc's default for every `DM`. With 32-bit indices
+   and more than 2^31 / dim nodes there are no coordinates: `DMGetCoordinates()` returns `NULL`.
 
 .seealso: `DMBoxCreate()`, `DMBoxSetCells()`, `DMBoxSetBounds()`, `DMBoxSetVertices()`, `DMBoxSetDegree()`, `DMBoxSetSpace()`,
 `DMBoxSetBoundary()`,
-          `DMBoxSetProcesses()`, `DMBoxGetCorners()`, `DMBoxVecGetArray()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`,
-          `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `DMBoxGetNumCoarsenings()`, `DMBoxSetSemicoarsening()`, `DMBoxSetGalerkin()`,
-          `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
-          `DMBoxComputeError()`, `DMBoxComputeStokesError()`, `DMBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
+          `DMBoxSetProcesses()`, `DMBoxGetCorners()`, `DMBoxVecGetArray()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`,
+          `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `DMBoxGetNumCoarsenings()`, `DMBoxSetSemicoarsening()`,
+          `DMBoxSetGalerkin()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxComputeError()`,
+          `DMBoxComputeStokesError()`, `DMBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
 M*/
 PetscErrorCode DMCreate_Box(DM dm)
 {

@@ -1,7 +1,6 @@
 /*
-  Numbers of the cells of a DMBOX, one group for each cell or for each quadrature point, given by a Vec and kept where the vectors of the DM
-  are, on a GPU for example.  The cells of a
-  rank lie one after another, x fastest, and so do the points of a cell.
+  Numbers of the cells of a DMBOX, one group for each cell or for each quadrature point, given by a Vec and kept where the vectors of the
+  DM are, on a GPU for example.  The cells of a rank lie one after another, x fastest, and so do the points of a cell.
 
   On other meshes they are a function that is constant in cells, or linear between the points of a cell and constant beyond them.
 */

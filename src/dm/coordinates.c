@@ -1,7 +1,6 @@
 /*
   Positions of the nodes of the last field, which is the only one or the pressure: DMGetCoordinates(), DMGetCoordinatesLocal(),
-  DMGetCoordinateDM(), bounding
-  boxes.  A velocity has no nodes that its components share.
+  DMGetCoordinateDM(), bounding boxes.  A velocity has no nodes that its components share.
 
   PETSc asks a DM for its coordinate Vecs without telling the DM, so they exist from set-up on; but they allocate and compute their
   entries only when somebody looks at them.

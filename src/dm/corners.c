@@ -1,7 +1,6 @@
 /*
   What each MPI process has of a DMBOX, as programs ask for it: cells and nodes, and values at nodes as arrays with an index for each
-  direction.  Numbers of cells and nodes are those of
-  the whole box.
+  direction.  Numbers of cells and nodes are those of the whole box.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 
@@ -16,7 +15,7 @@ static PetscErrorCode DMBoxCheckField(DM dm, PetscInt field, PetscBool cells, DM
 }
 
 /*@
-  DMBoxGetNumFields - Returns the number of fields of a `DMBOX`, scalar functions with nodes of their own
+  DMBoxGetNumFields - Returns the number of fields of a `DMBOX`: scalar functions, each with its own nodes
 
   Not Collective
 
@@ -42,7 +41,7 @@ PetscErrorCode DMBoxGetNumFields(DM dm, PetscInt *n)
 }
 
 /*@
-  DMBoxGetGlobalSizes - Returns how many nodes or cells a `DMBOX` has in each direction
+  DMBoxGetGlobalSizes - Returns the number of nodes or cells of a `DMBOX` in each direction
 
   Not Collective
 
@@ -53,7 +52,7 @@ PetscErrorCode DMBoxGetNumFields(DM dm, PetscInt *n)
   Output Parameters:
 + M - number in direction x, or `NULL`
 . N - number in direction y, or `NULL`
-- P - number in direction z, or `NULL`; 1 in directions that the `DMBOX` does not have
+- P - number in direction z, or `NULL`; 1 in directions beyond the dimension
 
   Level: intermediate
 
@@ -120,12 +119,11 @@ static PetscErrorCode DMBoxGetCorners_Private(DM dm, PetscInt field, PetscBool g
   Level: beginner
 
   Notes:
-  As `DMDAGetCorners()`: nodes are numbered from 0 in each direction, over the whole box. In the part of the process in a global `Vec`
-  fields follow each other, and the nodes of a field with x
-  running fastest; a `Vec` of `DMBoxCreateDiffusionVec()` has cells in this order.
+  This is like `DMDAGetCorners()`: nodes are numbered from 0 in each direction, over the whole box. In a process's part of a global
+  `Vec` the fields follow one another, each with x running fastest. A `Vec` of `DMBoxCreateDiffusionVec()` has cells in this order.
 
-  Continuous functions have nodes on faces between cells, which belong to the process of the cell above; the last one to that of the last
-  cell. On meshes made by `DMCoarsen()` a process may own nothing.
+  A continuous field has nodes on faces between cells. They belong to the process of the cell above, and the last node to the
+  process of the last cell. On meshes made by `DMCoarsen()` a process may own nothing.
 
 .seealso: `DMBOX`, `DMBoxGetGhostCorners()`, `DMBoxGetGlobalSizes()`, `DMBoxGetOwnershipRanges()`,
           `DMBoxVecGetArray()`, `DMBoxGetNodes()`, `DMDAGetCorners()`
@@ -138,7 +136,7 @@ PetscErrorCode DMBoxGetCorners(DM dm, PetscInt field, PetscInt *x, PetscInt *y, 
 }
 
 /*@
-  DMBoxGetGhostCorners - Returns the nodes or cells that this MPI process has in local vectors
+  DMBoxGetGhostCorners - Returns the nodes or cells of this MPI process in local vectors
 
   Not Collective
 
@@ -157,9 +155,9 @@ PetscErrorCode DMBoxGetCorners(DM dm, PetscInt field, PetscInt *x, PetscInt *y, 
   Level: beginner
 
   Note:
-  As `DMDAGetGhostCorners()`: those of `DMBoxGetCorners()`, and those of a layer of cells, or two for some spaces, around the cells of the
-  process, without what is outside of the box. They are what
-  vectors of `DMCreateLocalVector()` have, which `DMGlobalToLocal()` fills.
+  This is like `DMDAGetGhostCorners()`: the nodes of `DMBoxGetCorners()`, and those of one layer of cells (two for some spaces)
+  around the cells of the process, inside the box. Vectors of `DMCreateLocalVector()` have these nodes, and `DMGlobalToLocal()`
+  fills them.
 
 .seealso: `DMBOX`, `DMBoxGetCorners()`, `DMBoxGetGlobalSizes()`, `DMBoxVecGetArray()`, `DMCreateLocalVector()`, `DMDAGetGhostCorners()`
 @*/
@@ -171,7 +169,7 @@ PetscErrorCode DMBoxGetGhostCorners(DM dm, PetscInt field, PetscInt *x, PetscInt
 }
 
 /*@C
-  DMBoxGetOwnershipRanges - Returns how many nodes or cells MPI processes own in each direction
+  DMBoxGetOwnershipRanges - Returns the numbers of nodes or cells that the MPI processes own in each direction
 
   Not Collective
 
@@ -180,14 +178,14 @@ PetscErrorCode DMBoxGetGhostCorners(DM dm, PetscInt field, PetscInt *x, PetscInt
 - field - the field whose nodes are counted, 0 in a space with one; or `DMBOX_CELLS`
 
   Output Parameters:
-+ lx - of each process in direction x, or `NULL`; as many numbers as `DMBoxGetProcesses()` says
++ lx - of each process in direction x, or `NULL`; with the length that `DMBoxGetProcesses()` returns for this direction
 . ly - in direction y, or `NULL`
 - lz - in direction z, or `NULL`
 
   Level: intermediate
 
   Note:
-  As `DMDAGetOwnershipRanges()`. The arrays belong to the `DM`.
+  This is like `DMDAGetOwnershipRanges()`. The arrays belong to the `DM`.
 
 .seealso: `DMBOX`, `DMBoxGetCorners()`, `DMBoxGetProcesses()`, `DMDAGetOwnershipRanges()`
 @*/
@@ -214,7 +212,7 @@ PetscErrorCode DMBoxGetOwnershipRanges(DM dm, PetscInt field, const PetscInt *lx
 }
 
 /*@
-  DMBoxGetNodes - Returns where the nodes of a field are in a direction
+  DMBoxGetNodes - Returns the coordinates of the nodes of a field in one direction
 
   Not Collective
 
@@ -224,13 +222,13 @@ PetscErrorCode DMBoxGetOwnershipRanges(DM dm, PetscInt field, const PetscInt *lx
 - direction - 0, 1 or 2, less than the dimension
 
   Output Parameter:
-. x - the coordinates of all nodes of the direction, on all processes; as many as `DMBoxGetGlobalSizes()` says
+. x - the coordinates of all nodes of the direction, on all processes; the array must have the length of `DMBoxGetGlobalSizes()`
 
   Level: intermediate
 
   Note:
-  Node (i, j, k) of the field has these coordinates of the three directions. On a mesh with a map (`DMBoxSetMapping()`) they are those in
-  the box; `DMGetCoordinates()` has the ones in space.
+  Node (i, j, k) of the field has entries i, j and k of the arrays of the three directions as coordinates. On a mesh with a map
+  (`DMBoxSetMapping()`) these are coordinates in the box; `DMGetCoordinates()` returns those in space.
 
 .seealso: `DMBOX`, `DMBoxGetGlobalSizes()`, `DMBoxGetCorners()`, `DMBoxGetVertices()`, `DMGetCoordinates()`
 @*/
@@ -311,7 +309,7 @@ static PetscErrorCode DMBoxUnindexArray(PetscInt dim, const PatchFDBox *b, void 
 }
 
 /*@C
-  DMBoxVecGetArray - Returns an array for the values of a `Vec` at the nodes of a field, with an index for each direction
+  DMBoxVecGetArray - Returns the values of a `Vec` at the nodes of a field as an array with an index for each direction
 
   Logically Collective
 
@@ -326,13 +324,11 @@ static PetscErrorCode DMBoxUnindexArray(PetscInt dim, const PatchFDBox *b, void 
   Level: beginner
 
   Notes:
-  As `DMDAVecGetArray()`: i, j and k are numbers of nodes over the whole box, from `DMBoxGetCorners()` on for a global `Vec` and from
-  `DMBoxGetGhostCorners()` on for a local one.
-  Where the nodes are `DMBoxGetNodes()` tells, or `DMGetCoordinates()`.
+  This is like `DMDAVecGetArray()`: i, j and k are numbers of nodes over the whole box, in the ranges of `DMBoxGetCorners()` for a global
+  `Vec` and of `DMBoxGetGhostCorners()` for a local one. `DMBoxGetNodes()` and `DMGetCoordinates()` return the coordinates of nodes.
 
-  Several fields of a `Vec` may have their arrays at the same time. `DMBoxVecRestoreArray()` must be called for each. Values are in double
-  precision on the host, as those of `VecGetArray()`, whatever
-  type the `Vec` has.
+  You may get the arrays of several fields of a `Vec` at the same time. Call `DMBoxVecRestoreArray()` for each. The values are in double
+  precision on the host, whatever the type of the `Vec` is, as with `VecGetArray()`.
 
   Example Usage:
 .vb
@@ -392,7 +388,7 @@ PetscErrorCode DMBoxVecRestoreArray(DM dm, Vec v, PetscInt field, void *array)
 }
 
 /*@C
-  DMBoxVecGetArrayRead - As `DMBoxVecGetArray()`, for values that are read only
+  DMBoxVecGetArrayRead - As `DMBoxVecGetArray()`, for reading only
 
   Not Collective
 

@@ -71,7 +71,7 @@ static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionB
 }
 
 /*@C
-  DMBoxComputeError - Computes how far a finite element function is from a given one
+  DMBoxComputeError - Computes the error of a finite element function: its distance to a given function
 
   Collective
 
@@ -79,7 +79,7 @@ static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionB
 + dm   - the `DM` of type `DMBOX`, set up
 . time - the time that the function gets
 . f    - the function; it gets the dimension, the time, the point, the number of components, the array for the values and `ctx`.  `NULL` for
-         zero: norms of `v`
+         zero: the norms of `v`
 . ctx  - for the function, or `NULL`
 - v    - the vector of nodal values, from `DMCreateGlobalVector()`
 
@@ -90,16 +90,14 @@ static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionB
   Level: beginner
 
   Notes:
-  Uses degree + 4 Gauss points in each direction of each cell; degree + 5 with the space `DMBOX_SPACE_RT`; 4 in each direction of each
-  simplex with `DMBOX_SPACE_P1`.
+  The integrals use degree + 4 Gauss points in each direction of each cell, degree + 5 with the space `DMBOX_SPACE_RT`, and 4 in
+  each direction of each simplex with `DMBOX_SPACE_P1`.
 
-  Functions have one component.  With the space `DMBOX_SPACE_RT` they have dim + 1, the velocity and the pressure, and the norms are those
-  of all
-  of them together, as in `DMComputeL2Diff()`; `DMBoxComputeStokesError()` tells them apart.
+  Functions have one component. With the space `DMBOX_SPACE_RT` they have dim + 1, the velocity and the pressure, and the norms are
+  over all components, as in `DMComputeL2Diff()`. `DMBoxComputeStokesError()` computes separate norms.
 
-  The function is called at each of these points, on the host.  `DMBoxComputeErrorBatch()` is several times faster, and
-  `DMBoxComputeErrorVec()`, which
-  compares with nodal values, faster by orders of magnitude, above all on a GPU.
+  The function is called at each Gauss point, on the host. `DMBoxComputeErrorBatch()` is several times faster.
+  `DMBoxComputeErrorVec()`, which compares nodal values, is faster by orders of magnitude, above all on a GPU.
 
 .seealso: `DMBOX`, `DMBoxComputeErrorBatch()`, `DMBoxComputeErrorVec()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`,
 `DMBoxComputeBendingError()`, `DMBoxComputeStokesError()`
@@ -132,7 +130,7 @@ PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunctionFn *f, void
   Level: intermediate
 
   Note:
-  A call gets the quadrature points of a cell, with `DMBOX_SPACE_P1` those of a simplex.
+  A call gets the quadrature points of one cell, with `DMBOX_SPACE_P1` those of one simplex.
 
 .seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxComputeError()`, `DMBoxComputeErrorVec()`, `DMBoxComputeGradientErrorBatch()`,
 `DMBoxComputeStokesErrorBatch()`
@@ -159,7 +157,7 @@ PetscErrorCode DMBoxComputeErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatchF
 }
 
 /*@C
-  DMBoxComputeGradientError - Computes how far the gradient of a finite element function is from a given one
+  DMBoxComputeGradientError - Computes the error of the gradient of a finite element function
 
   Collective
 
@@ -178,7 +176,7 @@ PetscErrorCode DMBoxComputeErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatchF
   Level: beginner
 
   Notes:
-  Uses degree + 4 Gauss points in each direction of each cell.  Jumps between cells are not counted.
+  The integrals use degree + 4 Gauss points in each direction of each cell. Jumps between cells do not count.
 
   The space must have one field: `DMBOX_SPACE_Q` or `DMBOX_SPACE_DGQ`.
 
@@ -240,7 +238,7 @@ PetscErrorCode DMBoxComputeGradientErrorBatch(DM dm, PetscReal time, DMBoxFuncti
 }
 
 /*@C
-  DMBoxComputeBendingError - Computes how far the second derivatives of a finite element function are from given ones
+  DMBoxComputeBendingError - Computes the error of the second derivatives of a finite element function
 
   Collective
 
@@ -260,7 +258,7 @@ PetscErrorCode DMBoxComputeGradientErrorBatch(DM dm, PetscReal time, DMBoxFuncti
   Level: beginner
 
   Notes:
-  Uses degree + 4 Gauss points in each direction of each cell.  Jumps of the derivatives between cells are not counted.
+  The integrals use degree + 4 Gauss points in each direction of each cell. Jumps of the derivatives between cells do not count.
 
   The space must have one field: `DMBOX_SPACE_Q` or `DMBOX_SPACE_DGQ`.
 
@@ -365,7 +363,7 @@ static PetscErrorCode DMBoxCheckFlow(DM dm)
 }
 
 /*@C
-  DMBoxComputeStokesError - Computes how far a velocity and a pressure are from given ones, and the largest divergence of the velocity
+  DMBoxComputeStokesError - Computes the errors of a velocity and a pressure, and the largest divergence of the velocity
 
   Collective
 
@@ -374,7 +372,7 @@ static PetscErrorCode DMBoxCheckFlow(DM dm)
 . time     - the time that the functions get
 . f        - the velocity and then the pressure; the function gets the dimension, the time, the point, the number of components (dim + 1),
              the array for the
-             values and `ctx`.  `NULL` for zero: norms in place of errors
+             values and `ctx`.  `NULL` for zero: norms instead of errors
 . gradient - the derivatives of the velocity; the function gets the number of components dim * dim, and du_i / dx_j is at i * dim + j.
              `NULL` for zero
 . ctx      - for the functions, or `NULL`
@@ -383,17 +381,17 @@ static PetscErrorCode DMBoxCheckFlow(DM dm)
   Output Parameters:
 + u   - the L2 norm of the difference of the velocities, over all components, or `NULL`
 . h1  - its broken H1 seminorm: the square root of the sum over all cells of the integrals of the squares of all its derivatives, or `NULL`
-. p   - the L2 norm of the difference of the pressures, or `NULL`.  Without open (`DMBOX_BOUNDARY_NEUMANN`) sides, where the pressure is
-        determined up to a constant, of
-        what remains of it after its mean is subtracted
+. p   - the L2 norm of the difference of the pressures, or `NULL`.  Without open sides (`DMBOX_BOUNDARY_NEUMANN`)
+        the pressure is determined up to a constant, and the mean of the difference is subtracted first
 - div - the largest absolute value of the divergence of `v`, whatever `f` is, or `NULL`
 
   Level: beginner
 
   Notes:
-  Integrals are computed with degree + 5 Gauss points in each direction of each cell.  Jumps between cells are not counted.
+  The integrals use degree + 5 Gauss points in each direction of each cell. Jumps between cells do not count.
 
-  The divergence is evaluated in the k + 2 Gauss-Lobatto points in each direction of each cell, corners, edges and faces among them.
+  The divergence is evaluated at the k + 2 Gauss-Lobatto points in each direction of each cell, which include its corners, edges and
+  faces.
 
 .seealso: `DMBOX`, `DMBoxComputeStokesErrorBatch()`, `DMBoxComputeError()`, `DMBoxSetStokes()`, `DMBoxInterpolateFunction()`
 @*/

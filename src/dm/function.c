@@ -38,16 +38,15 @@ PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
 - ctx  - for the function, or `NULL`
 
   Output Parameter:
-. v - the vector, from `DMCreateGlobalVector()`; also the entries on Dirichlet sides are set
+. v - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides are also set
 
   Level: beginner
 
   Notes:
-  Functions have one component; with the space `DMBOX_SPACE_RT` the dim components of a velocity and then a pressure, each of which is taken
-  at the nodes
-  of its own.
+  Functions have one component. With the space `DMBOX_SPACE_RT` they have dim + 1, the velocity and then the pressure; each
+  component is taken at its own nodes.
 
-  The function is called for each node, on the host; `DMBoxInterpolateFunctionBatch()` is faster.
+  The function is called for each node, on the host. `DMBoxInterpolateFunctionBatch()` is faster.
 
 .seealso: `DMBOX`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddLoad()`, `DMBoxComputeError()`, `DMBoxLiftDirichlet()`
 @*/
@@ -73,12 +72,12 @@ PetscErrorCode DMBoxInterpolateFunction(DM dm, PetscReal time, DMBoxFunctionFn *
 - ctx  - for the function, or `NULL`
 
   Output Parameter:
-. v - the vector, from `DMCreateGlobalVector()`; also the entries on Dirichlet sides are set
+. v - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides are also set
 
   Level: intermediate
 
   Note:
-  The fast way to nodal values: a call gets a part of a row of nodes.  From them `DMBoxAddLoadVec()` makes a load vector.
+  A call gets a part of a row of nodes. `DMBoxAddLoadVec()` makes a load vector from the nodal values.
 
 .seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxInterpolateFunction()`, `DMBoxAddLoadVec()`, `DMBoxLiftDirichlet()`
 @*/
@@ -133,22 +132,19 @@ static void DMBoxLoadCells(const DM_Box *box, PatchFDRange cells)
 . time - the time that the function gets
 . f    - the function; it gets the dimension, the time, the point, the number of components, the array for the values and `ctx`
 . ctx  - for the function, or `NULL`
-- b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides are left as they are
+- b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides do not change
 
   Level: beginner
 
   Notes:
-  Uses degree + 4 Gauss points in each direction of each cell; degree + 5 with the space `DMBOX_SPACE_RT`.
+  The integrals use degree + 4 Gauss points in each direction of each cell, degree + 5 with the space `DMBOX_SPACE_RT`.
 
-  Functions have one component.  With the space `DMBOX_SPACE_RT` they have dim + 1: the force f on the velocity and then g, the right-hand
-  side of -div u = g, whose
-  integrals with the basis functions of the pressure are added.  Where there are no open sides, g has to balance the flux through the sides:
-  `DMBoxLiftDirichlet()`
-  checks that, so it comes after this routine.
+  Functions have one component. With the space `DMBOX_SPACE_RT` they have dim + 1: the force f on the velocity, and g, the
+  right-hand side of -div u = g, which is integrated with the basis functions of the pressure. If there are no open sides, g must
+  balance the flux through the sides. `DMBoxLiftDirichlet()` checks this; call it after this routine.
 
-  The function is called at each of these points, on the host.  `DMBoxAddLoadBatch()` is several times faster, and `DMBoxAddLoadVec()`
-  faster by
-  orders of magnitude, above all on a GPU.
+  The function is called at each Gauss point, on the host. `DMBoxAddLoadBatch()` is several times faster. `DMBoxAddLoadVec()` is
+  faster by orders of magnitude, above all on a GPU.
 
 .seealso: `DMBOX`, `DMBoxAddLoadBatch()`, `DMBoxAddLoadVec()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`,
 `DMBoxInterpolateFunction()`, `DMBoxComputeError()`
@@ -173,14 +169,13 @@ PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunctionFn *f, void *ctx
 . time - the time that the function gets
 . f    - the function
 . ctx  - for the function, or `NULL`
-- b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides are left as they are
+- b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides do not change
 
   Level: intermediate
 
   Note:
-  A call gets the quadrature points of a cell, (degree + 4)^dim.  Integrals are the same as those of `DMBoxAddLoad()`.  Where the function
-  is smooth, the load
-  of its values at the nodes, `DMBoxInterpolateFunctionBatch()` and `DMBoxAddLoadVec()`, is as good and takes a fraction of the time.
+  A call gets the quadrature points of one cell. The integrals are those of `DMBoxAddLoad()`. For smooth functions the load of nodal
+  values, `DMBoxInterpolateFunctionBatch()` and `DMBoxAddLoadVec()`, is as good and takes a fraction of the time.
 
 .seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxAddLoad()`, `DMBoxAddLoadVec()`, `DMBoxAddNeumannLoadBatch()`
 @*/
@@ -244,22 +239,21 @@ PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal
          number
          of components, the array for the values and `ctx`
 . ctx  - for the function, or `NULL`
-- b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides are left as they are
+- b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides do not change
 
   Level: intermediate
 
   Notes:
-  Unknowns on an edge between two Neumann sides get the integrals over both.  The function is told the point, not the side: at Gauss points,
-  which are inside the sides, the point tells the side.
+  Unknowns on an edge between two Neumann sides get the integrals over both. The function gets the point, not the side. Gauss points
+  are inside the sides, so the coordinates of a point tell its side.
 
   In one dimension the integral over a side is the value at the end.
 
-  Where no side is a Neumann side nothing is added, so that programs need not ask; `-info` says so.
+  Without Neumann sides nothing is added, and `-info` says so.
 
-  Functions have one component; with the space `DMBOX_SPACE_RT` they have dim, the stress viscosity du/dn - p n of the fluid outside on the
-  one inside.
+  Functions have one component. With the space `DMBOX_SPACE_RT` they have dim: the traction viscosity du/dn - p n on the open side.
 
-  `DMBoxAddNeumannLoadBatch()` calls the function for many points at once, `DMBoxAddNeumannLoadVec()` not at all.
+  `DMBoxAddNeumannLoadBatch()` calls the function for many points at once. `DMBoxAddNeumannLoadVec()` takes nodal values.
 
 .seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoadBatch()`, `DMBoxAddNeumannLoadVec()`, `DMBoxSetBoundary()`
 @*/
@@ -283,12 +277,12 @@ PetscErrorCode DMBoxAddNeumannLoad(DM dm, PetscReal time, DMBoxFunctionFn *flux,
 . time - the time that the function gets
 . flux - the function, the outward flux (diffusion times normal derivative)
 . ctx  - for the function, or `NULL`
-- b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides are left as they are
+- b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides do not change
 
   Level: intermediate
 
   Note:
-  All points of a call lie on one side of one cell: the first one says for all of them which side it is.
+  All points of a call are on one side of one cell, so the first point tells the side.
 
 .seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxAddNeumannLoad()`, `DMBoxAddNeumannLoadVec()`, `DMBoxAddLoadBatch()`
 @*/

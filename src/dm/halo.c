@@ -2,12 +2,11 @@
   The ghosts of local arrays: a stage for each direction that is split over ranks, one after the other.
 
   In the stage of a direction a rank hears of the ranks before and behind it in that direction only.  They have the same nodes in the other
-  directions, and
-  pass on what they have heard themselves in the stages before: two messages a direction, in place of one for each of 26 neighbours.
+  directions, and pass on what they have heard themselves in the stages before: two messages a direction, in place of one for each of 26
+  neighbours.
 
   Smoothing steps exchange between colours, one direction at a time: DMBOX_HALO_SLAB and DMBOX_HALO_FACES, whose stages are about all nodes
-  of the local
-  array in the other directions, whichever stage comes first.
+  of the local array in the other directions, whichever stage comes first.
 */
 #include <patchfd/private/boximpl.h>
 #include <patchfd/private/sysimpl.h>

@@ -209,8 +209,7 @@ static PetscReal CoarseningLimit(const Coarsening *c, const PetscBool counts[])
 
 /*
   The directions that are halved next, and the mesh that follows; or else the direction that ends it.  Where directions are not alike those
-  of at most two cells, which are within patches, are
-  done and do not stop the others.  Halving a direction divides its coupling by four
+  of at most two cells, which are within patches, are done and do not stop the others.  Halving a direction divides its coupling by four
 */
 static PetscBool CoarseningNext(Coarsening *c, PetscBool halve[3], PetscInt *end)
 {
@@ -463,7 +462,7 @@ PetscErrorCode DMRestrictHook_Box(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSE
 }
 
 /*@
-  DMBoxGetNumCoarsenings - Returns how many times a `DMBOX` can be coarsened
+  DMBoxGetNumCoarsenings - Returns the number of times that a `DMBOX` can be coarsened
 
   Collective
 
@@ -471,16 +470,15 @@ PetscErrorCode DMRestrictHook_Box(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSE
 . dm - the `DM` of type `DMBOX`
 
   Output Parameter:
-. n - the number of times that `DMCoarsen()` works, one after the other
+. n - the number of times that `DMCoarsen()` can be called, each on the result of the last
 
   Level: intermediate
 
   Notes:
-  Each direction that is to be halved must have an even number of cells and at least 4 of them: all directions, or with semicoarsening
-  (`DMBoxSetSemicoarsening()`) those that are coupled most.
-  `PCMG` can have `n` + 1 levels.
+  Each direction that is halved must have an even number of cells, at least 4. These are all directions, or, with semicoarsening
+  (`DMBoxSetSemicoarsening()`), those of strong coupling. `PCMG` can have `n` + 1 levels.
 
-  Before `DMSetUp()` the refinement asked for by `-dm_refine` is not counted, and all directions are taken to be halved.
+  Before `DMSetUp()` the number does not include refinement by `-dm_refine`, and all directions count as halved.
 
 .seealso: `DMBOX`, `DMCoarsen()`, `DMBoxSetSemicoarsening()`, `DMBoxSetCells()`, `PCMGSetLevels()`, `PCPATCHMG`
 @*/
@@ -500,14 +498,14 @@ PetscErrorCode DMBoxGetNumCoarsenings(DM dm, PetscInt *n)
 }
 
 /*@
-  DMBoxSetSemicoarsening - Sets which directions of a `DMBOX` are halved by `DMCoarsen()`
+  DMBoxSetSemicoarsening - Sets the threshold of coupling below which `DMCoarsen()` does not halve a direction of a `DMBOX`
 
   Logically Collective
 
   Input Parameters:
 + dm        - the `DM` of type `DMBOX`
-- threshold - between 0 and 1: directions that are coupled less than this times the strongest are left as they are; 0 to halve all
-              directions; `PETSC_DETERMINE` for the default
+- threshold - between 0 and 1: directions with a coupling below this times the largest coupling are not halved; 0 to halve all directions;
+              `PETSC_DETERMINE` for the default
 
   Options Database Key:
 . -dm_box_semicoarsening threshold - the threshold
@@ -515,24 +513,25 @@ PetscErrorCode DMBoxGetNumCoarsenings(DM dm, PetscInt *n)
   Level: intermediate
 
   Notes:
-  The coupling of a direction is K_dd / h_d^2 with the diffusion coefficient and the length of the cells. For the operator `diffusion`, and
-  on graded meshes, it is the geometric mean over the mesh, of the
-  diagonal of |J| J^{-1} K J^{-T} with the derivatives J of the map. Halving a direction divides its coupling by four. Where cells are much
-  longer than wide, patches smooth in the direction of the strong
-  coupling only, and coarse meshes must keep the others as fine as they are, until couplings are alike.
+  Patches smooth only in directions of strong coupling if cells are much longer than wide. Coarse meshes then have to keep the other
+  directions, until the couplings are alike.
 
-  The default is 0.17 for the operators `poisson` and `diffusion`, and 0 for all others, which take no other value, and for `diffusion` with
-  vectors on a GPU, where the means have to be computed on the host.
-  With 0.17 cells may be 2.4 times as long as wide before a direction is left out. With 1 only the direction with the strongest coupling is
-  halved.
+  The coupling of a direction is K_dd / h_d^2, with the diffusion coefficient and the length of the cells. On graded meshes and for
+  the operator `diffusion` it is a geometric mean over the mesh; for `diffusion` of the diagonal of |J| J^{-1} K J^{-T}, with J the
+  derivative of the map. Halving a direction divides its coupling by four.
 
-  Where some directions are left out, or were, those of at most two cells are within the patches, and do not keep others from being halved.
+  The default is 0.17 for `poisson` and `diffusion`: cells may be 2.4 times as long as wide. It is 0 for `diffusion` with vectors on
+  a GPU, since the host computes the means, and for all other operators, which take no other value. With 1 only the direction of the
+  largest coupling is halved.
 
-  It is decided when it is needed for the first time, by `DMCoarsen()`, `DMBoxGetNumCoarsenings()` or `PCPATCHMG`, and again by `PCPATCHMG`
-  when it is set up with other coefficients: where other directions are
-  to be halved then it makes new levels. Call this routine again to have it decided again for hierarchies that are made by others.
+  As soon as a direction is left out, directions of at most two cells no longer stop the coarsening, since they are within the
+  patches.
 
-  `DMRefine()` of a mesh that was made by `DMCoarsen()` doubles the directions that were halved, of any other mesh all directions.
+  The decision is made at the first call of `DMCoarsen()`, `DMBoxGetNumCoarsenings()` or `PCPATCHMG`. `PCPATCHMG` decides again in a
+  set-up with other coefficients, and makes new levels if other directions are to be halved. For other hierarchies, call this
+  routine again.
+
+  `DMRefine()` of a mesh made by `DMCoarsen()` doubles the directions that were halved; of any other mesh, all directions.
 
 .seealso: `DMBOX`, `DMBoxGetSemicoarsening()`, `DMBoxGetNumCoarsenings()`, `DMCoarsen()`, `PCPATCHMG`
 @*/
@@ -555,7 +554,7 @@ PetscErrorCode DMBoxSetSemicoarsening(DM dm, PetscReal threshold)
 }
 
 /*@
-  DMBoxGetSemicoarsening - Returns which directions of a `DMBOX` are halved by `DMCoarsen()`
+  DMBoxGetSemicoarsening - Returns the threshold of coupling below which `DMCoarsen()` does not halve a direction of a `DMBOX`
 
   Not Collective
 
@@ -563,7 +562,7 @@ PetscErrorCode DMBoxSetSemicoarsening(DM dm, PetscReal threshold)
 . dm - the `DM` of type `DMBOX`
 
   Output Parameter:
-. threshold - directions that are coupled less than this times the strongest are left as they are; 0 if all are halved
+. threshold - directions with a coupling below this times the largest coupling are not halved; 0 if all are
 
   Level: intermediate
 
@@ -592,29 +591,28 @@ PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
              `PETSC_BOOL3_UNKNOWN`: the default
 
   Options Database Key:
-. -dm_box_galerkin (true|false|auto) - whether
+. -dm_box_galerkin (true|false|auto) - the choice
 
   Level: intermediate
 
   Notes:
-  For the operator `diffusion`, up to degree 8. Where coefficients jump inside coarse cells by several thousand or more, as in a channel
-  that is one fine cell wide, functions of the coarse mesh may be small at all of its
-  points in the channel, but not between them. Then its own operator is much less than that of the finer mesh, corrections are much too
-  large, and multigrid takes many iterations or does not converge. Elsewhere
-  there is no need for Galerkin operators, and for coefficients that are random from cell to cell they take as many iterations, or some
-  more.
+  This is for the operator `diffusion`, to degree 8.
 
-  The matrix of a coarse mesh is that of quadrature with 2 degree + 1 Gauss points in each direction of a cell, with coefficients for which
-  the operator is P'AP exactly: where L_g are the polynomials that are 1 at one of
-  these points and 0 at the others, point g has the sum of L_g(x) w |J| J^{-1} K J^{-T} over the points x of the finer cells. Products with
-  it, and its memory, are those of so many points: 3.4 times as many as
-  otherwise in 3D at degree 4.
+  Use Galerkin operators if coefficients jump inside coarse cells by factors of several thousand, as in a channel that is one fine
+  cell wide. Functions of the coarse mesh may then be small at all its quadrature points in the channel, but not between them.
+  Without Galerkin operators the coarse operator is too small and corrections are too large: multigrid takes many iterations or
+  diverges. In other cases, coefficients that are random from cell to cell among them, they take as many iterations or some more.
 
-  By default a mesh has it if the finer one has it, or if the means of K in two of the finer cells of one of its cells differ by a factor
-  above 3000; with vectors on a GPU, where this would have to be found
-  out on the host, only if it is asked for. It is decided when the mesh is made; coefficients that are set later than that do not change it.
+  The coarse operator is an operator by quadrature with 2 degree + 1 Gauss points in each direction of a cell. Its factors make it
+  exactly P'AP: with L_g the polynomial that is 1 at point g and 0 at the others, point g has the sum of L_g(x) w |J| J^{-1} K
+  J^{-T} over the points x of the finer cells. Its time and memory are those of so many points, in 3D at degree 4 3.4 times as many
+  as otherwise.
 
-  With `PETSC_BOOL3_TRUE` cells of coarse meshes may fold, since no coarse mesh is asked for its map.
+  By default a mesh has a Galerkin operator if the finer mesh has one, or if the means of K in two finer cells of one of its cells
+  differ by a factor above 3000. With vectors on a GPU the default is no, since the host would have to compare. The decision is made
+  when the mesh is made; later changes of coefficients do not change it.
+
+  With `PETSC_BOOL3_TRUE` cells of coarse meshes may fold, since their maps are not used.
 
 .seealso: `DMBOX`, `DMBoxGetGalerkin()`, `DMCoarsen()`, `DMBoxSetDiffusionFunction()`, `DMBoxSetSemicoarsening()`, `PCPATCHMG`
 @*/

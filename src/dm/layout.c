@@ -1,8 +1,8 @@
 /*
-  Set-up of a DMBOX: what was asked for is checked, cells are given to the ranks, and everything that follows from that is made:
-  lines, and boxes of owned and ghosted nodes.
+  Set-up of a DMBOX: it checks the parameters, distributes the cells over the ranks, and makes the lines and the boxes of owned and
+  ghosted nodes.
 
-  All ranks know the whole decomposition (`splits`), so that nobody has to be asked who owns what.
+  Each rank has the whole decomposition (`splits`).
 */
 #include <patchfd/private/boximpl.h>
 #include <patchfd/private/sysimpl.h>

@@ -1,9 +1,7 @@
 /*
   The map from the box of a DMBOX to space.  A mesh keeps where its nodes are (box->shape); within a cell positions are polynomials, those
-  of the space or
-  multilinear ones.  A map that is a function is evaluated on each mesh of a hierarchy; given coordinates are those of one mesh, and finer
-  and coarser ones take
-  their nodes from its polynomials.
+  of the space or multilinear ones.  A map that is a function is evaluated on each mesh of a hierarchy; given coordinates are those of one
+  mesh, and finer and coarser ones take their nodes from its polynomials.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
@@ -33,8 +31,7 @@ static PetscReal SqueezeRight(PetscReal eps, PetscReal t)
 
 /*
   Kershaw's mesh (D. S. Kershaw, J. Comput. Phys. 39, 1981), as in CEED's bake-off problems: in the first of six layers cells are squeezed
-  to the left, in the last to the
-  right, and between them there and back again.
+  to the left, in the last to the right, and between them there and back again.
 */
 static void KershawMap(PetscInt dim, PetscBool smooth, PetscReal eps, const PetscReal t[], PetscReal y[])
 {
@@ -335,8 +332,7 @@ static PetscErrorCode DMBoxCheckShape(DM dm, const DMBoxShape *shape)
 
 /*
   Nodes of a coarse mesh lie on the finer one, but its polynomials do not: they may fold where those of the finer mesh do not.  For solvers
-  on a GPU it would take too long to look at large
-  meshes, which are near the finest one
+  on a GPU it would take too long to look at large meshes, which are near the finest one
 */
 PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
 {
@@ -509,21 +505,19 @@ PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
   Level: intermediate
 
   Notes:
-  The map is evaluated at the nodes; within cells it is the polynomial of the degree of the space through these values, or, with
-  `DMBoxSetMappingDegree()`, the multilinear one through the corners.  It must keep the orientation of the box: a cell that is inverted at a
-  quadrature point is an error in `DMSetUp()`.
+  The map is evaluated at the nodes. Within a cell it is the polynomial of the degree of the space through these values, or, after
+  `DMBoxSetMappingDegree()`, the multilinear map through the corners. It must keep the orientation of the box: if a cell is inverted
+  at a quadrature point, `DMSetUp()` is in error.
 
-  DMs made by `DMRefine()`, `DMCoarsen()` and `DMClone()` use the map, too, at their own nodes: `ctx` has to live as long as they are being
-  made.
-  An object that owns the contexts of a DM's functions, a `PetscContainer` for instance, can be composed with the DM under the name
-  "DMBoxFunctions"
-  (`PetscObjectCompose()`): these DMs hold it, too, so it is destroyed with the last of them.
+  The map is for the operator `diffusion`. Call this routine before `DMSetUp()`.
 
-  From then on points are those in space: in functions that `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
-  `DMBoxComputeError()` and the like get,
-  in `DMGetCoordinates()`, and in files for ParaView.
+  All points are then points in space: those that functions get in `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`,
+  `DMBoxAddNeumannLoad()`, `DMBoxComputeError()` and similar routines, those of `DMGetCoordinates()`, and those in files for
+  ParaView.
 
-  Must be called before `DMSetUp()`.  Of the operators, diffusion takes a map.
+  DMs made by `DMRefine()`, `DMCoarsen()` and `DMClone()` also use the map, at their own nodes, so `ctx` must exist as long as such
+  DMs are made. You may compose an object that owns the contexts of all functions, for instance a `PetscContainer`, with the DM
+  under the name "DMBoxFunctions" (`PetscObjectCompose()`). These DMs then reference it, and it is destroyed with the last of them.
 
 .seealso: `DMBOX`, `DMBoxGetMapping()`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingFile()`,
 `DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`
@@ -552,8 +546,8 @@ PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunctionFn *map, void *ctx)
 . dm - the `DM` of type `DMBOX`
 
   Output Parameters:
-+ map - the function, or `NULL` if there is none: the mesh is the box, or has one of the maps of `DMBoxGetMappingType()`, or given
-        coordinates, which `DMGetCoordinates()` returns
++ map - the function, or `NULL` if there is none: the mesh is the box, has a map of `DMBoxGetMappingType()`, or has given coordinates, which
+        `DMGetCoordinates()` returns
 - ctx - its context, or `NULL`
 
   Level: intermediate
@@ -579,7 +573,7 @@ PetscErrorCode DMBoxGetMapping(DM dm, DMBoxFunctionFn **map, void *ctx)
   Input Parameters:
 + dm        - the `DM` of type `DMBOX`
 . type      - the map
-- parameter - its parameter, or `PETSC_DETERMINE` for the one that it has by default
+- parameter - its parameter, or `PETSC_DETERMINE` for its default
 
   Options Database Keys:
 + -dm_box_mapping (none|sine|sine1|sine2|kershaw|kershaw_smooth|annulus) - the map
@@ -588,7 +582,7 @@ PetscErrorCode DMBoxGetMapping(DM dm, DMBoxFunctionFn **map, void *ctx)
   Level: beginner
 
   Note:
-  Must be called before `DMSetUp()`.  See `DMBoxSetMapping()` for what a map is for.
+  Call it before `DMSetUp()`. `DMBoxSetMapping()` describes maps.
 
 .seealso: `DMBOX`, `DMBoxMappingType`, `DMBoxGetMappingType()`, `DMBoxSetMapping()`, `DMBoxSetMappingDegree()`
 @*/
@@ -619,7 +613,7 @@ PetscErrorCode DMBoxSetMappingType(DM dm, DMBoxMappingType type, PetscReal param
 }
 
 /*@
-  DMBoxGetMappingType - Returns the map from the box of a `DMBOX` to space that has a name
+  DMBoxGetMappingType - Returns the named map from the box of a `DMBOX` to space
 
   Not Collective
 
@@ -652,7 +646,7 @@ PetscErrorCode DMBoxGetMappingType(DM dm, DMBoxMappingType *type, PetscReal *par
 
   Input Parameters:
 + dm     - the `DM` of type `DMBOX`
-- degree - 1 for multilinear images, of which only the corners are where the map has them, or `PETSC_DETERMINE` (default) for the degree of
+- degree - 1 for multilinear images, which agree with the map only at the corners, or `PETSC_DETERMINE` (default) for the degree of
            the space
 
   Options Database Key:
@@ -661,7 +655,7 @@ PetscErrorCode DMBoxGetMappingType(DM dm, DMBoxMappingType *type, PetscReal *par
   Level: intermediate
 
   Note:
-  Must be called before `DMSetUp()`.
+  Call it before `DMSetUp()`.
 
 .seealso: `DMBOX`, `DMBoxGetMappingDegree()`, `DMBoxSetMapping()`, `DMBoxSetMappingType()`
 @*/
@@ -720,14 +714,13 @@ PetscErrorCode DMBoxGetMappingDegree(DM dm, PetscInt *degree)
   Level: intermediate
 
   Notes:
-  Within cells the map is the polynomial of the degree of the space through these points, or, after `DMBoxSetMappingDegree()`, the
-  multilinear one through the corners.
-  DMs made by `DMRefine()` and `DMCoarsen()` take their nodes from these polynomials.
+  Within a cell the map is the polynomial of the degree of the space through these points, or, after `DMBoxSetMappingDegree()`, the
+  multilinear map through the corners. DMs made by `DMRefine()` and `DMCoarsen()` take their nodes from these polynomials.
 
-  May be called again for other coordinates.  Matrices of this `DM` follow (`MatBoxUpdate()`), and those of the coarser meshes of a
-  multigrid solver.
-  Other DMs that were made before keep their map.
-  Coordinates with which a cell is inverted are an error; the `DM` then keeps those that it had.
+  You may call it again with other coordinates. Matrices of this `DM` (`MatBoxUpdate()`) and of the coarser meshes of a multigrid
+  solver follow. Other DMs that were made before keep their map.
+
+  Coordinates with which a cell is inverted are an error; the `DM` then keeps its old ones.
 
 .seealso: `DMBOX`, `DMBoxSetMapping()`, `DMGetCoordinates()`, `MatBoxUpdate()`
 @*/

@@ -1,7 +1,7 @@
 /*
   The map of a DMBOX from the points of a structured grid in a file: VTK's XML format (.vts) with appended raw or with ascii data, as PETSc
-  and so a DMBOX writes them,
-  and its legacy format.  All ranks get the contents of the file and read them alike, so that errors are the same everywhere.
+  and so a DMBOX writes them, and its legacy format.  All ranks get the contents of the file and read them alike, so that errors are the
+  same everywhere.
 
   The points are those of cells of some degree: DMSetUp() knows of how many, and so of which.
 */
@@ -285,15 +285,15 @@ static PetscErrorCode GridReadLegacy(GridFile *f, PetscInt dim, DMBoxShape **sha
   Level: intermediate
 
   Notes:
-  The points are nodes of the cells that `DMBoxSetCells()` (-dm_box_cells) tells of: with g times as many points as cells, and one more, in
-  each direction, images of cells are polynomials
-  of degree g.  With g = 1 the points are their corners, and images multilinear; with g > 1 they are images of the Gauss-Lobatto nodes of
-  degree g, as those are that a `DMBOX` of
-  degree g writes.  The degree of the space may be another one: its nodes are taken from these polynomials, and those of finer meshes, by
-  -dm_refine or `DMRefine()`, too.
+  The points are nodes of the cells of `DMBoxSetCells()` (`-dm_box_cells`). With n cells the file has g n + 1 points in each
+  direction, and the images of cells are polynomials of degree g. With g = 1 the points are the corners of the cells. With g > 1
+  they are the images of the Gauss-Lobatto nodes of degree g, as in files that `VecView()` writes for a `DMBOX` of degree g.
 
-  Each MPI process reads all points.  Must be called before `DMSetUp()`, after `DMSetDimension()`; the number of cells is compared with that
-  of points in `DMSetUp()`.
+  The degree of the space may differ from g. Its nodes, and those of finer meshes (`-dm_refine`, `DMRefine()`), come from these
+  polynomials.
+
+  Each process reads all points. Call it after `DMSetDimension()` and before `DMSetUp()`, which compares the number of cells with
+  that of the points.
 
 .seealso: `DMBOX`, `DMBoxSetMapping()`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetCells()`
 @*/

@@ -1,7 +1,6 @@
 /*
   The operator that a DMBOX carries: registered by name, as PETSc registers its types, chosen by -dm_box_operator.  What operators do for
-  matrices
-  and solvers is in src/mat; a DM holds one with its coefficients, and hands copies to its relatives.
+  matrices and solvers is in src/mat; a DM holds one with its coefficients, and copies it to the DMs that are made from it.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 
@@ -134,7 +133,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 }
 
 /*@
-  DMBoxSetOperator - Sets the operator that a `DMBOX` carries
+  DMBoxSetOperator - Sets the operator of a `DMBOX`
 
   Logically Collective
 
@@ -148,9 +147,9 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
   Level: beginner
 
   Notes:
-  It gets the coefficients that it has by default, unless it is the one that the `DMBOX` has already.
+  A new operator gets its default coefficients. If the `DMBOX` has the operator already, its coefficients stay.
 
-  Must be called before `DMSetUp()`.
+  Call it before `DMSetUp()`.
 
 .seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`,
 `DMBoxSetDiffusion()`
@@ -175,7 +174,7 @@ PetscErrorCode DMBoxSetOperator(DM dm, const char name[])
 }
 
 /*@
-  DMBoxGetOperator - Returns the name of the operator that a `DMBOX` carries
+  DMBoxGetOperator - Returns the name of the operator of a `DMBOX`
 
   Not Collective
 
@@ -230,14 +229,20 @@ static PetscErrorCode DMBoxGetPenalized(DM dm, const char who[], DMBoxOperator *
   Level: intermediate
 
   Notes:
-  The operator `poisson` has penalties on discontinuous spaces, for values; the operator `biharmonic` has them for normal derivatives.
-  Jumps across a
-  face between cells of lengths h and H, perpendicular to the face, have the penalty `interior` k (k + 1) (1/h + 1/H) / 2, and values on a
-  Dirichlet
-  (derivatives on a clamped) side 2 `boundary` k (k + 1) / h; k is the degree.  For `stokes`, whose tangential velocities have penalties, it
-  is (k + 1) (k + 2).  With factors much below 1 the operator is no longer positive definite.
+  `poisson` has penalties for jumps of values on discontinuous spaces, `biharmonic` for jumps of normal derivatives, and `stokes`
+  for jumps of tangential velocities.
 
-  Must be called before `DMSetUp()`.
+  Let k be the degree, and h and H the lengths of two cells perpendicular to their common face. The penalty of a jump is `interior`
+  k (k + 1) (1/h + 1/H) / 2. On a Dirichlet side, for `biharmonic` a clamped one, it is 2 `boundary` k (k + 1) / h. For `stokes` it
+  has (k + 1) (k + 2) in place of k (k + 1).
+
+  The operator is positive definite if both factors are above 1/2 (`poisson`), (k - 1) / (2 (k + 1)) (`biharmonic`), or k / (2 (k +
+  2)) (viscous term of `stokes`). Factors that are too small for `biharmonic` and `stokes` are an error; on meshes with vertices of
+  `DMBoxSetVertices()` these ask for twice the bound. For `poisson` they are not checked.
+
+  Call it before `DMSetUp()`.
+
+  Source for `poisson`: D. N. Arnold, An interior penalty finite element method with discontinuous elements, 1982.
 
 .seealso: `DMBOX`, `DMBoxGetPenalty()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`
 @*/
@@ -306,7 +311,7 @@ PetscErrorCode DMBoxOptionsPenalty(DM dm, PetscOptionItems PetscOptionsObject)
 }
 
 /*@
-  DMBoxLiftDirichlet - Puts non-homogeneous Dirichlet data into a right-hand side of the operator that a `DMBOX` carries
+  DMBoxLiftDirichlet - Puts Dirichlet data into a right-hand side of the operator of a `DMBOX`
 
   Collective
 
@@ -316,27 +321,24 @@ PetscErrorCode DMBoxOptionsPenalty(DM dm, PetscOptionItems PetscOptionsObject)
 - b  - the load vector, for example from `DMBoxAddLoad()`
 
   Output Parameter:
-. b - in a continuous space, at the free nodes b minus what the data contribute, and at the Dirichlet nodes the data; in a discontinuous
-      one, b
-  plus the boundary integrals of the data; with `DMBOX_SPACE_RT` the first for normal velocities and the second for tangential ones
+. b - in a continuous space: at the free nodes b minus the contribution of the data, and at the Dirichlet nodes the data; in a
+      discontinuous space: b plus the boundary integrals of the data; with `DMBOX_SPACE_RT` the former for normal velocities and the
+      latter for tangential ones
 
   Level: intermediate
 
   Notes:
-  The solution of A u = b with A from `DMCreateMatrix()` of a continuous space then has the data at the Dirichlet nodes, since the rows of A
-  that
-  belong to them are rows of the identity.
+  In a continuous space the rows of A at Dirichlet nodes are rows of the identity. So the solution of A u = b has the data at these
+  nodes.
 
-  With the operator `stokes` and no open sides there is a solution only if the data balance: what flows out through the sides, minus what
-  comes in, and the integral of g
-  in -div u = g (`DMBoxAddLoad()`, which must have been called before) add up to zero.  If they do not, by more than 1e-2 of the sum of the
-  absolute fluxes and loads,
-  that is an error.  A smaller rest, as interpolation leaves it, is taken from the fluxes at all nodes, each in proportion to its absolute
-  value, so that
-  the velocity has exactly the divergence that is asked for; normal velocities on the sides then differ from `g` by that proportion.
-  So call this routine for loads g whose integral may not be zero even where the velocity on the sides is: without it, a solver takes from
-  the right-hand side
-  what has no solution, and finds a velocity whose divergence is not what was asked for.
+  With the operator `stokes` and no open sides the data must balance: the net outward flux through the sides plus the integral of g
+  in -div u = g must be zero. Call `DMBoxAddLoad()` for g before this routine. An imbalance above 1e-2 of the sum of the absolute
+  fluxes and loads is an error. A smaller one, as interpolation leaves it, is subtracted from the fluxes at all nodes in proportion
+  to their absolute values. The velocity then has exactly the divergence -g, and normal velocities on the sides differ from the data
+  by that proportion.
+
+  Call this routine also for zero data if the integral of g may differ from zero. Without it a solver removes the inconsistent part
+  of the right-hand side, and the velocity has another divergence.
 
 .seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxInterpolateFunction()`, `DMBoxSetOperator()`, `DMBoxSetStokes()`
 @*/

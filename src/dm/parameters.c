@@ -31,7 +31,7 @@ static PetscErrorCode DMBoxGetContextToChange(DM dm, DM_Box **box)
   Level: beginner
 
   Note:
-  `DMSetUp()` must follow, after `DMSetFromOptions()` if options are to have an effect.
+  Call `DMSetFromOptions()`, so that options have an effect, and then `DMSetUp()`.
 
 .seealso: `DMBOX`, `DMSetFromOptions()`, `DMSetUp()`, `DMBoxSetBounds()`, `DMBoxSetBoundary()`, `DMBoxSetPoisson()`
 @*/
@@ -94,7 +94,7 @@ PetscErrorCode DMBoxSetCells(DM dm, const PetscInt cells[])
   Level: beginner
 
   Note:
-  After `DMSetUp()` refinement by `-dm_refine` is included.
+  After `DMSetUp()` the number includes refinement by `-dm_refine`.
 
 .seealso: `DMBOX`, `DMBoxSetCells()`
 @*/
@@ -179,19 +179,18 @@ PetscErrorCode DMBoxGetBounds(DM dm, PetscReal lower[], PetscReal upper[])
   Input Parameters:
 + dm        - the `DM` of type `DMBOX`
 . direction - 0, 1 or 2, less than the dimension
-. n         - the number of vertices, or 0 to go back to cells of equal length
+. n         - the number of vertices, or 0 for cells of equal length again
 - vertices  - the coordinates, increasing, from the lower to the upper end of the box
 
   Level: intermediate
 
   Notes:
-  This sets the number of cells of the direction to `n` - 1, and its bounds to the first and last coordinate; other values from
-  `DMBoxSetCells()`,
-  `DMBoxSetBounds()` or their options are an error in `DMSetUp()`.
+  This sets the number of cells of the direction to `n` - 1, and its bounds to the first and last coordinate. If `DMBoxSetCells()`,
+  `DMBoxSetBounds()` or their options give other values, `DMSetUp()` is in error.
 
-  Refinement divides cells into two of equal length.
+  Refinement divides each cell into two of equal length.
 
-  Cells of different length cost memory and time in setting up solvers, and make some of their kernels slower.
+  With cells of different lengths the set-up of solvers takes more memory and time, and some kernels are slower.
 
 .seealso: `DMBOX`, `DMBoxGetVertices()`, `DMBoxSetCells()`, `DMBoxSetBounds()`
 @*/
@@ -234,7 +233,7 @@ PetscErrorCode DMBoxSetVertices(DM dm, PetscInt direction, PetscInt n, const Pet
   Level: intermediate
 
   Note:
-  After `DMSetUp()` refinement by `-dm_refine` is included.
+  After `DMSetUp()` the vertices include refinement by `-dm_refine`.
 
 .seealso: `DMBOX`, `DMBoxSetVertices()`, `DMBoxGetBounds()`, `DMBoxGetNodes()`
 @*/
@@ -306,13 +305,13 @@ PetscErrorCode DMBoxGetDegree(DM dm, PetscInt *degree)
 }
 
 /*@
-  DMBoxSetExtraPoints - Sets how many Gauss points a cell has, for operators by quadrature
+  DMBoxSetExtraPoints - Sets the number of Gauss points in each direction of a cell, for operators by quadrature
 
   Logically Collective
 
   Input Parameters:
 + dm     - the `DM` of type `DMBOX`
-. extra  - 1 or 2: there are so many more points than the degree in each direction of a cell
+. extra  - 1 or 2: the number of points minus the degree
 - single - the same for matrices in single precision, those of a `DM` whose vectors are of type `VECSINGLE` or `VECSINGLECUDA`; or
            `PETSC_DETERMINE`
 
@@ -322,16 +321,16 @@ PetscErrorCode DMBoxGetDegree(DM dm, PetscInt *degree)
   Level: intermediate
 
   Notes:
-  The default is 2 and `PETSC_DETERMINE`. With constant coefficients on parallelepipeds 1 is exact, too. Otherwise the order of convergence
-  is the same, and errors of the quadrature are larger where coefficients
-  or the map vary within a cell; there are 1.4 (degree 7) to 2.4 (degree 2) times fewer points in 3D, and on GPUs smoothing steps compute
-  residuals patch by patch.
+  The default is 2 and `PETSC_DETERMINE`.
 
-  Matrices in single precision precondition (`PCSINGLE`): they need not be the same ones. Where coefficients vary much within cells that
-  takes more iterations. `PETSC_DETERMINE` is `extra`, but for what
-  `PCSINGLE` makes on a GPU in three dimensions up to degree 8: 1, if no number of the diagonal of |J| J^{-1} K J^{-T}, J the derivatives of
-  the map, varies by more than a factor of 4.5 in any cell;
-  `-info` says so. `PCSINGLE` looks at each set-up.
+  With constant coefficients on parallelepipeds, 1 is exact too. Otherwise the order of convergence is the same, and quadrature
+  errors are larger if coefficients or the map vary within cells. In 3D there are 1.4 (degree 7) to 2.4 (degree 2) times fewer
+  points, and on GPUs smoothing steps then compute residuals patch by patch.
+
+  `single` is for matrices in single precision, which are preconditioners (`PCSINGLE`) and may differ from the operator. If
+  coefficients vary much within cells, fewer points cost iterations. `PETSC_DETERMINE` is `extra`, with one exception: on a GPU in
+  three dimensions, to degree 8, `PCSINGLE` takes 1 if no diagonal entry of |J| J^{-1} K J^{-T}, with J the derivative of the map,
+  varies by more than a factor of 4.5 in any cell. It checks this at each set-up; `-info` prints the result.
 
 .seealso: `DMBOX`, `DMBoxGetExtraPoints()`, `DMBoxSetDiffusion()`, `DMBoxCreateDiffusionVec()`, `PCSINGLE`
 @*/
@@ -354,7 +353,7 @@ PetscErrorCode DMBoxSetExtraPoints(DM dm, PetscInt extra, PetscInt single)
 }
 
 /*@
-  DMBoxGetExtraPoints - Returns how many Gauss points a cell has, for operators by quadrature
+  DMBoxGetExtraPoints - Returns the number of Gauss points in each direction of a cell, for operators by quadrature
 
   Not Collective
 
@@ -362,7 +361,7 @@ PetscErrorCode DMBoxSetExtraPoints(DM dm, PetscInt extra, PetscInt single)
 . dm - the `DM` of type `DMBOX`
 
   Output Parameters:
-+ extra  - how many more points than the degree there are in each direction of a cell, or `NULL`
++ extra  - the number of points minus the degree, or `NULL`
 - single - the same for matrices in single precision, or `PETSC_DETERMINE`; or `NULL`
 
   Level: intermediate
@@ -435,7 +434,7 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 }
 
 /*@
-  DMBoxSetHaloType - Sets how values at nodes that other MPI processes need travel to them
+  DMBoxSetHaloType - Sets how MPI processes exchange values at nodes
 
   Logically Collective
 
@@ -444,17 +443,15 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 - type - `PATCHFD_HALO_AUTO` (default), `PATCHFD_HALO_MPI`, `PATCHFD_HALO_HOST`, `PATCHFD_HALO_NCCL` or `PATCHFD_HALO_PEER`
 
   Options Database Key:
-. -dm_box_halo (auto|mpi|host|nccl|peer) - how they travel
+. -dm_box_halo (auto|mpi|host|nccl|peer) - the way of exchange
 
   Level: intermediate
 
   Notes:
-  DMs that are made from this one, by `DMCoarsen()` for example, have the same type. Arrays in host memory travel by MPI whatever the type
-  is.
+  DMs made from this one, for example by `DMCoarsen()`, have the same type. Arrays in host memory are always exchanged by MPI.
 
-  With `PATCHFD_HALO_PEER` and `PATCHFD_HALO_NCCL` the host has no part in a V-cycle, so that `PCPATCHMG` can replay it as a CUDA graph on
-  several processes, too. `-info` tells what is
-  in use, and so does `-ksp_view`.
+  With `PATCHFD_HALO_PEER` and `PATCHFD_HALO_NCCL` the host takes no part in a V-cycle, so that `PCPATCHMG` can replay it as a CUDA
+  graph on several processes too. `-info` and `-ksp_view` print the way in use.
 
 .seealso: `DMBOX`, `DMBoxGetHaloType()`, `PatchFDHaloType`, `PCPatchMGSetGraph()`
 @*/
@@ -472,7 +469,7 @@ PetscErrorCode DMBoxSetHaloType(DM dm, PatchFDHaloType type)
 }
 
 /*@
-  DMBoxGetHaloType - Returns how values at nodes that other MPI processes need are to travel to them
+  DMBoxGetHaloType - Returns how MPI processes exchange values at nodes
 
   Not Collective
 
@@ -513,13 +510,12 @@ PetscErrorCode DMBoxGetHaloType(DM dm, PatchFDHaloType *type)
   Level: beginner
 
   Notes:
-  Where a Dirichlet and a Neumann side meet, the unknowns are Dirichlet.
+  Unknowns where a Dirichlet and a Neumann side meet are Dirichlet unknowns.
 
   With Neumann conditions on all sides and no shift the operator is singular.
 
-  For `stokes` velocities are given on Dirichlet sides, and Neumann sides are open.  Without open sides the pressure is determined up to a
-  constant, and the data have to balance
-  (`DMBoxLiftDirichlet()`); with open sides only the shift has to be positive.
+  For `stokes` velocities are given on Dirichlet sides, and Neumann sides are open. If no side is open, the pressure is determined
+  up to a constant, and the data must balance (`DMBoxLiftDirichlet()`). If all sides are open, the shift must be positive.
 
 .seealso: `DMBOX`, `DMBoxGetBoundary()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`
 @*/

@@ -1,8 +1,7 @@
 /*
   From a DMPLEX with a PetscFE of Q_N to lists of nodes: DMPlexSetClosurePermutationTensor() knows in which order the points of a cell's
-  closure give its nodes
-  lexicographically, and the symmetries of the section know how neighbours are turned.  Sections are copied, since that order would be seen
-  by everybody.
+  closure give its nodes lexicographically, and the symmetries of the section know how neighbours are turned.  Sections are copied, since
+  that order would be seen by everybody.
 */
 #include <patchfd/private/plexcells.h>
 #include <petscfe.h>

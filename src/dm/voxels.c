@@ -95,8 +95,8 @@ static PetscErrorCode VoxelsParseVTK(DM dm, const char file[], const char *data,
   Level: beginner
 
   Note:
-  An image that does not have as many voxels in each direction as the mesh has cells is an error; of a file without a header only the number
-  of all of them is known.
+  The image must have as many voxels in each direction as the mesh has cells; otherwise there is an error. For a file without a
+  header only the total number is checked.
 
 .seealso: `DMBOX`, `DMBoxSetHeatVoxels()`, `DMBoxSetCells()`
 @*/

@@ -1,11 +1,9 @@
 /*
   VecView() and DMView() with a VTK viewer.  The points of a file are those of a DMDA with the ownership of the DMBOX, and PETSc writes
-  DMDAs.  The viewer keeps the DMDA
-  and a copy of the values until it is destroyed; it knows nothing of the DMBOX.
+  DMDAs.  The viewer keeps the DMDA and a copy of the values until it is destroyed; it knows nothing of the DMBOX.
 
   A space with one field is written at its nodes, entry by entry.  The fields of others have no nodes in common: their values at the
-  Gauss-Lobatto nodes of
-  the highest degree in each cell are written, all components of a velocity as a vector, and the pressure.
+  Gauss-Lobatto nodes of the highest degree in each cell are written, all components of a velocity as a vector, and the pressure.
 */
 #include <patchfd/private/boximpl.h>
 #include <petscdmda.h>

@@ -21,9 +21,8 @@ static void Symmetrize(PetscInt n, PetscReal X[])
 }
 
 /*
-  Mass, stiffness and bending stiffness on the cell [0, 1], degree k: M_ij = int l_i l_j, K_ij = int l_i' l_j', H_ij = int l_i'' l_j''.  k +
-  1 Gauss
-  points are exact.  For a point they are 1, 0 and 0.
+  Mass, stiffness and bending stiffness on the cell [0, 1], degree k: M_ij = int l_i l_j, K_ij = int l_i' l_j', H_ij = int l_i'' l_j''.  k
+  + 1 Gauss points are exact.  For a point they are 1, 0 and 0.
 */
 static PetscErrorCode ReferenceMatrices(PetscInt k, PetscReal M[], PetscReal K[], PetscReal H[])
 {
@@ -133,9 +132,8 @@ static inline PetscInt NeighbourRun(const Cells *cells, PetscInt c)
 }
 
 /*
-  Neighbouring cells with equal lengths, whose neighbours within reach have equal lengths, too, are one class.  representative[class] is its
-  first cell.  `columns`
-  has the same cells
+  Neighbouring cells with equal lengths, whose neighbours within reach have equal lengths, too, are one class.  representative[class] is
+  its first cell.  `columns` has the same cells
 */
 static PetscErrorCode BandCreate(const Cells *cells, const PatchFDLine *columns, PetscInt reach, PatchFDBand *b, PetscInt **representative)
 {
@@ -258,8 +256,7 @@ PetscErrorCode PatchFDBandDestroy(PatchFDBand *b)
 
 /*
   A function's value and derivative in outward direction at end e of a cell of length h, as rows over the cell's nodes: with Gauss-Lobatto
-  nodes
-  the value is the one at the end node.
+  nodes the value is the one at the end node.
 */
 static inline PetscReal EndValue(const Cells *cells, int e, PetscInt i)
 {
@@ -273,10 +270,8 @@ static inline PetscReal EndSlope(const Cells *cells, int e, PetscReal h, PetscIn
 
 /*
   The terms of the vertex at end e of cell c, for the rows of the cell: own columns X[.][0 ..], those of the neighbour Y (NULL at an end of
-  the line).
-  With n the outward normal, the mean of the derivatives is (n u' - n u'_neighbour) / 2 and the jump u - u_neighbour; at a Dirichlet end the
-  neighbour
-  counts as zero, with the one-sided derivative.
+  the line). With n the outward normal, the mean of the derivatives is (n u' - n u'_neighbour) / 2 and the jump u - u_neighbour; at a
+  Dirichlet end the neighbour counts as zero, with the one-sided derivative.
 */
 static void AddVertex(const Cells *cells, PetscInt c, int e, PetscReal kappa, PetscReal sigma, PetscInt ld, PetscReal *X, PetscReal *Y)
 {

@@ -71,9 +71,8 @@ static void JoinNodes(PatchFDCut *cut, const PatchFDBand *M, const PatchFDBand *
 
 /*
   The coupling of this piece and the one above it is E C F', E and F value and derivative at the common vertex in this piece and in the
-  other.  `value` and `slope` are the columns
-  of E C.  With z = F' x above for this piece and E' x here for the other, R couples the two by -C.  The node that is farthest from the
-  vertex has a derivative there, and no value.
+  other.  `value` and `slope` are the columns of E C.  With z = F' x above for this piece and E' x here for the other, R couples the two by
+  -C.  The node that is farthest from the vertex has a derivative there, and no value.
 */
 static void JoinFunctionals(PatchFDCut *cut, const PatchFDEigen *e, PetscInt r)
 {
@@ -123,8 +122,7 @@ PetscErrorCode PatchFDCutSetPiece(PatchFDCut *cut, const PatchFDLine *line, cons
 
 /*
   A + mu M is, if what it has in all pieces is and pivots have the signs that follow from that; and if it is for the smallest mu, it is for
-  all.  Pivots that are nearly zero, beside those of a
-  large mu, say that it is singular but for rounding: it is not definite then
+  all.  Pivots that are nearly zero, beside those of a large mu, say that it is singular but for rounding: it is not definite then
 */
 PetscErrorCode PatchFDCutIsDefinite(const PatchFDCut *cut, PetscReal lo, PetscReal hi, PetscBool *definite)
 {

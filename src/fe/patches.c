@@ -296,8 +296,8 @@ PetscErrorCode PatchFDEigenSums(const PatchFDEigen *const e[3], PetscBool consta
 }
 
 /*
-  What the nodes below and above do to the modes: mu = S' M_{I,e} and alpha' = S' A_{I,e} - lambda mu.  alpha' is the coupling of
-  a boundary value in the formula of the patch solve without a residual (in 1D: x_I = S ((S' b - sum_e alpha'_e x_e) / lambda -
+  What the nodes below and above do to the modes: mu = S' M_{I,e} and alpha = S' A_{I,e} - lambda mu.  alpha is the coupling of
+  a boundary value in the patch solve without a residual (doc/method/patches.md; in 1D: x_I = S ((S' b - sum_e alpha_e x_e) / lambda -
   sum_e mu_e x_e)).  Columns of MI and AI are zero where there is no such node, and so are mu and alpha.
 */
 static void CoupleEnds(PatchFDEigen *e)
@@ -331,8 +331,7 @@ static void CoupleEnds(PatchFDEigen *e)
 
 /*
   The same in a discontinuous line, A_{I,e} = value (x) (node at the vertex) + slope (x) derivative.  The basis has derivatives at the
-  vertex, so that
-  the column of any other node is a multiple of `slope`: that of the node at the far end of the neighbour is taken.
+  vertex, so that the column of any other node is a multiple of `slope`: that of the node at the far end of the neighbour is taken.
 */
 static PetscErrorCode CoupleNeighbours(PatchFDEigen *e)
 {

@@ -21,8 +21,7 @@ typedef struct {
 
 /*
   VL rows of a band, or of the pair of it, in the lanes of vectors: entry (l, first + c), or where rows slope (l, first + l + c), of the
-  matrix m is
-  X[c * matrices + m][l], zero where row l has no such column
+  matrix m is X[c * matrices + m][l], zero where row l has no such column
 */
 typedef struct {
   PetscInt first, count;
@@ -429,9 +428,8 @@ static __attribute__((noinline)) void BandsRows(const BandsPlan *p, PetscInt i0,
   for (PetscInt c_ = 0; c_ < (n); c_ += 64 / REAL_BYTES) __builtin_prefetch((x) + c_, write)
 
 /*
-  s and t of these planes for the rows in[0] .. in[1] - 1 of x, n columns, of which had[0] .. had[1] - 1 are there.  Beside it, what will be
-  written next is
-  asked for: `rows` rows of y and y0, m columns
+  s and t of these planes for the rows in[0] .. in[1] - 1 of x, n columns, of which had[0] .. had[1] - 1 are there.  Beside it, what will
+  be written next is asked for: `rows` rows of y and y0, m columns
 */
 static void BandsFill(BandsPlan *p, PetscInt k, PetscInt planes, const PetscInt had[2], const PetscInt in[2], PetscInt n, const REAL *x,
                       PetscInt rows, PetscInt m, const REAL *y0, const REAL *y)

@@ -39,8 +39,8 @@ static inline void BatchClip(Batch *b, const PetscInt n[3], const PatchFDRange r
 
 /*
   Rows of several lanes are turned into rows of lanes, and back, by transposing tiles of W x W numbers in registers, W = TILE or, of 16
-  bytes, SMALL: one
-  number at a time would cost more than all arithmetic at low degrees.  A vector holds VL / W rows of a tile side by side.
+  bytes, SMALL: one number at a time would cost more than all arithmetic at low degrees.  A vector holds VL / W rows of a tile side by
+  side.
 */
 #define TILE  (VL < 8 ? VL : 8)
 #if REAL_BYTES == 8

@@ -1,7 +1,7 @@
 /*
   Smoothing with bricks (patchfd/private/bricks.h): a batch is VL bricks of one colour that take the same number of steps.  Their rows are
-  copied out of the matrix, with
-  one brick in each lane, so that a step reads the numbers of a row one after another, without column numbers.
+  copied out of the matrix, with one brick in each lane, so that a step reads the numbers of a row one after another, without column
+  numbers.
 */
 #pragma once
 #include "batch.h"

@@ -5,8 +5,7 @@
     E(i, j) = sum over l, r and points q of X_l(q0, i0) X_r(q0, j0) X_l(q1, i1) X_r(q1, j1) X_l(q2, i2) X_r(q2, j2) G_lr(q)
 
   with X_l = D in direction l and B in the others: products of small matrices with n^2 rows, for the pairs (i_d, j_d), direction by
-  direction; the last, direction 0, is one for all terms with
-  the same matrices there.  In double precision.
+  direction; the last, direction 0, is one for all terms with the same matrices there.  In double precision.
 */
 #include "lanes.h"
 

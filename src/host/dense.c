@@ -69,8 +69,8 @@ static void AddTerms(const PatchFDDense *dense, int b, PetscInt nterm, const Pat
 
 /*
   The inverse of a symmetric matrix, in place; false if there is none but for rounding, or if it was to be positive definite and is not.  A
-  diagonal entry times that of the inverse is at least 1 for a
-  definite matrix, at most its condition number, and does not depend on the scales of rows
+  diagonal entry times that of the inverse is at least 1 for a definite matrix, at most its condition number, and does not depend on the
+  scales of rows
 */
 static PetscErrorCode Invert(PetscInt n, PetscBool spd, PetscReal K[], PetscBool *regular)
 {

@@ -1,7 +1,6 @@
 /*
-  Local solves by dense inverses, for a batch of patches: u = U blocks U' u (PatchFDDense).  In each direction with parity the block's lines
-  become
-  sums, then differences; a block of the inverse acts on one choice of sums and differences.
+  Local solves by dense inverses, for a batch of patches: u = U blocks U' u (PatchFDDense).  In each direction with parity the block's
+  lines become sums, then differences; a block of the inverse acts on one choice of sums and differences.
 */
 #pragma once
 #include "lines.h"

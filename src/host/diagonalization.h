@@ -1,7 +1,6 @@
 /*
   Local problems of vertex patches by fast diagonalization (Cui, Grosse-Bley, Kanschat, Strzodka, eq. 2.8 and 2.13).  A batch is VL patches
-  of one
-  colour.
+  of one colour.
 
   With I the n free nodes of a patch in a direction, S' M_II S = 1, S' A_II S = diag(lambda), D = lambda (+) lambda (+) lambda:
 
@@ -9,16 +8,15 @@
 
     boundary  x_I = (S S S) ((S' S' S' b_I - sum_f alpha_f (x) Y_f) / D - sum_f mu_f (x) W_f)
 
-  The second form needs no residual: the free nodes of x are never read.  For a face f in direction d, Y_f is the face's closure transformed
-  by
-  C = [mu_0, T, mu_1] in the other directions; W_f is the same without the rim in directions after d.  (Derivation and verification: the
-  mass-orthogonal lifting of the boundary values, so that edges and corners have no terms of their own.)  As S T = 1, nothing has to be
-  transformed for
-  W: the way back goes through z, y and x, and before each direction its two faces enter as they stand there, one number each for a line.
+  The second form needs no residual: the free nodes of x are never read. For a face f in direction d, Y_f is the face's closure transformed
+  by C = [mu_0, T, mu_1] in the other directions; W_f is the same without the rim in directions after d. (Derivation:
+  doc/method/patches.md. The lifting of boundary values is orthogonal in mass, so that edges and corners have no terms of their own.) As S
+  T = 1, nothing has to be transformed for W: the way back goes through z, y and x, and before each direction its two faces enter as they
+  stand there, one number each for a line.
 
   In a discontinuous space the masses do not couple a patch to anything, so that A_{I,B} has one term for each direction, whose columns are
-  the cells
-  below and above.  Then `boundary` is a solve with the residual of x without the patch's own values, x_I = A_II^{-1} (b_I - A_IB x_B).
+  the cells below and above.  Then `boundary` is a solve with the residual of x without the patch's own values, x_I = A_II^{-1} (b_I - A_IB
+  x_B).
 
   Opposite faces enter through their sum and difference where a patch has parity (eigen.h).
 */
@@ -222,10 +220,8 @@ static inline __attribute__((always_inline)) void SeparablePair(PetscBool parity
 
 /*
   Y[f][e] of all faces, and what faces are on the way back: face[0][e] in nodes, rows[e], the faces in y transformed in x with a rim in z,
-  and Y[2]
-  itself; each as sum and difference where the patch has parity in direction f.  A row of a face in y or z is transformed while it is in
-  registers; its ends
-  are rims of the faces in x, and the outermost rows of a face in z those of the faces in y.
+  and Y[2] itself; each as sum and difference where the patch has parity in direction f.  A row of a face in y or z is transformed while it
+  is in registers; its ends are rims of the faces in x, and the outermost rows of a face in z those of the faces in y.
 */
 static inline __attribute__((always_inline)) void FacesToModes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity,
                                                                const Faces *s, V *row, V *line)
@@ -335,8 +331,7 @@ static inline __attribute__((always_inline)) void SolveToModes(const SeparablePl
 
 /*
   A line in z: to modes, u = (u - sum_f alpha_f Y_f) / D, and back.  With parity in a direction the even modes see the faces' sum (e = 0),
-  the odd ones the
-  difference (e = 1); without it every mode sees both.
+  the odd ones the difference (e = 1); without it every mode sees both.
 */
 static inline __attribute__((always_inline)) void SolveLine(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscInt n2, PetscBool parity,
                                                             const Solve *s, PetscInt i, PetscInt j, V *u, V *line, V *g)

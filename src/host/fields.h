@@ -1,8 +1,7 @@
 /*
   Local solvers of operators with any terms, of one field or several: the residual from the terms (rows.h), the solve by products with
-  inverses (dense.h), or
-  by fast diagonalization of a part of the operator (diagonalization.h), or of the velocities of a saddle point (schur.h).  The numbers of a
-  batch are those of its fields, one after another.
+  inverses (dense.h), or by fast diagonalization of a part of the operator (diagonalization.h), or of the velocities of a saddle point
+  (schur.h).  The numbers of a batch are those of its fields, one after another.
 */
 #pragma once
 #include "dense.h"

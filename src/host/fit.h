@@ -1,7 +1,6 @@
 /*
   Local solvers that are fitted to each patch (patchfd/private/fit.h).  A batch is VL patches of equal size; where their matrices differ
-  they are stored
-  with one patch in each lane.
+  they are stored with one patch in each lane.
 */
 #pragma once
 #include "fitfactor.h"
@@ -339,7 +338,7 @@ static void FitCompactWrite(const FitPlan *p, const FitBatch *b, PetscInt size, 
     for (PetscInt i = 0; i < size; i++) to[l * p->desc->volume + i] = ((const REAL *)(from + i))[l];
 }
 
-/* ---- the door ---- */
+/* ---- entries of the kernel table ---- */
 
 /* of a step of a patch: transforms there and back, C, D */
 static PetscLogDouble FitFlops(PetscInt dim, const PetscInt n[3])

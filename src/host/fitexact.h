@@ -68,8 +68,7 @@ typedef struct {
 
 /*
   Cells are visited in their order, and a patch is summed up when its last cell is there, while its first ones still are: so matrices of
-  cells are those of two layers and stay in a cache.  All
-  patches of a run come in the order of their cells
+  cells are those of two layers and stay in a cache.  All patches of a run come in the order of their cells
 */
 typedef struct {
   PatchFDCellMatrices cells;

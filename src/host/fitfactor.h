@@ -1,9 +1,7 @@
 /*
   Local solvers that are fitted to each patch: those that are exact.  A batch of patches has, one patch in each lane, the Cholesky factors
-  of the matrices A_j and, if they are asked for, the
-  entries of A that couple its unknowns I to the other nodes B of its cells, for steps with no residual of the whole mesh: where the solver
-  is exact, x_I + A_j^{-1} (b - A x)_I is
-  A_j^{-1} (b_I - A_IB x_B).
+  of the matrices A_j and, if they are asked for, the entries of A that couple its unknowns I to the other nodes B of its cells, for steps
+  with no residual of the whole mesh: where the solver is exact, x_I + A_j^{-1} (b - A x)_I is A_j^{-1} (b_I - A_IB x_B).
 
   The factor is a triangle, row after row, with the reciprocal of the diagonal; the rows of A_IB come one after another, too, without the
   nodes that are in no cell of the unknown.

@@ -2,8 +2,7 @@
   Fits of local solvers to the metric of each patch (patchfd/private/fit.h): their numbers, in double precision.
 
   With G_a the diagonal of |J| J^{-1} K J^{-T} at the points of a patch, J the derivatives by the coordinates of unit cells, <> the mean
-  over the patch and <>_b that over all
-  directions but b, a function of t_b,
+  over the patch and <>_b that over all directions but b, a function of t_b,
 
     shared   g_a = exp <log G_a>, and the matrices of constants
     own      A_b and M_b with the weights exp <log G_b>_b and exp of the mean over a != b of <log G_a>_b - <log G_a>: exact where every G_a

@@ -1,7 +1,7 @@
 /*
   Functions of space and grid functions.  In a field a cell c has the nodes c stride .. c stride + k, and it has nq points, quadrature
-  points for example, in
-  each direction, which are the same for all fields; sums over points or nodes are done one direction after the other.
+  points for example, in each direction, which are the same for all fields; sums over points or nodes are done one direction after the
+  other.
 
   Arrays over one cell have x fastest: nodes a[i2][i1][i0], points v[q2][q1][q0].
 */
@@ -64,8 +64,7 @@ typedef struct {
 
 /*
   Room for a cell's values of a field at nodes, at points, and in between, for a sum of such values, for derivatives in three directions,
-  for those of a function
-  of Nc components, for weights, positions [points][dim] and what they depend on
+  for those of a function of Nc components, for weights, positions [points][dim] and what they depend on
 */
 typedef struct {
   PetscScalar *node, *point, *work[2], *sum, *gradient[3], *f;

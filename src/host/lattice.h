@@ -1,17 +1,14 @@
 /*
   y = y0 + alpha A x for linear elements on a lattice of cubes, each cut into the simplices whose corners are a monotone path from corner 0
-  to the opposite
-  one (Kuhn 1960).  A simplex with the mean capacity c and conductivity k of its corners adds
+  to the opposite one (Kuhn 1960).  A simplex with the mean capacity c and conductivity k of its corners adds
 
-    mass V c / ((dim + 1) (dim + 2)) to each edge and twice that to each corner,   stiffness V k / h_d^2 to the edge in direction d, no
-    other
+    mass V c / ((dim + 1) (dim + 2)) to each edge and twice that to each corner,
+    stiffness V k / h_d^2 to the edge in direction d, and to no other,
 
   so that with the entries a_e of edges the rows of A are sums of a_e (x_w - x_v) over the edges from v to w, and x_v times that of the row
-  of M.  Rows of cubes are
-  worked on one after the other, layer by layer (latticerow.h): entries of the edges from each first corner, then what these give to the
-  rows of both ends.  Rows of
-  numbers wait in between in memory that caches should hold, so that each number of a field is read once: there all nodes of a row are
-  there, with zeros for those that do not exist.
+  of M.  Rows of cubes are worked on one after the other, layer by layer (latticerow.h): entries of the edges from each first corner, then
+  what these give to the rows of both ends.  Rows of numbers wait in between in memory that caches should hold, so that each number of a
+  field is read once: there all nodes of a row are there, with zeros for those that do not exist.
 */
 #pragma once
 #include "cg.h"

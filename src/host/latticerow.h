@@ -1,11 +1,10 @@
 /*
   Linear elements on a lattice (lattice.h): the arithmetic of a row of cubes, VL of them at a time.
 
-  The corners of a cube are in four rows of nodes, the node, the next one in y, those above both; corner m + 1 is one number to the right of
-  corner m.
-  A tetrahedron t_pq has the corners 0, p, q, 7: the six are a ring 13, 23, 26, 46, 45, 15, in a square there are t_1 and t_2.  With their
-  sums of a field over
-  the corners, and a_1 = t_13 + t_15 and so on those over the two tetrahedra with corner 1, the edges from v have
+  The corners of a cube are in four rows of nodes, the node, the next one in y, those above both; corner m + 1 is one number to the right
+  of corner m. A tetrahedron t_pq has the corners 0, p, q, 7: the six are a ring 13, 23, 26, 46, 45, 15, in a square there are t_1 and t_2.
+  With their sums of a field over the corners, and a_1 = t_13 + t_15 and so on those over the two tetrahedra with corner 1, the edges from
+  v have
 
     x: a_1(v) + t_23(v - y)  and of the layer below  t_45 + a_6(- y)     xy: a_3 and a_4 of the layer below     xyz: all six
     y: a_2(v) + t_13(v - x)  and of the layer below  t_46 + a_5(- x)     xz: a_5(v) + a_2(v - y)
@@ -15,9 +14,8 @@
   need no other code.
 
   Row sums of M are dim + 2 times the sum around the node of the means' factor: in three dimensions each tetrahedron around a node has one
-  diagonal of a square
-  from it, and these edges' entries take care of that; otherwise there is a sum for the node, t_1 + t_2 of v and of v - x - y, t_1(v - x),
-  t_2(v - y).
+  diagonal of a square from it, and these edges' entries take care of that; otherwise there is a sum for the node, t_1 + t_2 of v and of v
+  - x - y, t_1(v - x), t_2(v - y).
 */
 #pragma once
 #include "lines.h"
@@ -156,8 +154,7 @@ static inline void LatticeEdges1(const LatticeRows *rows)
 
 /*
   The same for constants: entries that a simplex gives to an edge of axes, and to others.  y, z: do the rows of cubes before (0) and behind
-  (1) the nodes exist?
-  Around an edge in x the cubes on the same side in both other directions have two tetrahedra with it, the others one
+  (1) the nodes exist? Around an edge in x the cubes on the same side in both other directions have two tetrahedra with it, the others one
 */
 static inline void LatticeEdgesConstant(const int dim, PetscInt n, const REAL *exists, const REAL y[2], const REAL z[2], const REAL axis[3],
                                         REAL other, REAL *const edge[])

@@ -1,7 +1,6 @@
 /*
   A library for several kinds of processors (make VECTOR_LEVELS="avx2 avx512"): double.c and float.c are compiled for each, and when the
-  library is
-  loaded the tables become those of the best one that the processor has.  To everybody else they are constants.
+  library is loaded the tables become those of the best one that the processor has.  To everybody else they are constants.
 */
 #if defined(PATCHFD_LEVEL_avx2) || defined(PATCHFD_LEVEL_avx512)
   #define PatchFDKernelsHostDouble PatchFDKernelsHostDoubleConstant

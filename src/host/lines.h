@@ -42,8 +42,7 @@ typedef struct {
 
 /*
   Memory aligned for V: *base is what to free.  That of large arrays, all of which is written later, is not touched, and may come in large
-  pages: set-up waits for fewer of them, and sweeps find
-  them sooner
+  pages: set-up waits for fewer of them, and sweeps find them sooner
 */
 static PetscErrorCode VMallocUntouched(size_t n, V **p, void **base)
 {

@@ -1,7 +1,6 @@
 /*
   Local solvers of vertex patches: the patches of a colour in batches of VL.  What is done with a batch is in diagonalization.h where the
-  operator is the
-  Kronecker sum of one field that is diagonalized, otherwise in fields.h.
+  operator is the Kronecker sum of one field that is diagonalized, otherwise in fields.h.
 */
 #pragma once
 #include "fields.h"
@@ -174,8 +173,7 @@ static PetscInt LocalColorsOfRow(PetscInt ncolors, const PatchFDColor colors[])
 
 /*
   Read what layer k of these patches has and the one below it has not, row by row, as the memory is quickest: patches, whose rows are short
-  and far apart,
-  wait for each piece of them
+  and far apart, wait for each piece of them
 */
 static void LocalReadLayer(const LocalPlan *p, const PatchFDRange patches, PetscInt k, const REAL *x)
 {
@@ -195,9 +193,9 @@ static void LocalReadLayer(const LocalPlan *p, const PatchFDRange patches, Petsc
 }
 
 /*
-  The colours one after another, but layer by layer in z, so that a layer stays in the cache for all of its colours.  A patch reads what its
-  neighbours
-  write and no more: colours of one parity in z do not see each other's layers, and one of the other parity follows a layer behind.
+  The colours one after another, but layer by layer in z, so that a layer stays in the cache for all of its colours.  A patch reads what
+  its neighbours write and no more: colours of one parity in z do not see each other's layers, and one of the other parity follows a layer
+  behind.
 */
 static PetscErrorCode LocalLayers(LocalPlan *p, PatchFDPatchOp operation, PetscInt ncolors, const PatchFDColor colors[],
                                   const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)

@@ -1,7 +1,6 @@
 /*
   y = y0 + alpha A x.  A = A0 (x) M1 (x) M2 + M0 (x) A1 (x) M2 + M0 (x) M1 (x) A2 summed over cells (direction 0 is x): bands.h.  Any other
-  sum of
-  terms: terms.h; operators by quadrature: points.h.
+  sum of terms: terms.h; operators by quadrature: points.h.
 */
 #pragma once
 #include "bands.h"
@@ -31,7 +30,7 @@ static PetscErrorCode SumCreate(const PatchFDOperatorDesc *desc, const PatchFDBa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the door ---- */
+/* ---- entries of the kernel table ---- */
 
 typedef struct {
   BandsPlan  *sum;    /* one of the three */

@@ -2,8 +2,7 @@
   y = y0 + alpha A x for operators by quadrature (PatchFDPoints in kernels.h): a batch is VL cells, one in each lane.
 
   With u the block of a cell's n^3 nodes, B and D = C B values and derivatives of its polynomials at c points in a direction (B = 1, c = n
-  if the nodes are
-  the points), and G the factors of the points,
+  if the nodes are the points), and G the factors of the points,
 
     a = (B (x) B) u            n slices of c^2: directions x and y
     q = B a,  t = D a          direction z: values, and their derivatives in z, at the c^3 points
@@ -13,8 +12,7 @@
     a = B' q + D' t,  u = (B' (x) B') a
 
   In two dimensions there is one slice, and no t.  With a mass matrix alone q = g q, with B in all directions.  The factors are read, or
-  computed from the
-  coefficients of the multilinear map of the cell (Swirydowicz, Chalmers, Karakus and Warburton 2017).
+  computed from the coefficients of the multilinear map of the cell (Swirydowicz, Chalmers, Karakus and Warburton 2017).
 */
 #pragma once
 #include "batch.h"

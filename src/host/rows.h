@@ -1,13 +1,11 @@
 /*
   The residual of a batch of patches from the terms of an operator, for the rows of one field and the columns of one field.  With X_d the
-  rows of a patch in
-  direction d,
+  rows of a patch in direction d,
 
     sum coef X_2 X_1 X_0 x:   P_a = X_0a x,   Q_c = sum coef X_1b P_a,   sum X_2c Q_c
 
   so that terms share what they have in common.  x is gathered on the patch and its rim, the nodes that all bands of a direction see; bands
-  that reach
-  further see the slabs of nodes beyond on either side, too.  A term may have one such band.
+  that reach further see the slabs of nodes beyond on either side, too.  A term may have one such band.
 */
 #pragma once
 #include "batch.h"

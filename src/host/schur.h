@@ -1,13 +1,13 @@
 /*
   Local solves of saddle points, for a batch of patches: velocities by fast diagonalization, the pressure by conjugate gradients on its
-  Schur complement (Cui,
-  Kanschat, Multigrid methods for the Stokes problem on GPU systems, section 4).  With the patch's matrix (A B'; B 0),
+  Schur complement (Cui, Kanschat, Multigrid methods for the Stokes problem on GPU systems, section 4).  With the patch's matrix (A B'; B
+  0),
 
     S p = B A^{-1} r_u - r_p,   S = B A^{-1} B',   u = A^{-1} (r_u - B' p),
 
   preconditioned by the inverse of the mass matrix, to which S is equivalent.  Where nothing flows out of a patch constants are the null
-  space of S: their part
-  is taken from r_p and from p.  The last field is the pressure.  Each patch of a batch stops when it has converged, whatever the others do.
+  space of S: their part is taken from r_p and from p.  The last field is the pressure.  Each patch of a batch stops when it has converged,
+  whatever the others do.
 */
 #pragma once
 #include "diagonalization.h"

@@ -1,7 +1,6 @@
 /*
   The plan of local problems that are diagonalized direction by direction (diagonalization.h): classes of patches, reciprocals of sums of
-  eigenvalues,
-  blocks; and the matrices of the batch at hand, a number for each lane
+  eigenvalues, blocks; and the matrices of the batch at hand, a number for each lane
 */
 #pragma once
 #include "eigen.h"

@@ -1,7 +1,6 @@
 /*
   What set-up and tests need of linear elements on a lattice of cubes that are cut into simplices (kernels.h): entries of assembled
-  matrices, errors, and the voxels
-  of a body.  In double precision, one cube after another.
+  matrices, errors, and the voxels of a body.  In double precision, one cube after another.
 */
 #include <patchfd/private/assembly.h>
 

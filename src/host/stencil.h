@@ -1,7 +1,6 @@
 /*
-  Local solvers of one unknown each, linear elements between Dirichlet sides: a coloured sweep of Gauss and Seidel, row by row.  Of the rows
-  beside one
-  the sums with M1 M2 and with A1 M2 + M1 A2 serve both colours in x, since these rows have other colours in y or z.
+  Local solvers of one unknown each, linear elements between Dirichlet sides: a coloured sweep of Gauss and Seidel, row by row.  Of the
+  rows beside one the sums with M1 M2 and with A1 M2 + M1 A2 serve both colours in x, since these rows have other colours in y or z.
 */
 #pragma once
 #include "bands.h"

@@ -1,7 +1,6 @@
 /*
   y += alpha A x for any sum of terms, each a product of three bands: the columns that a band reaches are a block that begins `reach` cells
-  before
-  the cell; it is contracted in one direction after the other.
+  before the cell; it is contracted in one direction after the other.
 
   A batch is VL cells.  Each term gathers its own block: simple, and good enough for operators that have no kernel of their own.
 */

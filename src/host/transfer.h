@@ -1,7 +1,7 @@
 /*
-  fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0.  A fine node that several coarse cells share belongs to the last of them
-  in a box, to
-  the first of them in a mesh: each fine node is visited once.  A box goes by bands (bands.h), a mesh coarse cell by coarse cell.
+  fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0.  A fine node that several coarse cells share belongs to the last of
+  them in a box, to the first of them in a mesh: each fine node is visited once.  A box goes by bands (bands.h), a mesh coarse cell by
+  coarse cell.
 */
 #pragma once
 #include "bands.h"

@@ -2,13 +2,10 @@
   Conjugate gradients in two sweeps over memory, patchfd/private/cg.h.  The iterates, and what is decided when, are those of KSPCG.
 
   With a diagonal preconditioner, or none, on one rank, and on some whose GPUs exchange without the host, the numbers of an iteration stay
-  where the vectors
-  are ("alone"): the host looks at the norm once an iteration, or, where a GPU does the work and nobody but KSPConvergedDefault() wants to
-  see each norm,
-  when iterations that were recorded as a loop have stopped by themselves.  They stop when the host may have to decide something, on all
-  ranks at once, since
-  all have the same numbers to the last bit; the host then decides as after any other iteration.
-  Otherwise the sums of all ranks, and the preconditioner's result, go by way of the host.
+  where the vectors are ("alone"): the host looks at the norm once an iteration, or, where a GPU does the work and nobody but
+  KSPConvergedDefault() wants to see each norm, when iterations that were recorded as a loop have stopped by themselves.  They stop when
+  the host may have to decide something, on all ranks at once, since all have the same numbers to the last bit; the host then decides as
+  after any other iteration. Otherwise the sums of all ranks, and the preconditioner's result, go by way of the host.
 */
 #include "fusedcg.h"
 #include <petsc/private/logimpl.h>

@@ -118,13 +118,13 @@ static PetscErrorCode KSPFusedCGGetSweep_FusedCG(KSP ksp, PetscBool *sweep)
 }
 
 /*@
-  KSPFusedCGSetGraph - Tells whether a `KSPFUSEDCG` on a GPU may record its iterations as a CUDA graph and replay them
+  KSPFusedCGSetGraph - Sets whether a `KSPFUSEDCG` on a GPU may record its iterations as a CUDA graph and replay them
 
   Logically Collective
 
   Input Parameters:
 + ksp   - the Krylov method
-- graph - `PETSC_FALSE` to have every iteration begun by the host (default `PETSC_TRUE`)
+- graph - `PETSC_FALSE` to start every iteration from the host (default `PETSC_TRUE`)
 
   Options Database Key:
 . -ksp_fusedcg_graph (true|false) - record and replay
@@ -132,17 +132,14 @@ static PetscErrorCode KSPFusedCGGetSweep_FusedCG(KSP ksp, PetscBool *sweep)
   Level: intermediate
 
   Notes:
-  Without effect on the host, for preconditioners other than `PCNONE` and `PCJACOBI`, on more than 16 ranks, and on ranks that do not
-  exchange by
-  `PATCHFD_HALO_PEER` or `PATCHFD_HALO_NCCL`.
+  It has no effect on the host, for preconditioners other than `PCNONE` and `PCJACOBI`, on more than 16 processes, and on processes
+  that do not exchange by `PATCHFD_HALO_PEER` or `PATCHFD_HALO_NCCL`.
 
-  Iterations are recorded if nobody has to see each of them: without monitors and error histories, eigenvalue estimates and null spaces, and
-  with
-  `KSPConvergedDefault()` or `KSPConvergedSkip()` as the test. The matrix must be one that this library applies. A recording is a loop that
-  stops by itself where
-  the test may say something, or after some hundred iterations; residual norms are kept for `KSPSetResidualHistory()`.
+  Iterations are recorded only if the host does not need each of them: no monitors, error histories, eigenvalue estimates and null
+  spaces, and `KSPConvergedDefault()` or `KSPConvergedSkip()` as the test. This library must apply the matrix. A recording is a loop
+  that stops when the test may succeed, or after some hundred iterations. It keeps residual norms for `KSPSetResidualHistory()`.
 
-  A recording ends, and a new one is made, when the matrix, the type of preconditioner or the solution's array changes.
+  If the matrix, the type of the preconditioner or the array of the solution changes, a new recording is made.
 
 .seealso: `KSPFUSEDCG`, `KSPFusedCGGetGraph()`
 @*/
@@ -156,7 +153,7 @@ PetscErrorCode KSPFusedCGSetGraph(KSP ksp, PetscBool graph)
 }
 
 /*@
-  KSPFusedCGGetGraph - Tells whether a `KSPFUSEDCG` on a GPU may record its iterations and replay them
+  KSPFusedCGGetGraph - Gets whether a `KSPFUSEDCG` on a GPU may record its iterations and replay them
 
   Not Collective
 
@@ -180,8 +177,8 @@ PetscErrorCode KSPFusedCGGetGraph(KSP ksp, PetscBool *graph)
 }
 
 /*@
-  KSPFusedCGSetSweep - Tells whether a `KSPFUSEDCG` computes the new direction, the product with the matrix and its own product in one pass
-  where the matrix offers it
+  KSPFusedCGSetSweep - Sets whether a `KSPFUSEDCG` computes the new direction p, the product A p and the scalar product p'A p in one pass,
+  if the matrix has a kernel for it
 
   Logically Collective
 
@@ -195,8 +192,8 @@ PetscErrorCode KSPFusedCGGetGraph(KSP ksp, PetscBool *graph)
   Level: advanced
 
   Note:
-  One pass reads and writes fewer numbers. It needs one more vector, and a preconditioner `PCNONE` or `PCJACOBI`; `KSPView()` after a solve
-  tells whether it was used.
+  One pass reads and writes fewer numbers. It needs one more vector, and the preconditioner `PCNONE` or `PCJACOBI`. After a solve
+  `KSPView()` prints whether it was used.
 
 .seealso: `KSPFUSEDCG`, `KSPFusedCGGetSweep()`
 @*/
@@ -210,7 +207,7 @@ PetscErrorCode KSPFusedCGSetSweep(KSP ksp, PetscBool sweep)
 }
 
 /*@
-  KSPFusedCGGetSweep - Tells whether a `KSPFUSEDCG` uses the matrix's own pass where there is one
+  KSPFusedCGGetSweep - Gets whether a `KSPFUSEDCG` uses the one-pass kernel of the matrix, if there is one
 
   Not Collective
 
@@ -255,23 +252,20 @@ static PetscErrorCode KSPDestroy_FusedCG(KSP ksp)
   Level: intermediate
 
   Notes:
-  The iterates, norms, convergence and divergence are those of `KSPCG`, to rounding; monitors, histories, convergence tests, initial guesses
-  and
-  `KSPSetComputeEigenvalues()` work as there. It takes any matrix, any preconditioner that is symmetric and positive definite, and any
-  number of ranks.
+  Iterates, norms, convergence and divergence are those of `KSPCG`, up to rounding. Monitors, histories, convergence tests, initial
+  guesses and `KSPSetComputeEigenvalues()` work as in `KSPCG`. It takes any matrix, any symmetric positive definite preconditioner,
+  and any number of processes.
 
-  Without preconditioner (`PCNONE`), or with a diagonal one (`PCJACOBI`, of any type), an iteration updates the solution and the residual
-  and computes all
-  products with it in one pass over the vectors; the preconditioner is applied by the way. The new direction,
-  the product with the matrix and its own product are one pass where the matrix offers it (`KSPFusedCGSetSweep()`), else three. On GPUs the
-  host gets one number an iteration on one rank; or
-  none, if iterations are recorded. Other preconditioners are applied between the passes.
-  It is for the vectors of which `DMBOX` has kernels: PETSc's own in host memory or of type `VECCUDA`, `VECSINGLE` and `VECSINGLECUDA`;
-  others are worked on in host memory.
+  With `PCNONE` or `PCJACOBI` an iteration has two sweeps. One updates the solution and the residual, applies the preconditioner and
+  computes all scalar products. The other computes the new direction, the product with the matrix and the scalar product of both, in
+  one pass if the matrix has a kernel for it (`KSPFusedCGSetSweep()`), otherwise in three. Other preconditioners are applied between
+  the sweeps. On a GPU and one process the host gets one number per iteration, or none if iterations are recorded.
 
-  Not supported: the variants and trust regions of `KSPCG` (`KSPCGUseSingleReduction()`, `KSPCGSetRadius()`, `KSPCGSetObjectiveTarget()`),
-  which are for `KSPCG` alone, and
-  preconditioning from the right.
+  The kernels are for the vectors of a `DMBOX`: PETSc's own in host memory, `VECCUDA`, `VECSINGLE` and `VECSINGLECUDA`. Others are
+  copied to the host.
+
+  The variants and trust regions of `KSPCG` (`KSPCGUseSingleReduction()`, `KSPCGSetRadius()`, `KSPCGSetObjectiveTarget()`) and right
+  preconditioning are not supported.
 
 .seealso: `KSPFusedCGSetGraph()`, `KSPFusedCGSetSweep()`, `KSPCG`, `PatchFDInitializePackage()`
 M*/

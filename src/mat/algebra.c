@@ -1,7 +1,6 @@
 /*
   Operators as elements of a linear space: all operators of a kind on a mesh have coordinates, their coefficients.  MatScale(), MatAXPY(),
-  MatCopy()
-  and the like, which TS calls, work on them; how those of the DMBOX come in: follow.c.
+  MatCopy() and the like, which TS calls, work on them; how those of the DMBOX come in: follow.c.
 */
 #include <patchfd/private/matimpl.h>
 

@@ -372,9 +372,9 @@ static PetscErrorCode MatApply_Bakeoff(Mat A, PetscReal alpha, Vec x, Vec y0, Ve
 MAT_PRODUCTS(Bakeoff)
 
 /*
-  The first sweep of KSPFUSEDCG, where the kernels' arrays are the vectors themselves.  Between GPUs with the ghosts of the residual, and of
-  d, which a rank cannot tell from
-  that of the solve before: then all ranks of a node find the same direction there, and what cells give to p'w is that of the rank's cells
+  The first sweep of KSPFUSEDCG, where the kernels' arrays are the vectors themselves.  Between GPUs with the ghosts of the residual, and
+  of d, which a rank cannot tell from that of the solve before: then all ranks of a node find the same direction there, and what cells give
+  to p'w is that of the rank's cells
 */
 static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w,
                                               PatchFDSweep *sweep, PetscBool *can)
@@ -644,12 +644,13 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
   Options Database Keys:
 + -mat_bakeoff_lambda <0>     - coefficient of the mass term of bp3 to bp6, with `MatSetFromOptions()`; see `MatBakeoffSetLambda()`
 . -mat_bakeoff_factors <auto> - where geometric factors come from, with `MatSetFromOptions()`; see `MatBakeoffSetFactors()`
-- -mat_bakeoff_halo <auto>    - how values travel between MPI processes, with `MatSetFromOptions()`; see `MatBakeoffSetHaloType()`
+- -mat_bakeoff_halo <auto>    - how MPI processes exchange values, with `MatSetFromOptions()`; see `MatBakeoffSetHaloType()`
 
   Level: intermediate
 
   Notes:
   With N the degree of the space, the problems are
+
 .vb
   bp1, bp2   mass, N + 2 Gauss points in a direction
   bp3, bp4   stiffness + lambda mass, N + 2 Gauss points in a direction
@@ -657,31 +658,25 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
 .ve
   with one component in bp1, bp3 and bp5, and as many as there are dimensions in bp2, bp4 and bp6.
 
-  Cells may be turned in any way. Their geometry is that of the coordinates of `dm`: multilinear, or polynomials of higher degree. Nodes
-  with Dirichlet conditions
-  (`DMAddBoundary()`, all components of a node) are not in the vectors; what they would add is left out. With lambda 0, the constants of
-  each body (of cells that hang together) without any are the null space of the matrix.
+  Cells may have any orientation. Their geometry is that of the coordinates of `dm`: multilinear, or polynomials of higher degree.
+  The vectors do not have nodes with Dirichlet conditions (`DMAddBoundary()`, all components of a node); these count as zero. With
+  lambda 0 the constants on each connected part of the mesh without such nodes are the null space of the matrix.
 
-  The types of vectors are those of `dm` (`-dm_vec_type`), `VECSINGLE` and `VECSINGLECUDA` included. `MatGetDiagonal()` gives the exact
-  diagonal, `MatConvert()` to `MATAIJ` the
-  assembled matrix, both in the layout global.
+  The types of vectors are those of `dm` (`-dm_vec_type`), also `VECSINGLE` and `VECSINGLECUDA`. `MatGetDiagonal()` returns the
+  exact diagonal; `MatConvert()` to `MATAIJ`, in the layout global, the assembled matrix.
 
-  In GPU memory the vectors of `MatCreateVecs()`, and duplicates of them, have a `VecAYPX()` that goes through memory once; those of the
-  `DM` have PETSc's, which does so twice: with them an
-  iteration of `KSPCG` takes up to 8 per cent longer.
+  In GPU memory the vectors of `MatCreateVecs()` and their duplicates have a `VecAYPX()` with one pass over memory. With the vectors
+  of the `DM`, which have PETSc's, an iteration of `KSPCG` takes up to 8 per cent longer.
 
-  In the layout `MAT_BAKEOFF_LAYOUT_ELEMENT` vectors hold all nodes of one cell after the other, x fastest, so that a product is one of
-  cells, whose results at common nodes are summed. A whole `KSP`
-  runs on them. For scalar products to weigh each node once, the numbers in a vector are those of the nodes divided by the square root of
-  how many cells have the node: then all scalar products
-  and norms, and so iterations, are those of the global vectors. `MatBakeoffGlobalToElement()` and `MatBakeoffElementToGlobal()` convert.
-  The matrix is symmetric, and zero on vectors that
-  have no such numbers behind them; Krylov methods never see those if right-hand side and initial guess come from global vectors, and
-  preconditioners keep it so, as `PCJACOBI` does:
-  `MatGetDiagonal()` gives the diagonal of the global operator at each node.
+  In the layout `MAT_BAKEOFF_LAYOUT_ELEMENT` a vector has all nodes of one cell after another, x fastest, and a whole `KSP` runs on
+  such vectors. Their values are the nodal values divided by the square root of the number of cells that have the node. So scalar
+  products, norms and iterations are those of global vectors. `MatBakeoffGlobalToElement()` and `MatBakeoffElementToGlobal()`
+  convert. The matrix is symmetric, and zero on vectors that do not come from nodal values. Right-hand side and initial guess must
+  come from global vectors, and the preconditioner must keep this property, as `PCJACOBI` does: `MatGetDiagonal()` returns the
+  diagonal of the global operator at each node.
 
-  The operators and their evaluation are those of Swirydowicz, Chalmers, Karakus and Warburton, "Acceleration of tensor-product operations
-  for high-order finite element methods".
+  Source: K. Swirydowicz, N. Chalmers, A. Karakus, T. Warburton, Acceleration of tensor-product operations for high-order finite
+  element methods, equations (3) to (9).
 
 .seealso: `MatBakeoffProblem`, `MatBakeoffLayout`, `MatBakeoffSetLambda()`, `MatBakeoffSetFactors()`, `MatBakeoffSetHaloType()`,
 `MatBakeoffGlobalToElement()`, `MatBakeoffElementToGlobal()`

@@ -74,7 +74,7 @@ PetscErrorCode MatBakeoffGetLambda(Mat A, PetscReal *lambda)
 }
 
 /*@
-  MatBakeoffSetFactors - Sets where the factors at the quadrature points of a bake-off problem come from
+  MatBakeoffSetFactors - Sets whether the factors at the quadrature points of a bake-off problem are stored or computed
 
   Logically Collective
 
@@ -108,7 +108,7 @@ PetscErrorCode MatBakeoffSetFactors(Mat A, MatBakeoffFactorsType factors)
 }
 
 /*@
-  MatBakeoffGetFactors - Gets where the factors at the quadrature points of a bake-off problem come from
+  MatBakeoffGetFactors - Gets whether the factors at the quadrature points of a bake-off problem are stored or computed
 
   Not Collective
 
@@ -135,8 +135,7 @@ PetscErrorCode MatBakeoffGetFactors(Mat A, MatBakeoffFactorsType *factors)
 }
 
 /*@
-  MatBakeoffSetHaloType - Sets how the values at nodes that several MPI processes have travel between them, in the layout
-  `MAT_BAKEOFF_LAYOUT_GLOBAL`
+  MatBakeoffSetHaloType - Sets how MPI processes exchange the values at common nodes, in the layout `MAT_BAKEOFF_LAYOUT_GLOBAL`
 
   Collective
 
@@ -150,7 +149,7 @@ PetscErrorCode MatBakeoffGetFactors(Mat A, MatBakeoffFactorsType *factors)
   Level: advanced
 
   Note:
-  As `DMBoxSetHaloType()`. In the layout `MAT_BAKEOFF_LAYOUT_ELEMENT` it is always a `PetscSF`.
+  See `DMBoxSetHaloType()`. The layout `MAT_BAKEOFF_LAYOUT_ELEMENT` always uses a `PetscSF`.
 
 .seealso: `MatCreateBakeoff()`, `MatBakeoffGetHaloType()`, `DMBoxSetHaloType()`
 @*/
@@ -173,7 +172,7 @@ PetscErrorCode MatBakeoffSetHaloType(Mat A, PatchFDHaloType type)
 }
 
 /*@
-  MatBakeoffGetHaloType - Gets how the values at nodes that several MPI processes have travel between them
+  MatBakeoffGetHaloType - Gets how MPI processes exchange the values at common nodes
 
   Not Collective
 
@@ -273,13 +272,13 @@ static PetscErrorCode BakeoffCheckVecs(Mat A, Vec global, Vec element, Mat_Bakeo
 - global - a vector of the `DM`
 
   Output Parameter:
-. element - a vector of `MatCreateVecs()`: each node's number, divided by the square root of how many cells have the node
+. element - a vector of `MatCreateVecs()`: each nodal value, divided by the square root of the number of cells that have the node
 
   Level: intermediate
 
   Note:
-  Scalar products and norms are those of the global vectors, `MatBakeoffElementToGlobal()` is the transpose and the inverse. Nodes with
-  Dirichlet conditions are zero.
+  Scalar products and norms are those of the global vectors. `MatBakeoffElementToGlobal()` is the transpose and the inverse. Nodes
+  with Dirichlet conditions get zero.
 
 .seealso: `MatCreateBakeoff()`, `MatBakeoffElementToGlobal()`
 @*/
@@ -317,7 +316,7 @@ PetscErrorCode MatBakeoffGlobalToElement(Mat A, Vec global, Vec element)
 - element - a vector of `MatCreateVecs()`
 
   Output Parameter:
-. global - a vector of the `DM`: the sum of each node's numbers, divided by the square root of how many there are
+. global - a vector of the `DM`: for each node the sum of its values, divided by the square root of their number
 
   Level: intermediate
 

@@ -3,15 +3,13 @@
   space.
 
   With mass M_d, stiffness L_d and the C0 interior penalty matrix B_d of the lines it is the sum over directions of B_d with masses in the
-  others, and
-  over pairs of directions of 2 L_d (x) L_e with the mass in the third (Cui, Witte, Bonizzoni, Kanschat, Tensor-product vertex patch
-  smoothers for
-  biharmonic problems, eq. 8, 23 and 25).  The first part is a Kronecker sum; the
-  second is what makes local solvers by fast diagonalization inexact.
+  others, and over pairs of directions of 2 L_d (x) L_e with the mass in the third (Cui, Witte, Bonizzoni, Kanschat, Tensor-product vertex
+  patch smoothers for biharmonic problems, eq. 8, 23 and 25).  The first part is a Kronecker sum; the second is what makes local solvers by
+  fast diagonalization inexact.
 
   u is given on all sides, strongly.  On clamped sides (dirichlet) its normal derivative is given, weakly; on simply supported ones the
-  second normal
-  derivative, which is the natural condition of the Hessian's inner product, so that these sides have no terms in the operator.
+  second normal derivative, which is the natural condition of the Hessian's inner product, so that these sides have no terms in the
+  operator.
 */
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
@@ -65,8 +63,8 @@ static PetscErrorCode DMBoxForm_Biharmonic(DM dm, DMBoxOperator op, const PetscR
 
 /*
   As for poisson: masses times 1 / h_d and stiffnesses times 1 / (h_d c) are near one, c being the largest of 1 / h_d^2, and so are the
-  penalty matrices
-  times 1 / (h_d c^2).  The coefficient of the sum is brought near one by the power that all terms are multiplied with, through the masses.
+  penalty matrices times 1 / (h_d c^2).  The coefficient of the sum is brought near one by the power that all terms are multiplied with,
+  through the masses.
 */
 static PetscErrorCode DMBoxOperatorScale_Biharmonic(DM dm, DMBoxOperator op, int *exponent)
 {
@@ -93,10 +91,9 @@ static PetscErrorCode DMBoxOperatorScale_Biharmonic(DM dm, DMBoxOperator op, int
 /* ---- checks, options, view ---- */
 
 /*
-  The form is positive definite if the means of second derivatives on the faces are less than the penalties times what is in the cells.  The
-  sum of the
-  squares of a polynomial of degree k - 2 at both ends of [0, h] is at most k (k - 1) / h times the integral of its square; so factors above
-  (k - 1) / (2 (k + 1)) are enough where cells are equal, and twice that wherever the penalty is that of a much longer neighbour.
+  The sum of the squares of a polynomial of degree k - 2 at both ends of [0, h] is at most k (k - 1) / h times the integral of its square.
+  With Young's inequality in each cell the form is positive definite if both factors are above (k - 1) / (2 (k + 1)), on any mesh
+  (doc/method/plates.md).  On graded meshes twice that is required, a margin.
 */
 static PetscErrorCode DMBoxCheckPenalty_Biharmonic(DM dm, DMBoxOperator op)
 {
@@ -182,8 +179,8 @@ PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator op)
   Input Parameters:
 + dm      - the `DM` of type `DMBOX`
 . bending - the bending stiffness, positive (default 1)
-- shift   - the coefficient of the mass matrix (default 0); a negative one makes the operator indefinite when it exceeds the smallest
-            eigenvalue of the rest
+- shift   - the coefficient of the mass matrix (default 0); the operator is indefinite if it is below minus the smallest eigenvalue
+            of the rest
 
   Options Database Keys:
 + -dm_box_bending D - the bending stiffness
@@ -192,15 +189,15 @@ PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator op)
   Level: beginner
 
   Notes:
-  The discretization is the C0 interior penalty method of Brenner and Sung (J. Sci. Comput. 22-23, 2005) on a continuous space of degree 2
-  or more; its
-  penalties are set by `DMBoxSetPenalty()`.  In L2 the order is 2 for degree 2, and degree + 1 above.
+  The discretization is the C0 interior penalty method (S. C. Brenner, L.-Y. Sung, C0 interior penalty methods for fourth order
+  elliptic boundary value problems on polygonal domains, J. Sci. Comput. 22-23, 2005) on a continuous space of degree 2 or more.
+  `DMBoxSetPenalty()` sets its penalties. The order in L2 is 2 for degree 2, and degree + 1 above.
 
-  Sides are clamped (`DMBOX_BOUNDARY_DIRICHLET`: u and its normal derivative are given) or simply supported (`DMBOX_BOUNDARY_SUPPORTED`: u
-  and its second normal derivative
-  are given); `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()` bring data other than zero in.
+  Sides are clamped (`DMBOX_BOUNDARY_DIRICHLET`: u and its normal derivative are given) or simply supported
+  (`DMBOX_BOUNDARY_SUPPORTED`: u and its second normal derivative are given). Data are zero unless `DMBoxLiftDirichlet()` and
+  `DMBoxAddBendingLoad()` bring others in.
 
-  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
+  You may call it at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
 
 .seealso: `DMBOX`, `DMBoxGetBiharmonic()`, `DMBoxSetOperator()`, `DMBoxAddBendingLoad()`, `DMBoxComputeBendingError()`, `MatBoxUpdate()`
 @*/
@@ -250,7 +247,7 @@ PetscErrorCode DMBoxGetBiharmonic(DM dm, PetscReal *bending, PetscReal *shift)
 }
 
 /*@C
-  DMBoxAddBendingLoad - Adds what given normal derivatives on the sides of a plate bring into a right-hand side of the operator `biharmonic`
+  DMBoxAddBendingLoad - Adds the load of given normal derivatives on the sides of a plate to a right-hand side of the operator `biharmonic`
 
   Collective
 
@@ -260,15 +257,15 @@ PetscErrorCode DMBoxGetBiharmonic(DM dm, PetscReal *bending, PetscReal *shift)
 . slope  - the outward normal derivative of u on clamped sides (`DMBOX_BOUNDARY_DIRICHLET`), or `NULL` for zero
 . moment - the second normal derivative of u on simply supported sides (`DMBOX_BOUNDARY_SUPPORTED`), or `NULL` for zero
 . ctx    - for the functions, or `NULL`
-- b      - the vector, from `DMCreateGlobalVector()`; entries on the sides are left as they are
+- b      - the vector, from `DMCreateGlobalVector()`; entries on the sides do not change
 
   Level: beginner
 
   Notes:
-  With s the penalty, the integrals over a clamped side are those of bending slope (s dv/dn - d2v/dn2), and over a supported side those of
-  bending moment dv/dn, for each basis function v.
+  Let s be the penalty and v a basis function. The integrand on a clamped side is bending slope (s dv/dn - d2v/dn2), on a supported
+  side bending moment dv/dn.
 
-  The functions are told the point, not the side: at Gauss points, which are inside the sides, the point tells the side.
+  The functions get the point, not the side. Gauss points are inside the sides, so the coordinates of a point tell its side.
 
 .seealso: `DMBOX`, `DMBoxSetBiharmonic()`, `DMBoxAddLoad()`, `DMBoxLiftDirichlet()`
 @*/

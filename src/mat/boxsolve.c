@@ -2,8 +2,8 @@
   The direct solve of the whole box (patchfd/private/boxsolve.h): lines for kernels, the steps, and what ranks send.
 
   Arrays have planes of numbers of the last direction: those of a line that is folded, and then, on several ranks, those of the piece's
-  ends.  A common node of two pieces belongs
-  to the upper one, where it is the first end: its plane takes part in the products of the other directions.
+  ends.  A common node of two pieces belongs to the upper one, where it is the first end: its plane takes part in the products of the other
+  directions.
 */
 #include <patchfd/private/boxsolve.h>
 #include <petsc/private/petscimpl.h>

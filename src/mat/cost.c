@@ -1,8 +1,7 @@
 /*
   On which level should multigrid end and the direct solve of the whole box begin?  By a model of set-up and one solve, a few numbers that
-  were measured (benchmarks/levels) on
-  one H200 (ranks: joined by NVLink) and on one core of an AMD EPYC (Zen 3).  What matters is the choice, not the time: near equal costs
-  either is good.
+  were measured (benchmarks/levels) on one H200 (ranks: joined by NVLink) and on one core of an AMD EPYC (Zen 3).  What matters is the
+  choice, not the time: near equal costs either is good.
 */
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -76,8 +75,8 @@ static PetscBool LinesAreEqual(const DM_Box *box, PetscInt d, PetscInt e)
 
 /*
   Rounding in float leaves an error of high frequency of its resolution times the ratio of the eigenvalues, which are at most about (k^2 /
-  h)^2 and some numbers for a
-  line of length one.  What an iteration leaves of residuals was measured: 2e-3 of that, in V-cycles as in direct solves
+  h)^2 and some numbers for a line of length one.  What an iteration leaves of residuals was measured: 2e-3 of that, in V-cycles as in
+  direct solves
 */
 static PetscLogDouble RoundingSteps(DM dm, const DM_Box *box, PatchFDKernels kern)
 {

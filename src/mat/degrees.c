@@ -1,7 +1,6 @@
 /*
   Transfer between polynomials of two degrees on the cells of a mesh, as a MATSHELL: the embedding of the lower degree in the higher one,
-  and its transpose as
-  restriction.
+  and its transpose as restriction.
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/bakeoffimpl.h>

@@ -1,7 +1,6 @@
 /*
-  The operator "diffusion" of a DMBOX: -div(K grad u) + s u by quadrature, on meshes that may be mapped, K symmetric positive definite and s
-  >= 0 functions of
-  space.
+  The operator "diffusion" of a DMBOX: -div(K grad u) + s u by quadrature, on meshes that may be mapped, K symmetric positive definite and
+  s >= 0 functions of space.
 
   The matrix is that of the points (PatchFDPoints); the terms of the form are those of a Kronecker sum nearby (diffusionform.c).
 */

@@ -1,14 +1,13 @@
 /*
-  The operator diffusion as a Kronecker sum nearby, where weights are asked for, on the box as it is: the sum over directions i of stiffness
-  with the weight alpha_i(x_i) in direction i and masses with the weights mu_j(x_j)
-  in the others.  With G the diagonal of |J| J^{-1} K J^{-T}, J the derivatives of the map, <> the mean over the box and <>_i that over all
-  other directions,
+  The operator diffusion as a Kronecker sum nearby, where weights are asked for, on the box as it is: the sum over directions i of
+  stiffness with the weight alpha_i(x_i) in direction i and masses with the weights mu_j(x_j) in the others.  With G the diagonal of |J|
+  J^{-1} K J^{-T}, J the derivatives of the map, <> the mean over the box and <>_i that over all other directions,
 
     log alpha_i = <log G_i>_i,  log mu_j = mean over i != j of <log G_i>_j - <log G_i>,
 
   which is exact where every G_i is a product of functions of one coordinate each: annuli, layers, grading.  Local solvers diagonalize that
-  sum, so they are inexact in general; residuals come
-  from the points, and MatBoxGetScaling() takes care of what G has in common in all directions.
+  sum, so they are inexact in general; residuals come from the points, and MatBoxGetScaling() takes care of what G has in common in all
+  directions.
 */
 #include <patchfd/private/sysimpl.h>
 #include "diffusion.h"

@@ -22,7 +22,7 @@ static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
 
   Input Parameters:
 + dm    - the `DM` of type `DMBOX`
-. n     - how many numbers K has: 1 for a multiple of the identity, dim for a diagonal, dim (dim + 1) / 2 for a symmetric matrix
+. n     - the number of entries of K: 1 for a multiple of the identity, dim for a diagonal, dim (dim + 1) / 2 for a symmetric matrix
 . K     - the numbers, of a matrix row by row from its diagonal on: xx, xy, yy, or xx, xy, xz, yy, yz, zz
 - shift - s, at least 0
 
@@ -33,14 +33,14 @@ static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
   Level: beginner
 
   Notes:
-  Integrals are computed with degree + 2 Gauss points in each direction of each cell, or what `DMBoxSetExtraPoints()` says, on the mesh that
-  `DMBoxSetMapping()` makes of the box.
+  The integrals use degree + 2 Gauss points in each direction of each cell, or the number of `DMBoxSetExtraPoints()`, on the mesh
+  that `DMBoxSetMapping()` makes of the box.
 
-  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).  That K is positive definite and s not negative is
-  checked when a matrix is made, or takes
-  them over, which is at its next use or, if it is assembled or the box has no Dirichlet sides, at once.
+  You may call it at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`). K must be positive definite and s not
+  negative. This is checked when a matrix takes the coefficients over: at its next use, or at once if it is assembled or the box has
+  no Dirichlet sides.
 
-  On a box as it is and with a diagonal K the operator is `poisson`, which is much faster.
+  On a box without map and with a diagonal K use the operator `poisson`, which is much faster.
 
 .seealso: `DMBOX`, `DMBoxGetDiffusion()`, `DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`, `DMBoxSetOperator()`, `MatBoxUpdate()`
 @*/
@@ -70,14 +70,14 @@ PetscErrorCode DMBoxSetDiffusion(DM dm, PetscInt n, const PetscReal K[], PetscRe
 . dm - the `DM` of type `DMBOX`
 
   Output Parameters:
-+ n     - how many numbers K has, or `NULL`
++ n     - the number of entries of K, or `NULL`
 . K     - the numbers, of length dim (dim + 1) / 2, or `NULL`
 - shift - s, or `NULL`
 
   Level: beginner
 
   Note:
-  A function or a `Vec` that was set (`DMBoxGetDiffusionFunction()`, `DMBoxGetDiffusionVec()`) takes their place.
+  If a function or a `Vec` is set (`DMBoxGetDiffusionFunction()`, `DMBoxGetDiffusionVec()`), the operator uses that instead.
 
 .seealso: `DMBOX`, `DMBoxSetDiffusion()`, `DMBoxGetDiffusionFunction()`, `DMBoxGetDiffusionVec()`
 @*/
@@ -102,20 +102,20 @@ PetscErrorCode DMBoxGetDiffusion(DM dm, PetscInt *n, PetscReal K[], PetscReal *s
 
   Input Parameters:
 + dm    - the `DM` of type `DMBOX`
-. n     - how many numbers K has: see `DMBoxSetDiffusion()`
+. n     - the number of entries of K: see `DMBoxSetDiffusion()`
 . K     - the function; it gets the dimension, the time 0, the point in space, the number of components (n), the array for the values and
-          `ctx`.  `NULL` for the constant that K was
-. shift - the same for s, with one component; `NULL` for the constant that it was
+          `ctx`.  `NULL` for the constant of `DMBoxSetDiffusion()`
+. shift - the same for s, with one component; `NULL` for the constant of `DMBoxSetDiffusion()`
 - ctx   - for the functions, or `NULL`
 
   Level: intermediate
 
   Notes:
-  The functions are evaluated at the Gauss points, which are inside the cells, of each mesh of a hierarchy.  They may jump: along faces of
-  cells without loss of order.
+  The functions are evaluated at the Gauss points, which are inside the cells, of each mesh of a hierarchy. They may jump; jumps
+  along faces of cells do not reduce the order.
 
-  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).  Call it again where the functions are the same,
-  but what they return is not.
+  You may call it at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`). Call it again if the functions are the
+  same but return other values.
 
 .seealso: `DMBOX`, `DMBoxGetDiffusionFunction()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `MatBoxUpdate()`
 @*/
@@ -149,9 +149,9 @@ PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunctionFn *K, 
 . dm - the `DM` of type `DMBOX`
 
   Output Parameters:
-+ n     - how many numbers K has, or `NULL`
-. K     - the function, `NULL` where K is none; or `NULL`
-. shift - the function, `NULL` where s is none; or `NULL`
++ n     - the number of entries of K, or `NULL`
+. K     - the function, which is `NULL` if K is not a function; or `NULL`
+. shift - the function, which is `NULL` if s is not a function; or `NULL`
 - ctx   - their context, or `NULL`
 
   Level: intermediate
@@ -180,8 +180,8 @@ PetscErrorCode DMBoxGetDiffusionFunction(DM dm, PetscInt *n, DMBoxFunctionFn **K
 
   Input Parameters:
 + dm     - the `DM` of type `DMBOX`, set up
-. points - whether there are numbers for each quadrature point, or one group of them for each cell
-- n      - how many numbers a group has
+. points - `PETSC_TRUE` for a group of numbers at each quadrature point, `PETSC_FALSE` for one in each cell
+- n      - the length of a group
 
   Output Parameter:
 . v - the `Vec`
@@ -189,10 +189,10 @@ PetscErrorCode DMBoxGetDiffusionFunction(DM dm, PetscInt *n, DMBoxFunctionFn **K
   Level: intermediate
 
   Notes:
-  Each MPI process has its cells (`DMBoxGetCorners()` with `DMBOX_CELLS`), x fastest, then y, then z; a cell has its Gauss points in the
-  same order, degree + 2 in each direction (`DMBoxSetExtraPoints()`); a point has its numbers.
+  Each MPI process has its cells (`DMBoxGetCorners()` with `DMBOX_CELLS`), x fastest, then y, then z. A cell has its Gauss points in
+  the same order, degree + 2 in each direction (`DMBoxSetExtraPoints()`). A point or cell has its group of numbers.
 
-  The `Vec` is in GPU memory where the vectors of the `DM` are.
+  The `Vec` is in GPU memory if the vectors of the `DM` are.
 
 .seealso: `DMBOX`, `DMBoxSetDiffusionVec()`, `DMBoxComputeDiffusionPoints()`
 @*/
@@ -227,7 +227,7 @@ static PetscErrorCode PointItself(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscR
 }
 
 /*@
-  DMBoxComputeDiffusionPoints - Computes where the quadrature points of the operator `diffusion` are in space
+  DMBoxComputeDiffusionPoints - Computes the coordinates in space of the quadrature points of the operator `diffusion`
 
   Collective
 
@@ -274,22 +274,21 @@ PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
 
   Input Parameters:
 + dm    - the `DM` of type `DMBOX`, set up
-. n     - how many numbers K has: see `DMBoxSetDiffusion()`
-. K     - the numbers, in a `Vec` with the layout of `DMBoxCreateDiffusionVec()`; their values are copied.  `NULL` for the constant that K
-          was
-- shift - the same for s, with one number; `NULL` for the constant that it was
+. n     - the number of entries of K: see `DMBoxSetDiffusion()`
+. K     - the numbers, in a `Vec` with the layout of `DMBoxCreateDiffusionVec()`; their values are copied.  `NULL` for the constant of
+          `DMBoxSetDiffusion()`
+- shift - the same for s, with one number; `NULL` for the constant of `DMBoxSetDiffusion()`
 
   Level: intermediate
 
   Notes:
-  On coarser and finer meshes the numbers are a function that is constant in cells, or linear between the quadrature points of a cell, and
-  is evaluated at their points.
+  On coarser and finer meshes the numbers define a function, constant in each cell or linear between its quadrature points, which is
+  evaluated at the points of those meshes.
 
-  Where the vectors of the `DM` are on a GPU so are the numbers, the coarse meshes' too, and a matrix takes them over there; functions
-  (`DMBoxSetDiffusionFunction()`) are evaluated by
-  the host.
+  If the vectors of the `DM` are on a GPU, so are the numbers, on coarse meshes too, and matrices take them over there. Functions
+  (`DMBoxSetDiffusionFunction()`) are evaluated on the host.
 
-  May be called at any time after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
+  You may call it at any time after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
 
 .seealso: `DMBOX`, `DMBoxGetDiffusionVec()`, `DMBoxCreateDiffusionVec()`, `DMBoxComputeDiffusionPoints()`, `DMBoxSetDiffusion()`,
 `DMBoxSetDiffusionFunction()`, `MatBoxUpdate()`
@@ -327,15 +326,15 @@ PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
 . dm - the `DM` of type `DMBOX`
 
   Output Parameters:
-+ n     - how many numbers K has, or `NULL`
-. K     - the numbers, `NULL` where K is not given so; or `NULL`
++ n     - the number of entries of K, or `NULL`
+. K     - the numbers, which is `NULL` if K is not given by a `Vec`; or `NULL`
 - shift - the same for s, or `NULL`
 
   Level: intermediate
 
   Note:
-  Each `Vec` is the copy that the `DMBOX` has; do not change it.  On a mesh made by `DMRefine()` or `DMCoarsen()` it is that of the mesh for
-  which it was set.
+  Each `Vec` is the copy of the `DMBOX`; do not change it. On a mesh made by `DMRefine()` or `DMCoarsen()` it belongs to the mesh
+  for which it was set.
 
 .seealso: `DMBOX`, `DMBoxSetDiffusionVec()`, `DMBoxGetDiffusion()`, `DMBoxGetDiffusionFunction()`
 @*/

@@ -3,10 +3,8 @@
   MatBoxUpdate().
 
   A DM knows its matrices, and tells them of each change (DMBoxChanged()).  Those that follow it get another object state, which is where a
-  KSP
-  and its PC look whether they have to be set up again.  One without entries takes the coefficients over when it is used next; one with
-  entries is
-  assembled again at once.
+  KSP and its PC look whether they have to be set up again.  One without entries takes the coefficients over when it is used next; one with
+  entries is assembled again at once.
 */
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 
@@ -112,7 +110,7 @@ PetscErrorCode MatBoxComputeJacobian(Mat A, DM dm)
 }
 
 /*@
-  MatBoxUpdate - Lets an operator matrix of a `DMBOX` have the coefficients of its `DMBOX` again
+  MatBoxUpdate - Gives an operator matrix of a `DMBOX` the current coefficients of its `DMBOX`
 
   Collective
 
@@ -122,30 +120,29 @@ PetscErrorCode MatBoxComputeJacobian(Mat A, DM dm)
   Level: intermediate
 
   Notes:
-  An operator matrix follows its `DMBOX`: when coefficients or coordinates of the `DMBOX` change, by `DMBoxSetPoisson()` or
-  `DMBoxSetMappingCoordinates()` for example, it is the new operator in all that is done with it from then on, and a `KSP` sets up its
-  preconditioner
-  again in the next solve, whether it has the `DMBOX` (`KSPSetDM()`) or not.
-  A matrix with entries (`-dm_mat_type aij`) is assembled again at once.
+  An operator matrix follows its `DMBOX`. When coefficients or coordinates change, for example by `DMBoxSetPoisson()` or
+  `DMBoxSetMappingCoordinates()`, the matrix is the new operator from its next use on. A `KSP` sets up its preconditioner again in
+  the next solve, with or without `KSPSetDM()`. A matrix with entries (`-dm_mat_type aij`) is assembled again at once.
 
-  Matrices with values of their own do not follow, and stay what they are:
+  Matrices with values of their own do not follow:
+
 .vb
-  what MatScale(), MatAXPY(), MatCopy() or MatZeroEntries() have changed, and entries that were written into an assembled matrix
-  copies by MatDuplicate()
-  Jacobians that a SNES or TS has computed by DMBoxSNESComputeJacobian(), DMBoxTSComputeIJacobian() or by default, until the next one
+  what MatScale(), MatAXPY(), MatCopy() or MatZeroEntries() have changed, and entries that were written into an assembled matrix copies by
+  MatDuplicate() Jacobians that a SNES or TS has computed by DMBoxSNESComputeJacobian(), DMBoxTSComputeIJacobian() or by default, until the
+  next one
 .ve
-  This routine forgets what was done to such a matrix: from then on it follows its `DMBOX`.  So does `KSPSetUp()` after `KSPSetOperators()`,
-  if the
-  `KSP` has the `DMBOX` and its coefficients are others than those that the matrix last took over: a matrix that was only scaled stays so.
 
-  Coefficients and coordinates of the operator `diffusion` belong to the `DMBOX`.  When they have changed, a matrix that does not follow has
-  its
-  products as before, if it has been used before; what would need the old data is an error.
+  This routine drops such changes: the matrix follows its `DMBOX` again. `KSPSetUp()` after `KSPSetOperators()` does the same if the
+  `KSP` has the `DMBOX` and the coefficients of the `DMBOX` differ from those that the matrix last took over. A matrix that was only
+  scaled stays scaled.
 
-  Copies of an assembled matrix, and what `MatConvert()` makes, are ordinary matrices that no `DMBOX` knows: nothing is done for them.
+  The coefficients and coordinates of the operator `diffusion` belong to the `DMBOX`. If they have changed, a matrix that does not
+  follow keeps its old products, if it has been used before. Operations that need the old data are errors.
 
-  Matrices of other DMs, made by `DMClone()`, `DMRefine()` or `DMCoarsen()`, follow those.  Multigrid takes changes to the coarser DMs of
-  its hierarchy.
+  Copies of an assembled matrix, and results of `MatConvert()`, are ordinary matrices: the routine does nothing for them.
+
+  Matrices of DMs made by `DMClone()`, `DMRefine()` or `DMCoarsen()` follow those DMs. Multigrid passes changes to the coarser DMs
+  of its hierarchy.
 
 .seealso: `DMBOX`, `DMBoxSetPoisson()`, `DMBoxSetDiffusion()`, `DMBoxSetStokes()`, `DMBoxSetBiharmonic()`, `DMBoxSetHeat()`,
 `DMBoxSetMappingCoordinates()`

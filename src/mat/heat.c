@@ -1,8 +1,7 @@
 /*
   The operator "heat" of a DMBOX with the space p1: capacity du/dt - div(conductivity grad u) = source, with materials that vary in space,
-  on all of the box or on a body of
-  voxels; values, fluxes or exchange with a surrounding temperature on the sides.  Its matrices are in lattice.c, loads in heatload.c, time
-  steps in heatstep.c.
+  on all of the box or on a body of voxels; values, fluxes or exchange with a surrounding temperature on the sides.  Its matrices are in
+  lattice.c, loads in heatload.c, time steps in heatstep.c.
 */
 #include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
@@ -210,8 +209,8 @@ PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator op)
 + dm           - the `DM` of type `DMBOX`
 . capacity     - heat capacity of a volume, density times specific heat, positive; used where no field is given
 . conductivity - the conductivity in each direction, of length dim, not negative; used where no field is given
-- shift        - the matrix of the operator is shift M(capacity) + K(conductivity), not negative; 0 but for tests and steps of one's own:
-                 `TS` adds what it needs
+- shift        - the matrix of the operator is shift M(capacity) + K(conductivity), not negative. Use 0 unless you
+                 program time steps yourself: `TS` adds its own multiple
 
   Options Database Keys:
 + -dm_box_capacity c            - heat capacity of a volume (default 1)
@@ -221,7 +220,7 @@ PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator op)
   Level: beginner
 
   Note:
-  May be called at any time.  Matrices that this `DM` made follow (`MatBoxUpdate()`), those of a `TS` do so in the next step.
+  You may call it at any time. Matrices of this `DM` follow (`MatBoxUpdate()`), those of a `TS` in the next step.
 
 .seealso: `DMBOX`, `DMBoxGetHeat()`, `DMBoxSetHeatFields()`, `DMBoxSetHeatFunctions()`, `DMBoxSetHeatVoxels()`, `DMBoxSetHeatRobin()`,
 `DMBoxTSSetHeat()`
@@ -337,12 +336,11 @@ static PetscErrorCode HeatSetFields(DM dm, Vec field[4])
   Level: beginner
 
   Notes:
-  The vectors are from `DMCreateGlobalVector()`; they are copied.  An element has the mean of the values at its corners: for the sharp
-  interface between two materials
-  that smears it over one layer of elements.
+  The vectors come from `DMCreateGlobalVector()`; they are copied. An element has the mean of the values at its corners, so a sharp
+  interface between two materials is smeared over one layer of elements.
 
-  May be called as often as wanted, for materials that change in time, for instance between two steps of a `TS`.  Coarser meshes of a
-  multigrid solver have averages.
+  You may call it as often as you want, for instance between two steps of a `TS`, for materials that change in time. Coarser meshes
+  of a multigrid solver have averages.
 
 .seealso: `DMBOX`, `DMBoxGetHeatFields()`, `DMBoxSetHeat()`, `DMBoxSetHeatFunctions()`, `DMBoxSetHeatVoxels()`
 @*/
@@ -417,7 +415,7 @@ PetscErrorCode DMBoxGetHeatFields(DM dm, Vec *capacity, Vec conductivity[])
   Level: beginner
 
   Note:
-  The functions have one component and are evaluated at the nodes, now: `DMBoxSetHeatFields()`.
+  The functions have one component. This call evaluates them at the nodes and sets fields, as `DMBoxSetHeatFields()` does.
 
 .seealso: `DMBOX`, `DMBoxSetHeat()`, `DMBoxSetHeatFields()`, `DMBoxSetHeatVoxels()`
 @*/
@@ -459,7 +457,7 @@ static PetscErrorCode HeatCheckSide(DM dm, const char who[], PetscInt side)
 }
 
 /*@
-  DMBoxSetHeatRobin - Lets a side of the operator `heat` exchange heat with what is outside: the flux out of the body is h (u - T)
+  DMBoxSetHeatRobin - Sets the heat exchange of a side with the outside, for the operator `heat`: the outward flux is h (u - T)
 
   Logically Collective
 
@@ -476,8 +474,8 @@ static PetscErrorCode HeatCheckSide(DM dm, const char who[], PetscInt side)
   Level: beginner
 
   Note:
-  The side must be `DMBOX_BOUNDARY_NEUMANN`: on others this would have no effect, and is an error, in `DMSetUp()` where it is set before
-  that.  A flux of `DMBoxSetHeatFlux()` is added.
+  The side must be of type `DMBOX_BOUNDARY_NEUMANN`; another type is an error, in `DMSetUp()` if you call this before. A flux of
+  `DMBoxSetHeatFlux()` is added.
 
 .seealso: `DMBOX`, `DMBoxGetHeatRobin()`, `DMBoxSetHeatFlux()`, `DMBoxSetBoundary()`
 @*/
@@ -503,7 +501,7 @@ PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal ou
 }
 
 /*@
-  DMBoxGetHeatRobin - Returns how a side exchanges heat with what is outside
+  DMBoxGetHeatRobin - Returns the heat exchange of a side with the outside
 
   Not Collective
 
@@ -608,9 +606,9 @@ PetscErrorCode DMBoxGetHeatSource(DM dm, DMBoxFunctionFn **f, void *ctx)
   Level: beginner
 
   Note:
-  Its values at the nodes of the side are interpolated linearly, on each side separately.  Without it, and without `DMBoxSetHeatRobin()`, a
-  `DMBOX_BOUNDARY_NEUMANN` side is insulated.
-  On other sides it would have no effect, and is an error, in `DMSetUp()` where it is set before that.
+  Its values at the nodes of the side are interpolated linearly, on each side separately. Without it, and without
+  `DMBoxSetHeatRobin()`, a `DMBOX_BOUNDARY_NEUMANN` side is insulated. On sides of other types it is an error, in `DMSetUp()` if you
+  call this before.
 
 .seealso: `DMBOX`, `DMBoxGetHeatFlux()`, `DMBoxSetHeatSource()`, `DMBoxSetHeatRobin()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
 @*/
@@ -670,7 +668,7 @@ PetscErrorCode DMBoxGetHeatFlux(DM dm, PetscInt side, DMBoxFunctionFn **f, void 
   Level: beginner
 
   Note:
-  Used by `DMBoxTSSetHeat()`; the values may change in time.  For a single solve use `DMBoxLiftDirichlet()`.
+  `DMBoxTSSetHeat()` uses it; the values may change in time. For a single solve use `DMBoxLiftDirichlet()`.
 
 .seealso: `DMBOX`, `DMBoxGetHeatDirichlet()`, `DMBoxSetBoundary()`, `DMBoxSetHeatSteady()`, `DMBoxTSSetHeat()`
 @*/
@@ -714,14 +712,14 @@ PetscErrorCode DMBoxGetHeatDirichlet(DM dm, DMBoxFunctionFn **f, void *ctx)
 }
 
 /*@
-  DMBoxSetHeatSteady - Says that source, fluxes and given values of the operator `heat` do not depend on time, so that they need not be
-  evaluated in each step
+  DMBoxSetHeatSteady - Declares that source, fluxes and given values of the operator `heat` do not depend on time, so that they are
+  not evaluated in each step
 
   Logically Collective
 
   Input Parameters:
 + dm     - the `DM` of type `DMBOX`
-- steady - whether that is so (default `PETSC_FALSE`)
+- steady - `PETSC_TRUE` if they do not depend on time (default `PETSC_FALSE`)
 
   Options Database Key:
 . -dm_box_steady - they do not depend on time
@@ -744,7 +742,7 @@ PetscErrorCode DMBoxSetHeatSteady(DM dm, PetscBool steady)
 }
 
 /*@
-  DMBoxGetHeatSteady - Returns whether source, fluxes and given values of the operator `heat` are said not to depend on time
+  DMBoxGetHeatSteady - Returns whether source, fluxes and given values of the operator `heat` are declared independent of time
 
   Not Collective
 
@@ -752,7 +750,7 @@ PetscErrorCode DMBoxSetHeatSteady(DM dm, PetscBool steady)
 . dm - the `DM` of type `DMBOX`
 
   Output Parameter:
-. steady - whether that is so
+. steady - `PETSC_TRUE` if they are
 
   Level: intermediate
 

@@ -237,26 +237,26 @@ static PetscErrorCode HeatVoxelField(DM dm, HeatBody body, PetscInt n, const Pet
 }
 
 /*@
-  DMBoxSetHeatVoxels - Sets the body that the operator `heat` lives on, and its materials, from an image with a number for each cell
+  DMBoxSetHeatVoxels - Sets the body of the operator `heat` and its materials, from an image with a number for each cell
 
   Collective
 
   Input Parameters:
 + dm           - the `DM` of type `DMBOX`, set up
-. voxel        - for each cell of the whole mesh, x fastest, 0 if it is not part of the body, otherwise the number of its material, from 1
-                 on; the same on all processes
-. n            - number of materials; 0 if materials are set otherwise, then all numbers but 0 mean the same
+. voxel        - for each cell of the whole mesh, x fastest, 0 if it is not part of the body, otherwise the number of its material, from 1;
+                 the same image on all processes
+. n            - number of materials; 0 if other routines set the materials: all numbers except 0 then mean the body
 . capacity     - heat capacity of a volume of each material, n positive numbers
 - conductivity - conductivity of each material, n numbers, not negative
 
   Level: beginner
 
   Notes:
-  A node has the mean of the materials of the cells of the body around it.  Nodes that touch no cell of the body have rows of the identity
-  in matrices, and keep their values in time steps.
-  Surfaces of the body inside of the box are insulated; conditions of the sides of the box hold where cells of the body touch them.
+  A node has the mean of the materials of the cells of the body around it. Nodes that touch no cell of the body have rows of the
+  identity in matrices and keep their values in time steps. Surfaces of the body inside the box are insulated. Conditions of the
+  sides of the box hold where cells of the body touch them.
 
-  The image is copied, all of it on each process.  `DMBoxLoadVoxels()` reads one from a file.
+  Each process copies the whole image. `DMBoxLoadVoxels()` reads one from a file.
 
 .seealso: `DMBOX`, `DMBoxLoadVoxels()`, `DMBoxSetHeat()`, `DMBoxSetHeatFields()`
 @*/

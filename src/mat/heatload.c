@@ -57,22 +57,22 @@ PetscBool DMBoxHeatHasLoad(DM dm, const DMBox_Heat *heat)
 }
 
 /*@
-  DMBoxAddHeatLoad - Adds the load vector of the operator `heat` to a vector: source, fluxes into the sides and exchange with what is
-  outside
+  DMBoxAddHeatLoad - Adds the load vector of the operator `heat` to a vector: source, fluxes through the sides and exchange of heat with
+  the outside
 
   Collective
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`, set up
 . time - the time that the functions get
-- b    - the vector, from `DMCreateGlobalVector()`; entries at Dirichlet nodes are left as they are
+- b    - the vector, from `DMCreateGlobalVector()`; entries at Dirichlet nodes do not change
 
   Level: intermediate
 
   Notes:
-  Without time derivative A u = b with A from `DMCreateMatrix()`; `DMBoxLiftDirichlet()` brings values into b.
+  For a steady problem solve A u = b with A from `DMCreateMatrix()`; `DMBoxLiftDirichlet()` brings Dirichlet values into b.
 
-  `DMBoxTSSetHeat()` does this in each step.
+  After `DMBoxTSSetHeat()` the `TS` does this in each step.
 
 .seealso: `DMBOX`, `DMBoxSetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatRobin()`, `DMBoxLiftDirichlet()`, `DMBoxTSSetHeat()`
 @*/

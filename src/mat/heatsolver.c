@@ -7,8 +7,7 @@
 
 /*
   As often as the mesh can be halved.  On a GPU a level of few nodes takes as long as a larger one, all of it for launches and exchanges,
-  and some more iterations
-  on the coarsest one, which are recorded, take less time
+  and some more iterations on the coarsest one, which are recorded, take less time
 */
 static PetscErrorCode HeatGetNumCoarsenings(DM dm, PetscInt *n)
 {
@@ -62,11 +61,9 @@ PetscErrorCode DMBoxHeatSetMG(DM dm, PC pc)
 
 /*
   Eigenvalues of D^{-1} A are at most near 2, D being the diagonal; the smallest one is near the Rayleigh quotient of the constants, 1 /
-  (0.4 + 6 k / (a c h^2)) for a M + K on cubes inside.
-  On insulated boxes the constants are one vector only, and the next eigenvalue is that of half a wave in the longest direction.  From these
-  follow the iterations of conjugate gradients.  A
-  multigrid step costs as much as `cost` of theirs, on a GPU more since it has small levels, and reduces the error by more than RATE
-  (benchmarks/heat).
+  (0.4 + 6 k / (a c h^2)) for a M + K on cubes inside. On insulated boxes the constants are one vector only, and the next eigenvalue is
+  that of half a wave in the longest direction.  From these follow the iterations of conjugate gradients.  A multigrid step costs as much
+  as `cost` of theirs, on a GPU more since it has small levels, and reduces the error by more than RATE (benchmarks/heat).
 */
 PetscErrorCode DMBoxHeatPrefersMG(DM dm, Mat A, PetscReal rtol, PetscBool *prefers)
 {

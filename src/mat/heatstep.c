@@ -2,8 +2,8 @@
   Time steps of the operator "heat" of a DMBOX with TS: F(t, u, u') = M u' + K u - N(t), Jacobian a M + K, at fixed nodes u - g(t).
 
   A step has one linear solve, for which TS would begin at the last solution and measure convergence by the residual of that.  Instead it
-  begins at an extrapolation of
-  the last two solutions, and stops where a solve from zero would: at the KSP's relative tolerance times the norm of the right-hand side.
+  begins at an extrapolation of the last two solutions, and stops where a solve from zero would: at the KSP's relative tolerance times the
+  norm of the right-hand side.
 */
 #include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
@@ -336,7 +336,7 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
 /* ---- public routines ---- */
 
 /*@
-  DMBoxTSSetHeat - Lets a `TS` solve the heat equation of its `DMBOX`, with the operator `heat`
+  DMBoxTSSetHeat - Sets up a `TS` for the heat equation of its `DMBOX`, with the operator `heat`
 
   Logically Collective
 
@@ -344,22 +344,23 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
 . ts - the `TS`; its `DM`, from `TSSetDM()`, is a `DMBOX` with the space `DMBOX_SPACE_P1` and the operator `heat`
 
   Options Database Keys:
-+ -ts_heat_guess (none|zero|previous|linear|recursive) - where the linear solve of a step begins, see `DMBoxTSSetHeatGuess()`
++ -ts_heat_guess (none|zero|previous|linear|recursive) - the initial guess of the linear solve of a step, see `DMBoxTSSetHeatGuess()`
 - -ts_heat_solver (auto|jacobi|mg)                     - the preconditioner, see `DMBoxTSSetHeatSolver()`
 
   Level: beginner
 
   Notes:
-  Sets the functions M u' + K u - N(t) and a M + K, with what `DMBoxSetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatRobin()` and
-  `DMBoxSetHeatDirichlet()` say, and as
-  defaults, which options of `TSSetFromOptions()` may change, the method of Crank and Nicolson (`TSCN`), one linear solve a step by
-  `KSPFUSEDCG`,
-  which gives what `KSPCG` does, in the natural norm with relative tolerance 1e-8, and the preconditioner of `DMBoxTSSetHeatSolver()`.
-  All implicit types work: `TSTHETA`, `TSBEULER`, `TSCN`, `TSBDF`, `TSARKIMEX`, with adaptive steps or without.
+  It sets the functions M u' + K u - N(t) and a M + K, with the data of `DMBoxSetHeatSource()`, `DMBoxSetHeatFlux()`,
+  `DMBoxSetHeatRobin()` and `DMBoxSetHeatDirichlet()`.
 
-  Relative tolerances are relative to the right-hand side of the step, wherever its solve begins; see `DMBoxTSSetHeatGuess()`.
+  It sets these defaults, which options of `TSSetFromOptions()` may change: the Crank-Nicolson method (`TSCN`); one linear solve a
+  step by `KSPFUSEDCG`, with the iterates of `KSPCG`, in the natural norm with relative tolerance 1e-8; the preconditioner of
+  `DMBoxTSSetHeatSolver()`. All implicit types work: `TSTHETA`, `TSBEULER`, `TSCN`, `TSBDF`, `TSARKIMEX`, with adaptive steps or
+  without.
 
-  Materials and data may be changed between steps.
+  Relative tolerances are relative to the right-hand side of the step for every initial guess; see `DMBoxTSSetHeatGuess()`.
+
+  You may change materials and data between steps.
 
 .seealso: `DMBOX`, `DMBoxSetHeat()`, `DMBoxTSSetHeatGuess()`, `DMBoxTSHeatView()`, `DMBoxTSHeatLoad()`, `DMBoxTSComputeIJacobian()`
 @*/
@@ -412,31 +413,28 @@ PetscErrorCode DMBoxTSSetHeat(TS ts)
 }
 
 /*@
-  DMBoxTSSetHeatGuess - Sets where the linear solve of a time step of the operator `heat` begins
+  DMBoxTSSetHeatGuess - Sets the initial guess of the linear solve of a time step of the operator `heat`
 
   Logically Collective
 
   Input Parameters:
 + ts    - the `TS`, after `DMBoxTSSetHeat()`
-- guess - `DMBOX_HEAT_GUESS_LINEAR`, from the last two solutions (default), `DMBOX_HEAT_GUESS_PREVIOUS`, the last one,
-          `DMBOX_HEAT_GUESS_ZERO`,
-          `DMBOX_HEAT_GUESS_RECURSIVE`, from the last solution and where the solve for that began; or `DMBOX_HEAT_GUESS_NONE`: what the `TS`
-          does by itself
+- guess - `DMBOX_HEAT_GUESS_LINEAR` (default): extrapolation of the last two solutions; `DMBOX_HEAT_GUESS_PREVIOUS`: the last one;
+          `DMBOX_HEAT_GUESS_ZERO`; `DMBOX_HEAT_GUESS_RECURSIVE`: from the last solution and its guess; or `DMBOX_HEAT_GUESS_NONE`: the
+          default of `TS`
 
   Options Database Key:
-. -ts_heat_guess (none|zero|previous|linear|recursive) - where it begins; read by `DMBoxTSSetHeat()`
+. -ts_heat_guess (none|zero|previous|linear|recursive) - the guess; read by `DMBoxTSSetHeat()`
 
   Level: intermediate
 
   Notes:
-  But for `DMBOX_HEAT_GUESS_NONE` the relative tolerance of the `KSP` is relative to the norm of the step's right-hand side, as for a solve
-  from zero, in the norm of `KSPSetNormType()`:
-  in each step the absolute tolerance of the `KSP` is set to their product, so that a better guess saves iterations.  By itself PETSc
-  measures relative to the residual of the guess.
+  Except for `DMBOX_HEAT_GUESS_NONE`, the relative tolerance of the `KSP` is relative to the norm of the right-hand side of the
+  step, in the norm of `KSPSetNormType()`. In each step the absolute tolerance of the `KSP` is set to their product, so that a
+  better guess saves iterations. PETSc by itself measures relative to the residual of the guess.
 
-  `DMBOX_HEAT_GUESS_RECURSIVE` is 2 u - v with the last solution u and v the guess that its solve began with, for comparison: with v in
-  place of the solution before u, errors of guesses are not damped, good
-  and bad ones alternate, and it takes more iterations than `DMBOX_HEAT_GUESS_PREVIOUS`.
+  `DMBOX_HEAT_GUESS_RECURSIVE` is 2 u - v, with u the last solution and v the guess of its solve. It is for comparison: errors of
+  guesses are not damped, and it takes more iterations than `DMBOX_HEAT_GUESS_PREVIOUS`.
 
 .seealso: `DMBOX`, `DMBoxTSSetHeat()`, `DMBoxTSGetHeatGuess()`, `KSPSetTolerances()`, `KSPSetNormType()`
 @*/
@@ -461,7 +459,7 @@ PetscErrorCode DMBoxTSSetHeatGuess(TS ts, DMBoxHeatGuess guess)
 }
 
 /*@
-  DMBoxTSGetHeatGuess - Returns where the linear solve of a time step of the operator `heat` begins
+  DMBoxTSGetHeatGuess - Returns the initial guess of the linear solve of a time step of the operator `heat`
 
   Not Collective
 
@@ -494,9 +492,8 @@ PetscErrorCode DMBoxTSGetHeatGuess(TS ts, DMBoxHeatGuess *guess)
 
   Input Parameters:
 + ts     - the `TS`, after `DMBoxTSSetHeat()`
-- solver - `DMBOX_HEAT_SOLVER_JACOBI`: `PCJACOBI`; `DMBOX_HEAT_SOLVER_MG`: multigrid in single precision, `PCSINGLE` with `PCMG`, Chebyshev
-           polynomials and Jacobi's preconditioner on
-           each level; `DMBOX_HEAT_SOLVER_AUTO`: the one that is expected to be faster (default)
+- solver - `DMBOX_HEAT_SOLVER_JACOBI`: `PCJACOBI`; `DMBOX_HEAT_SOLVER_MG`: multigrid in single precision, `PCSINGLE` with `PCMG`,
+           `KSPCHEBYSHEV` and `PCJACOBI` on each level; `DMBOX_HEAT_SOLVER_AUTO` (default): the one that is expected to be faster
 
   Options Database Key:
 . -ts_heat_solver (auto|jacobi|mg) - the preconditioner; read by `DMBoxTSSetHeat()`
@@ -504,12 +501,12 @@ PetscErrorCode DMBoxTSGetHeatGuess(TS ts, DMBoxHeatGuess *guess)
   Level: intermediate
 
   Notes:
-  Must be called before the first step.  It has no effect where the preconditioner of the `KSP` was set to another one than `PCJACOBI`, or
-  by the option `-pc_type`, or with assembled matrices.
+  Call it before the first step. It has no effect if the preconditioner of the `KSP` was set to another type than `PCJACOBI`, if the
+  option `-pc_type` sets it, or with assembled matrices.
 
-  `auto` estimates the iterations with Jacobi's preconditioner from the matrix of the first step, by the smaller one of 12 dt k / (c h^2)
-  and half of the square of the number of cells in the longest direction: multigrid is for
-  long steps on fine meshes.  It needs a mesh that can be coarsened twice at least.
+  `auto` estimates the condition number with `PCJACOBI` from the matrix of the first step: the smaller one of 12 dt k / (c h^2) and half
+  the square of the number of cells in the longest direction. Iterations grow with its square root. Multigrid is for long steps on fine
+  meshes. It needs a mesh that can be coarsened at least twice.
 
 .seealso: `DMBOX`, `DMBoxTSSetHeat()`, `DMBoxTSGetHeatSolver()`, `PCSINGLE`, `DMBoxGetNumCoarsenings()`
 @*/
@@ -583,7 +580,7 @@ static PetscErrorCode HeatCheckViewer(TS ts, PetscViewer viewer, const char who[
 }
 
 /*@
-  DMBoxTSHeatView - Writes what is needed to go on with the time steps of the operator `heat` later: a checkpoint
+  DMBoxTSHeatView - Writes a checkpoint of the time steps of the operator `heat`
 
   Collective
 
@@ -594,13 +591,13 @@ static PetscErrorCode HeatCheckViewer(TS ts, PetscViewer viewer, const char who[
   Level: intermediate
 
   Notes:
-  Written are the solution, in an order that does not depend on the number of processes, time, number of steps, the length of the next step,
-  and the solution before, from which the next solve's initial guess is
-  extrapolated, or what `DMBOX_HEAT_GUESS_RECURSIVE` needs for it.  Call it between steps, for instance from a monitor (`TSMonitorSet()`).
+  The checkpoint has the solution, in an order that does not depend on the number of processes, the time, the number of steps, the
+  length of the next step, and the data for the next initial guess (the solution before, or the last guess). Call it between steps,
+  for instance from a monitor (`TSMonitorSet()`).
 
-  With methods of one step (`TSTHETA`, `TSCN`, `TSBEULER`, `TSARKIMEX`) of fixed length, a run that goes on from a checkpoint gives the same
-  numbers as one that was not
-  interrupted, on the same number of processes bit for bit.  `TSBDF` begins again with a method of first order.
+  With one-step methods (`TSTHETA`, `TSCN`, `TSBEULER`, `TSARKIMEX`) and steps of fixed length, a run that continues from a
+  checkpoint gives the same numbers as a run without interruption; on the same number of processes, bit for bit. `TSBDF` starts
+  again with first order.
 
 .seealso: `DMBOX`, `DMBoxTSHeatLoad()`, `DMBoxTSSetHeat()`
 @*/
@@ -628,7 +625,7 @@ PetscErrorCode DMBoxTSHeatView(TS ts, PetscViewer viewer)
 }
 
 /*@
-  DMBoxTSHeatLoad - Reads what `DMBoxTSHeatView()` has written, so that `TSSolve()` goes on from there
+  DMBoxTSHeatLoad - Reads a checkpoint of `DMBoxTSHeatView()`, so that `TSSolve()` continues from there
 
   Collective
 
@@ -639,7 +636,7 @@ PetscErrorCode DMBoxTSHeatView(TS ts, PetscViewer viewer)
   Level: intermediate
 
   Note:
-  Materials, data, the method and its options are not in the file: set them as before.
+  The file does not have materials, data, the method and its options: set them as before.
 
 .seealso: `DMBOX`, `DMBoxTSHeatView()`, `DMBoxTSSetHeat()`
 @*/

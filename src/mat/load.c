@@ -1,13 +1,10 @@
 /*
   Load vectors, Neumann data and errors from values at the nodes in a Vec: products with matrices that the kernels of the DM's operator
-  apply, where the
-  vectors are.
+  apply, where the vectors are.
 
   Operators are linear in their coefficients, and one of these multiplies the mass matrix: with it alone the form of an operator is that of
-  the mass matrix,
-  on mapped meshes, too.  Only the pressure of `stokes` has no mass there: it is a discontinuous field by itself, with the terms of
-  `poisson`.  The mass
-  matrix of a side has the values at the end of the line in one direction, and masses in the others.
+  the mass matrix, on mapped meshes, too.  Only the pressure of `stokes` has no mass there: it is a discontinuous field by itself, with the
+  terms of `poisson`.  The mass matrix of a side has the values at the end of the line in one direction, and masses in the others.
 
   The DM keeps the matrices and their plans: loads may be wanted in each time step.
 */
@@ -222,27 +219,23 @@ static PetscErrorCode LoadsCheck(DM dm, const char who[], const char instead[], 
 + dm - the `DM` of type `DMBOX`, set up
 . f  - the values at all nodes, Dirichlet sides included, from `DMCreateGlobalVector()`, filled for example by
        `DMBoxInterpolateFunctionBatch()`
-- b  - the vector, another one of the type of `f`; entries on Dirichlet sides are left as they are
+- b  - the vector, not `f` itself, of the same type; entries on Dirichlet sides do not change
 
   Level: beginner
 
   Notes:
-  The fast way to a load vector: b += M f with the mass matrix M, one product by the kernels of the operator, on the GPU if the vectors are
-  there, in their
-  precision.  What is left is to evaluate the function once a node, if not even that is done on the GPU: `DMBoxAddLoadBatch()` needs it at
-  (1 + 4 / degree)^dim times as many points.
+  This is the fastest way to a load vector: b += M f with the mass matrix M, one product with the kernels of the operator. It runs
+  where the vectors are, on a GPU if they are there, and in their precision. You evaluate the function once per node, on the GPU if
+  you like; `DMBoxAddLoadBatch()` evaluates it at (1 + 4 / degree)^dim times as many points.
 
-  The function is replaced by its interpolant, whose error has the order of the space: with smooth functions the solution has the same order
-  as that with
-  `DMBoxAddLoad()`.  The two agree to rounding where `f` is in the space, and with the operator `diffusion` on mapped meshes to the error of
-  the quadrature,
-  which has degree + 2 points in each direction.
+  The function is replaced by its interpolant, the error of which has the order of the space. For smooth functions the order of the
+  solution is the same as with `DMBoxAddLoad()`. Both agree to rounding if `f` is in the space; with `diffusion` on mapped meshes
+  they agree up to quadrature errors.
 
-  With the space `DMBOX_SPACE_RT` `f` has the force at the nodes of the velocity and the right-hand side g of -div u = g at those of the
-  pressure, as in
-  `DMBoxAddLoad()`.
+  With the space `DMBOX_SPACE_RT`, `f` has the force at the nodes of the velocity, and g of -div u = g at those of the pressure, as
+  in `DMBoxAddLoad()`.
 
-  For the operator `heat` there is `DMBoxAddHeatLoad()`.
+  For the operator `heat` use `DMBoxAddHeatLoad()`.
 
 .seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxAddLoadBatch()`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddNeumannLoadVec()`,
 `DMBoxComputeErrorVec()`, `DMBoxLiftDirichlet()`
@@ -271,18 +264,19 @@ PetscErrorCode DMBoxAddLoadVec(DM dm, Vec f, Vec b)
          Neumann sides
 . flux - values of the outward flux (diffusion times normal derivative) at the nodes of the side, from `DMCreateGlobalVector()`; other
          entries are not used
-- b    - the vector, another one of the type of `flux`; entries on Dirichlet sides are left as they are
+- b    - the vector, not `flux` itself, of the same type; entries on Dirichlet sides do not change
 
   Level: intermediate
 
   Notes:
-  The fast way, as `DMBoxAddLoadVec()`: a product with the mass matrix of the side, where the vectors are.
+  Like `DMBoxAddLoadVec()`, this is a product with a mass matrix, here that of the side, where the vectors are.
 
-  A flux is another one on either side of an edge: where nodes are on several Neumann sides, each side wants a call with its own values.
+  Fluxes on the two sides of an edge differ. If nodes are on several Neumann sides, call this once for each side, with the values of
+  that side.
 
-  With the space `DMBOX_SPACE_RT` the flux is the stress, at the nodes of the velocity that are on the side.
+  With the space `DMBOX_SPACE_RT` the flux is the traction, at the nodes of the velocity on the side.
 
-  On meshes that may be mapped (the operator `diffusion`) use `DMBoxAddNeumannLoadBatch()`.
+  With the operator `diffusion`, where meshes may be mapped, use `DMBoxAddNeumannLoadBatch()`.
 
 .seealso: `DMBOX`, `DMBoxAddNeumannLoad()`, `DMBoxAddNeumannLoadBatch()`, `DMBoxAddLoadVec()`, `DMBoxSetBoundary()`
 @*/
@@ -333,31 +327,27 @@ static PetscErrorCode MatrixNorm(DM dm, int which, Vec e, Vec w, PetscReal *norm
   Input Parameters:
 + dm - the `DM` of type `DMBOX`, set up
 . u  - a vector from `DMCreateGlobalVector()`, a solution for example
-- v  - another one of the type of `u`, the values of a function that `u` is compared with; `NULL` for zero: norms of `u`
+- v  - the values of a function to compare with, of the type of `u`; `NULL` for zero: norms of `u`
 
   Output Parameters:
 + l2     - the L2 norm of u - v, or `NULL`
-- energy - the norm that the operator makes, the root of (u - v)' A (u - v), or `NULL`: for `poisson` with diffusion 1 and shift 0 the H1
-           seminorm, in a discontinuous space with the
-           penalties of jumps and of values on Dirichlet sides
+- energy - the energy norm, the square root of (u - v)' A (u - v), or `NULL`: for `poisson` with diffusion 1 and shift 0 the H1 seminorm,
+           in a discontinuous space with the terms on faces
 
   Level: beginner
 
   Notes:
-  The fast way to an error: a product for each norm by the kernels of the operator, on the GPU if the vectors are there, in their precision.
+  Each norm is one product with the kernels of the operator, where the vectors are and in their precision.
 
-  All nodes count, those on Dirichlet sides, too, whatever the matrix from `DMCreateMatrix()` has there.
+  All nodes count, also those on Dirichlet sides, whatever rows the matrix of `DMCreateMatrix()` has there.
 
-  The values of an exact solution at the nodes, `DMBoxInterpolateFunctionBatch()`, are those of its interpolant.  The difference to that is
-  not the error that
-  `DMBoxComputeError()` finds: it does not have what interpolation loses, which in general has the same order, and may be much smaller.  It
-  is what is wanted
-  to watch a solver converge, or against the solution of another solver.
+  Nodal values of an exact solution, from `DMBoxInterpolateFunctionBatch()`, are those of its interpolant. The result does not
+  contain the error of interpolation and may be much smaller than that of `DMBoxComputeError()`. Use it to watch a solver converge,
+  or to compare two solutions.
 
-  Norms are over all fields together.  The energy needs coefficients that make the operator positive semidefinite, so for `stokes` there is
-  none.
+  The norms are over all fields. The energy norm needs a positive semidefinite operator, so `stokes` has none.
 
-  The `DM` keeps two vectors to work with: `DMClearGlobalVectors()` frees them.
+  The `DM` keeps two work vectors; `DMClearGlobalVectors()` frees them.
 
 .seealso: `DMBOX`, `DMBoxComputeError()`, `DMBoxComputeErrorBatch()`, `DMBoxComputeGradientError()`, `DMBoxInterpolateFunctionBatch()`,
 `DMBoxAddLoadVec()`

@@ -1,5 +1,5 @@
 /*
-  The local solvers of an operator, vertex patches: what they are made of.  sweep.c has what they do on distributed arrays.
+  The local solvers of an operator on vertex patches: their parts and their set-up.  sweep.c applies them to distributed arrays.
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h>
@@ -156,8 +156,7 @@ static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, PatchFD
 
 /*
   The lines of a mesh that is a patch of class c in direction d: with its cells in all directions, since only the bands of direction d are
-  looked at.  A
-  field has in direction e the kind of line that some field has in direction d.
+  looked at.  A field has in direction e the kind of line that some field has in direction d.
 */
 static void LinesAlone(DM dm, const PatchFDLinesAlone alone[], PetscInt c, int d, PatchFDLine line[][3])
 {
@@ -446,8 +445,7 @@ static PetscBool LocalIsSmall(const Mat_Box *m)
 
 /*
   Graded meshes have too many inverses.  On a GPU small ones are bound by memory, and fast diagonalization takes a quarter of their time,
-  while it needs
-  about as many iterations at low degrees.
+  while it needs about as many iterations at low degrees.
 */
 PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
 {
@@ -479,9 +477,9 @@ PetscBool MatBoxIsOnePatch(const Mat_Box *m)
 }
 
 /*
-  Inverses of so many entries are made in seconds; by quadrature for each change of the coefficients, so that on the host it would cost more
-  than it saves.  On a GPU it is worth it to
-  degree 7 on two cells a direction: a factorization would be used on the host, where nothing can be recorded
+  Inverses of so many entries are made in seconds; by quadrature for each change of the coefficients, so that on the host it would cost
+  more than it saves.  On a GPU it is worth it to degree 7 on two cells a direction: a factorization would be used on the host, where
+  nothing can be recorded
 */
 PetscBool MatBoxLocalTakesWhole(const Mat_Box *m, PatchFDKernels kern)
 {

@@ -1,6 +1,6 @@
 /*
-  What a PCPATCHFD does with the local solvers of any matrix (patchfd/private/patches.h): the order of colours, steps, and which matrix they
-  are of.
+  How a PCPATCHFD uses the local solvers of any matrix (patchfd/private/patches.h): the order of colours, steps, and the matrix that they
+  belong to.
 */
 #include <patchfd/private/bricks.h>
 #include <patchfd/private/matimpl.h>

@@ -2,10 +2,9 @@
   The operator "poisson" of a DMBOX: -div(diffusion grad u) + shift u, with constant coefficients, diffusion diagonal.
 
   With stiffness K_d and mass M_d of the lines it is a Kronecker sum, A_0 (x) M_1 (x) M_2 + M_0 (x) A_1 (x) M_2 + M_0 (x) M_1 (x) A_2 with
-  A_d = diffusion_d K_d, and the shift times the mass matrix in A_0.  On a discontinuous space (dgq) K_d has the face terms of the symmetric
-  interior
-  penalty method (Arnold, SIAM J. Numer. Anal. 19, 1982): a face belongs to one direction, so the sum stays one, and patches stay exact by
-  fast diagonalization.
+  A_d = diffusion_d K_d, and the shift times the mass matrix in A_0.  On a discontinuous space (dgq) K_d has the face terms of the
+  symmetric interior penalty method (Arnold, SIAM J. Numer. Anal. 19, 1982): a face belongs to one direction, so the sum stays one, and
+  patches stay exact by fast diagonalization.
 */
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 
@@ -58,10 +57,8 @@ static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal
 
 /*
   With cells of length h_d, the mass in direction d is near h_d and the stiffness near diffusion_d / h_d + shift h_d.  Masses times 1 / h_d
-  and stiffnesses
-  times 1 / (h_d c), c being the largest of diffusion_d / h_d^2 and shift, are near one, and every term of the operator is multiplied by the
-  same number,
-  1 / (c h_0 h_1 h_2).  All factors are powers of two.
+  and stiffnesses times 1 / (h_d c), c being the largest of diffusion_d / h_d^2 and shift, are near one, and every term of the operator is
+  multiplied by the same number, 1 / (c h_0 h_1 h_2).  All factors are powers of two.
 */
 static PetscErrorCode DMBoxOperatorScale_Poisson(DM dm, DMBoxOperator op, int *exponent)
 {
@@ -161,8 +158,8 @@ PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
   Input Parameters:
 + dm        - the `DM` of type `DMBOX`
 . diffusion - the diffusion coefficient in each direction, of length dim, positive
-- shift     - the coefficient of the mass matrix; a negative one makes the operator indefinite when it exceeds the smallest eigenvalue of
-              the diffusion term
+- shift     - the coefficient of the mass matrix; the operator is indefinite if it is below minus the smallest eigenvalue of the
+              diffusion term
 
   Options Database Keys:
 + -dm_box_diffusion kx,ky,kz - diffusion coefficients; one number is for all directions
@@ -171,8 +168,8 @@ PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
   Level: beginner
 
   Note:
-  May be called at any time, also after `DMSetUp()`.  Matrices that this `DM` made follow, and so do solvers that have them: see
-  `MatBoxUpdate()`, also for matrices that do not.
+  You may call it at any time, also after `DMSetUp()`. Matrices of this `DM` follow, and so do solvers with them. `MatBoxUpdate()`
+  lists the exceptions.
 
 .seealso: `DMBOX`, `DMBoxGetPoisson()`, `DMBoxSetOperator()`, `DMCreateMatrix()`, `MatBoxUpdate()`, `KSPGetOperators()`, `KSPSetOperators()`
 @*/

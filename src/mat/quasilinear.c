@@ -1,7 +1,7 @@
 /*
   What programs with equations of their own, quasilinear ones for example, need of the operator "diffusion" beside coefficients: grid
-  functions and their gradients at its quadrature points,
-  and the loads of what becomes of them there.  On the host, in double precision, for Vecs of any type.
+  functions and their gradients at its quadrature points, and the loads of what becomes of them there.  On the host, in double precision,
+  for Vecs of any type.
 */
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
@@ -68,9 +68,9 @@ static PetscErrorCode QuasilinearEnd(DM dm, Vec nodal, PatchFDFieldPoints field[
   Level: intermediate
 
   Notes:
-  With it coefficients may depend on the solution: K(u) at the points is what `DMBoxSetDiffusionVec()` takes.
+  Use it for coefficients that depend on the solution: compute K(u) at the points and give it to `DMBoxSetDiffusionVec()`.
 
-  Works on the host, for vectors of any type.
+  It works on the host, for vectors of any type.
 
 .seealso: `DMBOX`, `DMBoxAddDiffusionLoad()`, `DMBoxSetDiffusionVec()`, `DMBoxCreateDiffusionVec()`, `DMBoxComputeDiffusionPoints()`
 @*/
@@ -103,18 +103,17 @@ PetscErrorCode DMBoxComputeDiffusionValues(DM dm, Vec u, Vec values, Vec gradien
 + dm     - the `DM` of type `DMBOX`, set up, with the operator `diffusion`
 . source - a `Vec` from `DMBoxCreateDiffusionVec()` with one number for each point, or `NULL` for zero
 . flux   - one with dim numbers, in the directions of space, or `NULL` for zero
-- b      - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides are left as they are
+- b      - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides do not change
 
   Level: intermediate
 
   Notes:
-  The weak form of any equation source - div(flux) = 0 of second order, as `f0` and `f1` are that of `PetscDSSetResidual()`: residuals of
-  quasilinear equations, with values from
-  `DMBoxComputeDiffusionValues()`, and products with their Jacobians.
+  This is the weak form of an equation source - div(flux) = 0, like `f0` and `f1` of `PetscDSSetResidual()`. Use it for residuals of
+  quasilinear equations, with values from `DMBoxComputeDiffusionValues()`, and for products with their Jacobians.
 
-  With flux = K grad u, source = s u this is the product of the operator with coefficients K and s and u, but slower than `MatMult()`.
+  With flux = K grad u and source = s u it computes the product of the operator with u, slower than `MatMult()`.
 
-  Works on the host, for vectors of any type.
+  It works on the host, for vectors of any type.
 
 .seealso: `DMBOX`, `DMBoxComputeDiffusionValues()`, `DMBoxAddLoad()`, `DMBoxSetDiffusionVec()`, `DMBoxCreateDiffusionVec()`
 @*/

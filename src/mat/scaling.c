@@ -2,9 +2,8 @@
   Local solvers that are those of an operator nearby: how their corrections are scaled and damped.
 
   With the diagonals D of the matrix and T of the operator nearby, whose patches have the matrices T_j, a correction is S T_j^{-1} S r with
-  S = (T / D)^{1/2}: the matrices S^{-1} T_j S^{-1}
-  have the diagonal of the matrix itself.  Largest eigenvalues of the corrected patches above 2 would make steps diverge: they are
-  estimated, and corrections damped where they are large.
+  S = (T / D)^{1/2}: the matrices S^{-1} T_j S^{-1} have the diagonal of the matrix itself.  Largest eigenvalues of the corrected patches
+  above 2 would make steps diverge: they are estimated, and corrections damped where they are large.
 */
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>

@@ -1,11 +1,9 @@
 /*
   What the matrix-free matrices of a DMBOX, its operator (poisson.c) and its interpolation (transfer.c), have in common as MATSHELLs: how
-  they
-  are made and assembled, and what they refuse.
+  they are made and assembled, and what they refuse.
 
   MATSHELL would keep scalings, shifts and zeroed rows to itself, where smoothers and kernels do not see them.  So it is told not to, and
-  each
-  such operation is either done by the matrix or refused here.
+  each such operation is either done by the matrix or refused here.
 */
 #include <patchfd/private/bakeoffimpl.h>
 #include <patchfd/private/matimpl.h>

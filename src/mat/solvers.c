@@ -89,13 +89,13 @@ static PetscErrorCode DMBoxGetMatrix(DM dm, const char name[], PetscBool mass, c
 - ctx  - not used
 
   Output Parameter:
-. f - A u; at the Dirichlet nodes u itself
+. f - A u, and u at the Dirichlet nodes
 
   Level: intermediate
 
   Notes:
-  Together with the right-hand side of `SNESSolve()` this is A u - b.  A `SNES` with a `DMBOX` and without a function takes this one by
-  itself if its type works with a matrix (`SNESNEWTONLS`, `SNESNEWTONTR`, `SNESKSPONLY`); for others use `SNESSetFunction()` with it.
+  With the right-hand side b of `SNESSolve()` the equation is A u = b. A `SNES` with a `DMBOX` and without a function uses this one
+  if its type works with a matrix (`SNESNEWTONLS`, `SNESNEWTONTR`, `SNESKSPONLY`). For other types pass it to `SNESSetFunction()`.
 
   A function of your own may call this one and add to its result.
 
@@ -116,7 +116,7 @@ PetscErrorCode DMBoxSNESComputeFunction(SNES snes, Vec u, Vec f, PETSC_UNUSED vo
 }
 
 /*@C
-  DMBoxSNESComputeJacobian - The Jacobian of a `SNES`: the operator of its `DMBOX`, with the coefficients that the `DMBOX` has now
+  DMBoxSNESComputeJacobian - The Jacobian of a `SNES`: the operator of its `DMBOX`, with the current coefficients
 
   Collective
 
@@ -127,13 +127,13 @@ PetscErrorCode DMBoxSNESComputeFunction(SNES snes, Vec u, Vec f, PETSC_UNUSED vo
 
   Output Parameters:
 + A - the Jacobian
-- P - the matrix for the preconditioner, made by `DMCreateMatrix()` of the `DMBOX`, as `SNES` does by itself
+- P - the matrix for the preconditioner, made by `DMCreateMatrix()` of the `DMBOX`, as by default in `SNES`
 
   Level: intermediate
 
   Note:
-  A `SNES` with a `DMBOX` and a matrix-free matrix takes this Jacobian by itself if no other was set, also with a function of your own:
-  then it is that of the operator alone, which is exact for an additional term that does not depend on u.
+  A `SNES` with a `DMBOX` and a matrix-free matrix uses this Jacobian if no other was set, also with a function of your own. It is
+  then exact if the terms that you add do not depend on u.
 
 .seealso: `DMBOX`, `DMBoxSNESComputeFunction()`, `DMBoxSetPoisson()`, `SNESSetJacobian()`
 @*/
@@ -281,25 +281,26 @@ static PetscErrorCode DMBoxCheckTS(TS ts, DM dm)
 - ctx  - not used
 
   Output Parameter:
-. f - M u' + A u; at the Dirichlet nodes u
+. f - M u' + A u, and u at the Dirichlet nodes
 
   Level: intermediate
 
   Notes:
-  Give it to the `TS` with
+  Pass it to the `TS` with
+
 .vb
   TSSetDM(ts, dm);
   TSSetIFunction(ts, NULL, DMBoxTSComputeIFunction, NULL);
   TSSetIJacobian(ts, NULL, NULL, DMBoxTSComputeIJacobian, NULL);
 .ve
-  for M u' + A u = 0.  A load is the function of `TSSetRHSFunction()`, for instance by `DMBoxAddLoad()`: then this is M u' + A u = G(t, u).
-  Its entries at Dirichlet nodes are the values there, zero without such a function; `DMBoxLiftDirichlet()` sets them, and the
-  others so that constant values are taken into account.  Values that change in time also need their contribution to M u'.
+  for M u' + A u = 0. For M u' + A u = G(t, u), pass G to `TSSetRHSFunction()`; `DMBoxAddLoad()` makes loads. Its entries at
+  Dirichlet nodes are the values there (zero without such a function). `DMBoxLiftDirichlet()` sets them and accounts for constant
+  values at the other nodes. Values that change in time also need their contribution to M u'.
 
   A function of your own may call this one and add to its result.
 
-  With `TSARKIMEX` the load has to be subtracted in an IFunction of your own, because a right-hand side function would be taken for u' and
-  not for M u'.  Explicit methods do not apply.
+  With `TSARKIMEX` subtract the load in an IFunction of your own: PETSc takes a right-hand side function for u', not for M u'.
+  Explicit methods do not apply.
 
 .seealso: `DMBOX`, `DMBoxTSComputeIJacobian()`, `DMBoxAddLoad()`, `DMBoxLiftDirichlet()`, `TSSetIFunction()`, `TSSetRHSFunction()`
 @*/
@@ -335,18 +336,18 @@ PetscErrorCode DMBoxTSComputeIFunction(TS ts, PETSC_UNUSED PetscReal t, Vec u, V
 . t    - the time, not used
 . u    - the solution, not used
 . udot - its derivative in time, not used
-. a    - the derivative of `udot` with respect to `u`, which the time integrator knows
+. a    - the derivative of `udot` with respect to `u`, from the time integrator
 - ctx  - not used
 
   Output Parameters:
 + A - the Jacobian
-- P - the matrix for the preconditioner, made by `DMCreateMatrix()` of the `DMBOX`, as `TS` does by itself
+- P - the matrix for the preconditioner, made by `DMCreateMatrix()` of the `DMBOX`, as by default in `TS`
 
   Level: intermediate
 
   Note:
-  This is the operator of the `DMBOX` with a shift that is larger by `a`, on all levels of `PCPATCHMG`.  It is built anew when `a` or
-  the coefficients of `DMBoxSetPoisson()` have changed: small one-dimensional objects only.
+  This is the operator of the `DMBOX` with the shift increased by `a`, on all levels of `PCPATCHMG`. When `a` or the coefficients
+  change, only small one-dimensional objects are made again.
 
 .seealso: `DMBOX`, `DMBoxTSComputeIFunction()`, `TSSetIJacobian()`, `PCPATCHMG`
 @*/

@@ -4,17 +4,13 @@
     shift u - viscosity laplace u + grad p = f,   -div u = g.
 
   Component c of the velocity is continuous in its own direction, where it has stiffness and mass matrix; in the others the stiffness has
-  the face terms of
-  the symmetric interior penalty method.  So its Laplacian is a Kronecker sum, and with G_c = int psi phi' between the spaces of the
-  pressure and of
-  component c in direction c, the divergence is -G_c there with masses in the other directions, and the gradient its transpose (Cui,
-  Kanschat, Multigrid
-  methods for the Stokes problem on GPU systems).  The divergence of a velocity is in the space of the pressure, so that div u = 0 holds at
-  every point.
+  the face terms of the symmetric interior penalty method.  So its Laplacian is a Kronecker sum, and with G_c = int psi phi' between the
+  spaces of the pressure and of component c in direction c, the divergence is -G_c there with masses in the other directions, and the
+  gradient its transpose (Cui, Kanschat, Multigrid methods for the Stokes problem on GPU systems).  The divergence of a velocity is in the
+  space of the pressure, so that div u = 0 holds at every point.
 
   On sides without slip (dirichlet) the normal velocity is fixed and the tangential one given weakly; open sides (neumann) have the natural
-  condition
-  viscosity du/dn - p n = given.
+  condition viscosity du/dn - p n = given.
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
@@ -137,10 +133,9 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
 
 /*
   Where velocities are given on all sides there is a solution only if what flows out through the sides balances the load of the pressure's
-  row, -div u = g:
-  net flux + int g = 0.  Interpolated data whose integrals balance do not balance to the last digit; what is left of the fluxes, at most
-  this part of their
-  absolute values, is taken from all of them alike, so that the discrete problem has a solution, whose divergence is -g at all points.
+  row, -div u = g: net flux + int g = 0.  Interpolated data whose integrals balance do not balance to the last digit; what is left of the
+  fluxes, at most this part of their absolute values, is taken from all of them alike, so that the discrete problem has a solution, whose
+  divergence is -g at all points.
 */
 static const PetscReal FLUX_TOLERANCE = 1e-2;
 
@@ -225,8 +220,8 @@ static PetscErrorCode DMBoxLift_Stokes(DM dm, Vec g, Vec b)
 
 /*
   As for biharmonic: the sum of the squares of a polynomial of degree k - 1 at both ends of [0, h] is at most k (k + 1) / h times the
-  integral of its square,
-  so factors above k / (2 (k + 2)) of the penalty (k + 1) (k + 2) / h are enough where cells are equal, and twice that anywhere.
+  integral of its square, so factors above k / (2 (k + 2)) of the penalty (k + 1) (k + 2) / h are enough, on any mesh.  On graded meshes
+  twice that is required, a margin.
 */
 static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
 {
@@ -302,7 +297,7 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
   Input Parameters:
 + dm        - the `DM` of type `DMBOX`
 . viscosity - the viscosity, positive (default 1)
-- shift     - the coefficient of the velocity's mass matrix, not negative (default 0): one over the time step, for example
+- shift     - the coefficient of the velocity's mass matrix, not negative (default 0); for example one over the time step
 
   Options Database Keys:
 + -dm_box_viscosity nu - the viscosity
@@ -311,20 +306,19 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
   Level: beginner
 
   Notes:
-  The space is `DMBOX_SPACE_RT`: velocities in RT_k, pressures in DGQ_k, with the penalties (k + 1) (k + 2) / h between cells and twice that
-  on sides, times the
-  factors of `DMBoxSetPenalty()`, for tangential jumps.  The velocity is divergence-free at every point; velocity and pressure have the
-  order k + 1 in L2.
+  The space is `DMBOX_SPACE_RT`: velocities in RT_k and pressures in DGQ_k. The velocity is divergence-free at every point. In L2
+  velocity and pressure have the order k + 1. Tangential jumps have penalties, see `DMBoxSetPenalty()`.
 
-  Sides are without slip (`DMBOX_BOUNDARY_DIRICHLET`: `DMBoxLiftDirichlet()` brings other velocities in) or open (`DMBOX_BOUNDARY_NEUMANN`:
-  viscosity du/dn - p n is
-  given, zero unless `DMBoxAddNeumannLoad()` brings another in).  Without open sides the pressure is determined up to a constant: the matrix
-  has that null space.
-  Open sides only need a positive shift.
+  On sides of type `DMBOX_BOUNDARY_DIRICHLET` the velocity is zero, or what `DMBoxLiftDirichlet()` brings in. Sides of type
+  `DMBOX_BOUNDARY_NEUMANN` are open: viscosity du/dn - p n is zero, or what `DMBoxAddNeumannLoad()` brings in. Without open sides
+  the pressure is determined up to a constant, and constant pressures are the null space of the matrix. If all sides are open, the
+  shift must be positive.
 
   The matrix is symmetric and indefinite: use `KSPFGMRES` or `KSPGMRES`, not `KSPCG`.
 
-  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
+  You may call it at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
+
+  Source: C. Cui, G. Kanschat, Multigrid methods for the Stokes problem on GPU systems, section 2.
 
 .seealso: `DMBOX`, `DMBoxGetStokes()`, `DMBoxSetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPenalty()`, `DMBoxAddLoad()`,
 `DMBoxLiftDirichlet()`,

@@ -2,8 +2,7 @@
   Sweeps over the vertex patches of an operator, on distributed arrays.
 
   On several ranks the work is done on ghosted arrays: each rank solves all patches that touch its unknowns, and the ghosts are refreshed
-  between
-  colours where they are read, so that the iterates do not depend on the number of ranks.
+  between colours where they are read, so that the iterates do not depend on the number of ranks.
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h>
@@ -37,12 +36,10 @@ void MatBoxLocalRange(const Mat_Box *m, const MatBoxLocal *l, PatchFDRange r)
   The split directions in which ghosts are exchanged before this colour, and how many.
 
   A patch that this rank solves in part for others, because it straddles a boundary between ranks in direction d, reads what patches beyond
-  it have changed, which
-  this rank does not solve.  Those have the other parity in d.  So it is enough to exchange in d when the colours' parity in d changes to
-  one that some
-  patch that straddles has.  Nodes that lie beyond the boundaries of several directions come through the rank that is beyond that of the
-  last exchange, which by
-  then has heard of them.  With two phases patches see others beside them, of their parity, too.
+  it have changed, which this rank does not solve.  Those have the other parity in d.  So it is enough to exchange in d when the colours'
+  parity in d changes to one that some patch that straddles has.  Nodes that lie beyond the boundaries of several directions come through
+  the rank that is beyond that of the last exchange, which by then has heard of them.  With two phases patches see others beside them, of
+  their parity, too.
 */
 static int LocalExchanges(const LocalStep *s, const PatchFDColor *before, const PatchFDColor *color, int dir[3])
 {
@@ -122,10 +119,8 @@ static PetscErrorCode LocalExchange(LocalStep *s, int ndir, const int dir[], Pet
 
 /*
   Colours, and then an exchange.  Of the last ones first the patches that other ranks wait for, and the others while values travel; those
-  before must be done by
-  then, unless they have the same parities in split directions.  Between GPUs that reach each other's memory values travel in less time than
-  it takes to launch a
-  kernel more.
+  before must be done by then, unless they have the same parities in split directions.  Between GPUs that reach each other's memory values
+  travel in less time than it takes to launch a kernel more.
 */
 static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFDColor colors[], int ndir, const int dir[])
 {
@@ -156,8 +151,7 @@ static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFD
 
 /*
   The ghosted arrays.  From a zero guess only b has ghosts; where one direction is split, they travel with those of x before the first
-  colour that
-  reads them.
+  colour that reads them.
 */
 static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, const void *b, void *x)
 {

@@ -1,7 +1,6 @@
 /*
-  The whole box as one patch: fast diagonalization of a separable operator, or a factorization of the assembled matrix, which every rank has
-  all of.  On one rank a dense inverse
-  takes the place of the factors (src/mat/local.c): here is for which meshes.
+  The whole box as one patch: fast diagonalization of a separable operator, or a factorization of the assembled matrix, which every rank
+  has all of.  On one rank a dense inverse takes the place of the factors (src/mat/local.c): here is for which meshes.
 */
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
@@ -47,9 +46,9 @@ static PetscErrorCode WholeLineGet(Mat_Box *m, int direction, const PatchFDEigen
 }
 
 /*
-  On several ranks a small problem is solved by all of them, each of which gathers the right-hand side and keeps what it owns.  A larger one
-  they share
-  (patchfd/private/boxsolve.h): that needs slabs of cells, which a mesh that is cut otherwise is sent to and from, and a definite operator.
+  On several ranks a small problem is solved by all of them, each of which gathers the right-hand side and keeps what it owns.  A larger
+  one they share (patchfd/private/boxsolve.h): that needs slabs of cells, which a mesh that is cut otherwise is sent to and from, and a
+  definite operator.
 */
 static PetscBool DirectHasSlabs(const DM_Box *box, PetscInt dim)
 {
@@ -335,9 +334,8 @@ PetscErrorCode MatBoxCoarseUnknowns(DM dm, PetscInt n, PetscReal *unknowns)
 
 /*
   Unless the user says it: on a GPU, for large problems of operators that fast diagonalization solves.  1e5 unknowns take less time so than
-  the kernels and exchanges of
-  the levels below, in three dimensions 1.5e6 (in two their eigenproblems would be too long); small problems coarsen as on the host, and
-  none depends on the number of ranks
+  the kernels and exchanges of the levels below, in three dimensions 1.5e6 (in two their eigenproblems would be too long); small problems
+  coarsen as on the host, and none depends on the number of ranks
 */
 static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
 {
@@ -450,8 +448,7 @@ PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
 
 /*
   A matrix of several fields has zeros on its diagonal, and so needs pivots: a dense matrix, which LAPACK factors with them.  With its null
-  space z, of norm
-  one, A + s z z' solves consistent systems, and the solution has nothing of z.
+  space z, of norm one, A + s z z' solves consistent systems, and the solution has nothing of z.
 */
 static PetscErrorCode FactorDense(DM dm, MatNullSpace nullspace, Mat *all)
 {
@@ -503,8 +500,7 @@ static PetscErrorCode FactorFix(Mat_Box *m, Mat all)
 
 /*
   PETSc sees pivots that are nearly zero in their rows, but not all matrices that are singular but for rounding have one: two steps of
-  inverse iteration, scaled by the diagonal, as in
-  src/host/dense.c
+  inverse iteration, scaled by the diagonal, as in src/host/dense.c
 */
 static PetscErrorCode FactorIsSingular(PC factors, Mat A, PetscBool *singular)
 {

@@ -1,7 +1,7 @@
 /*
   PCPATCHMG on a bake-off problem: multigrid over degrees.  Levels have the degrees N, N / 2, ..., 1 on the same mesh, smoothed by
-  Chebyshev's iteration with Jacobi's
-  preconditioner; that of the lowest degree is assembled, in double precision whatever the vectors are, and left to PCGAMG.
+  Chebyshev's iteration with Jacobi's preconditioner; that of the lowest degree is assembled, in double precision whatever the vectors are,
+  and left to PCGAMG.
 */
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/pcmgimpl.h>

@@ -1,7 +1,7 @@
 /*
   Krylov methods that do not fit: warnings about those that do not see what single precision does, and would report convergence, and an
-  error for those that need
-  a definite matrix or preconditioner where there is none.  A PC learns what KSP it belongs to when a solve begins, and only then.
+  error for those that need a definite matrix or preconditioner where there is none.  A PC learns what KSP it belongs to when a solve
+  begins, and only then.
 */
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -11,9 +11,8 @@
 int PCSingleDepth = 0;
 
 /*
-  Methods of conjugate gradients do not converge, or break down, on saddle points.  MINRES and SYMMLQ take an indefinite matrix, but measure
-  in the norm of the
-  preconditioner, which must be definite: one that is nearly the inverse of a saddle point is not.
+  Methods of conjugate gradients do not converge, or break down, on saddle points.  MINRES and SYMMLQ take an indefinite matrix, but
+  measure in the norm of the preconditioner, which must be definite: one that is nearly the inverse of a saddle point is not.
 */
 static PetscErrorCode CheckDefinite(PC pc, KSP ksp)
 {
@@ -39,8 +38,7 @@ static PetscErrorCode CheckDefinite(PC pc, KSP ksp)
 
 /*
   On Vecs that are float themselves, methods follow their residuals by recursions down to any tolerance, while the true residual stays near
-  float's rounding
-  errors.  A Vec does not know what solver uses it; our PCs do, when a solve begins.
+  float's rounding errors.  A Vec does not know what solver uses it; our PCs do, when a solve begins.
 */
 PetscErrorCode PCPreSolve_CheckKrylov(PC pc, KSP ksp, PETSC_UNUSED Vec b, Vec x)
 {

@@ -1,14 +1,14 @@
 /*
   PCPATCHFD: vertex-patch smoothers whose local problems are solved by fast diagonalization or by dense inverses.
 
-  As a solver calls it:
-     PCSetUp_PatchFD()            asks the matrix for local solvers
+  In the order in which a solver calls them:
+     PCSetUp_PatchFD()            gets local solvers from the matrix
      PCApplyRichardson_PatchFD()  smoothing steps on a given or zero guess: where the work is
      PCApply_PatchFD(), PCApplyTranspose_PatchFD()   steps from a zero guess; the transpose visits the colours in reverse
      PCSetFromOptions_PatchFD(), PCView_PatchFD(), PCReset/Destroy, PCCreate_PatchFD(), and the public setters.
 
-  Here are the settings.  The local solvers (patchfd/private/patches.h), and how a step goes (src/mat/patches.c), come from the matrix and
-  belong to the PC: they work on as they are while the preconditioner is reused, whatever becomes of the matrix.
+  This file has the settings.  The local solvers (patchfd/private/patches.h) come from the matrix and belong to the PC; src/mat/patches.c
+  makes the steps.  While the preconditioner is reused they stay as they are, even if the matrix changes.
 */
 #include "patchfd.h" /*I "petscpatchfd.h" I*/
 #include <patchfd/private/bricks.h>
@@ -283,9 +283,8 @@ static const struct {
 };
 
 /*
-  With the settings of `pc`, but the adjoint: what PCApplyTranspose(pc) is, for KSPRICHARDSON's steps on an iterate, too.  A symmetric order
-  is its own
-  mirror image, and so is a sum of patches.
+  With the settings of `pc`, but the adjoint: what PCApplyTranspose(pc) is, for KSPRICHARDSON's steps on an iterate, too.  A symmetric
+  order is its own mirror image, and so is a sum of patches.
 */
 PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
 {
@@ -347,93 +346,79 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 }
 
 /*MC
-  PCPATCHFD - Tensor-product vertex-patch smoother: on each patch of cells around an interior vertex the local problem is solved, by fast
-  diagonalization or by a small dense inverse
+  PCPATCHFD - Vertex-patch smoother: solves a small problem on the cells around each interior vertex, by fast diagonalization or by a
+  small dense inverse
 
   Options Database Keys:
 + -pc_patchfd_type (multiplicative|additive)                - one colour after another (default), or all patches from one residual
 . -pc_patchfd_patch (vertex|box)                            - the cells around each vertex (default), or the whole box as one patch (a
   direct solver)
-. -pc_patchfd_variant (auto|boundary|fused|separate|global) - which kernels compute a step; all give the same result (default auto)
+. -pc_patchfd_variant (auto|boundary|fused|separate|global) - which kernels compute a step (default auto), see `PCPatchFDSetVariant()`
 . -pc_patchfd_local (auto|fd|fd_inexact|dense|schur)        - how the problem of a patch is solved (default auto)
 . -pc_patchfd_fit (auto|own|shared|line)                    - what `fd_inexact` diagonalizes where coefficients vary (default auto), see
   `PCPatchFDSetFit()`
 . -pc_patchfd_fit_max_steps m, -pc_patchfd_fit_reduction q, -pc_patchfd_fit_stable l, -pc_patchfd_fit_lanczos n - inner steps of its
   patches, see `PCPatchFDSetFitSteps()`
-. -pc_patchfd_fit_exact kappa                              - those with a larger condition number are solved exactly, see
+. -pc_patchfd_fit_exact kappa                              - patches with a larger condition number are solved exactly, see
   `PCPatchFDSetFitExact()`
 . -pc_patchfd_classes (auto|single|exact)                   - which matrices the patches have (default auto)
 . -pc_patchfd_precision (auto|same|single|tf32|bf16|fp16)    - of products with dense inverses, or of factors at points, on GPUs (default
   auto)
 . -pc_patchfd_update (colored|atomic)                       - how additive corrections are summed (default colored)
 . -pc_patchfd_order (forward|backward|symmetric)            - order of the colours (default forward)
-. -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default: what converges)
+. -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default: see `PCPatchFDSetDamping()`)
 . -pc_patchfd_sweeps n                                      - sweeps an application (default 1)
 . -pc_patchfd_brick_size m                                  - unknowns of a `DMDA`'s bricks in each direction, see `PCPatchFDSetBrickSize()`
   (default 8)
-. -pc_patchfd_schur_rtol r                                  - tolerance of `schur`, for the pressure in a patch (default 1e-3, from degree 4
-  on 1e-4)
+. -pc_patchfd_schur_rtol r                                  - tolerance of `schur`, for the pressure in a patch (default 1e-3, and 1e-4 for
+  degrees above 3)
 - -pc_patchfd_schur_max_it n                                - limit of its iterations (default 200)
 
   Level: beginner
 
   Notes:
-  The Pmat is an operator made by `DMCreateMatrix()` of a `DMBOX`, or an assembled matrix of a `DMDA` (below). The patches of a line of
-  cells are the pairs of neighbouring
-  cells; a patch in d dimensions is a product of d pairs. Unknowns on Neumann sides belong to the patches that reach them.
+  The matrix from which `PCSetOperators()` builds the preconditioner, the Pmat, is one of two kinds: the operator of a `DMBOX`, made
+  by `DMCreateMatrix()`, or an assembled matrix of a `DMDA`.
 
-  With `KSPRICHARDSON` as smoother (without monitors and with the default or skipped convergence test) a step works on the current
-  iterate directly, which is what makes it fast; as a preconditioner of other methods it starts from zero.
+  Operators of a `DMBOX`. On a line of cells the patches are the pairs of neighbouring cells. In d dimensions a patch is a product
+  of d pairs. Unknowns on Neumann sides belong to the patches that reach them.
 
-  The variants. `global` takes the residual of the whole mesh before each colour, `separate` that of the patches of the colour,
-  `fused` does the same and solves at once, and `boundary` computes the new values of a patch from the
-  right-hand side and the values on the patch's boundary alone (`auto` is `boundary`, but `fused` for degree 1). For the additive smoother
-  only `global`
-  applies.
+  A multiplicative smoother visits one colour of patches after another. Patches of one colour are independent and are solved
+  together. Iterates do not depend on the number of processes, up to rounding.
 
-  For operators that are not separable there is no `boundary`. There patches of a colour are coupled through the cells between them: in
-  `separate` and
-  `global` all of them see the state before the colour; `fused` has twice as many colours, in which no patch is beside another. Iterates
-  differ, but
-  not how fast they converge. `auto` is `separate` on the host and `global` on a GPU.
+  Use it with `KSPRICHARDSON` on the levels of multigrid, without monitors and with the default or skipped convergence test. The
+  steps then update the iterate directly, which is fast. Inside other Krylov methods each application starts from zero.
 
-  Multiplicative steps in the same order before and after the coarse correction converge fastest, with `KSPFGMRES`. For `KSPCG` the
-  V-cycle must be symmetric: use the reverse order after the coarse correction (see `PCPatchMGSetSymmetric()`) or the symmetric order.
+  For `KSPFGMRES`, use the same order of the colours before and after the coarse correction; this converges fastest. `KSPCG` needs a
+  symmetric V-cycle: the reverse order after the coarse correction (`PCPatchMGSetSymmetric()`), or the symmetric order.
 
-  On any number of ranks the iterates are the same to rounding.
+  With `KSPSetReusePreconditioner()` or `-snes_lag_preconditioner` the patches remain those of the matrix at the last set-up, even
+  if the matrix has changed. The steps of `KSPRICHARDSON` then start from the residual of the current matrix.
 
-  While the preconditioner is reused (`KSPSetReusePreconditioner()`, `-snes_lag_preconditioner`) its patches are those of the matrix as it
-  was
-  in the last set-up, and nothing is made anew. With `KSPRICHARDSON` their steps then start from the residual of the matrix as it is.
+  Matrices of a `DMDA`. The `DMDA` comes from `DMCreateMatrix()` or `KSPSetDM()`. The program need not use this library otherwise.
+  It assembles the matrices of all levels, or `-pc_mg_galerkin pmat` makes them:
 
-  Or the Pmat may be an assembled matrix of a `DMDA`, which it has from `DMCreateMatrix()`, or the solver from `KSPSetDM()`: a program that
-  knows nothing of this library can use it on the
-  levels of `PCMG`, with matrices that the program assembles on each level or with `-pc_mg_galerkin pmat`,
 .vb
      -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd
 .ve
-  Then bricks of m^d unknowns, which do not overlap, take the place of vertex patches. Their local solvers, by fast diagonalization, are
-  fitted to the rows of the matrix, scaled to its
-  diagonal, and repeated where that is needed (`PCPatchFDSetFitSteps()`). There are two colours, or 2^d if rows couple unknowns that differ
-  in more than one direction. `multiplicative` and
-  `additive` (with `-pc_patchfd_damping`, 0.75 by default, or under `KSPCHEBYSHEV`), order and sweeps are as above; other settings do not
-  apply and are errors. The `DMDA` must have one degree
-  of freedom a node and not be periodic, rows must reach no farther than the next unknown in each direction, and have positive diagonal
-  entries. Unknowns whose rows have nothing but the
-  diagonal are solved first, and exactly. Kernels are for the host.
 
-  Bricks save passes over the matrix: with 63^3 and 511^2 unknowns they took no more iterations than a symmetric sweep of `PCSOR`, with
-  grading and anisotropy 30 to 40 per cent fewer, and solves took
-  10 to 50 per cent less time than with that or with `KSPCHEBYSHEV` and `PCSOR`. Set-up costs as much as 6 or 7 iterations, so that `PCSOR`
-  is the better choice for a single solve that takes few, as
-  with constant and smooth coefficients; bricks pay where several systems are solved with a matrix, or iterations are many. They are not for
-  large jumps of coefficients inside of bricks: with a jump of
-  1e3 on a sphere `KSPCHEBYSHEV` with `PCSOR` converges, and bricks do not.
+  The patches are bricks of m^d unknowns, which do not overlap, in two colours, or 2^d if rows couple unknowns that differ in more
+  than one direction. The local solvers are fitted to the rows of the matrix and scaled to its diagonal. Bricks with a bad fit take
+  several inner steps (`PCPatchFDSetFitSteps()`). Unknowns with nothing but a diagonal entry are solved first, exactly. The kernels
+  are for the host.
+
+  The `DMDA` must have one unknown per node and must not be periodic. Rows must reach no farther than the next unknown in each
+  direction and have positive diagonal entries. Type (additive: damping 0.75 by default), order, damping and sweeps apply; other
+  settings are errors.
+
+  Bricks need fewer passes over the matrix than `PCSOR`. Their set-up costs as much as 6 or 7 iterations. They pay off if several
+  systems are solved with a matrix or if many iterations are needed, as on graded and anisotropic meshes. Do not use them if
+  coefficients jump by large factors inside bricks: with a jump of 1e3 on a sphere they do not converge, and `KSPCHEBYSHEV` with
+  `PCSOR` does.
 
   Sources: C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, Algorithm
   2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic
-  problems;
-  C. Cui, G. Kanschat, Multigrid methods for the Stokes problem on GPU systems.
+  problems, equations (13), (28); C. Cui, G. Kanschat, Multigrid methods for the Stokes problem on GPU systems, section 3.2.
 
 .seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`,
 `PCPatchFDSetFit()`, `PCPatchFDSetFitSteps()`, `PCPatchFDSetClasses()`, `PCPatchFDSetPrecision()`, `PCPatchFDSetUpdate()`,

@@ -3,7 +3,7 @@
 #include <patchfd/private/sysimpl.h>
 
 /*@
-  PCPatchFDSetFit - Sets what the matrices that a `PCPATCHFD` diagonalizes are fitted to, where coefficients vary or meshes are mapped
+  PCPatchFDSetFit - Sets how a `PCPATCHFD` fits its local matrices where coefficients vary or meshes are mapped
 
   Logically Collective
 
@@ -17,21 +17,20 @@
   Level: intermediate
 
   Notes:
-  It is for the operator `diffusion` (`DMBoxSetOperator()`) alone: others have separable matrices, which are diagonalized as they are.
+  This setting is for the operator `diffusion` (`DMBoxSetOperator()`). The other operators need no fits.
 
-  Let G_i be the diagonal of the metric |J| J^{-1} K J^{-T} in the coordinates of a patch's cells, J the derivatives of the map.  All
-  choices take geometric means of G_i: over the other directions,
-  which gives weights along the lines of a patch (`own`), over the patch (`shared`), or over the whole mesh in the other directions
-  (`line`).  What the patch solvers then make is scaled, so that the diagonals of
-  their matrices are those of the operator's.  `own` is exact where each G_i is a product of functions of one coordinate each within every
-  patch: layers, grading, annuli.
+  Let G_i be the diagonal of |J| J^{-1} K J^{-T} in the coordinates of the cells of a patch, with J the derivative of the map and K
+  the coefficient. All choices take geometric means of G_i. `own` takes means over the other directions in the patch, which gives
+  weights along its lines. `shared` takes means over the patch. `line` takes means over the whole mesh in the other directions.
+  Corrections are then scaled, so that the local matrices have the diagonals of the true ones.
 
-  With `own` and `shared` each patch takes as many steps as it needs, see `PCPatchFDSetFitSteps()`; with `line` all corrections are damped
-  by one factor where that is necessary.
+  `own` is exact if each G_i is, within every patch, a product of functions of one coordinate, as for layers, grading and annuli.
 
-  Eigenvalues are estimated, by about 10 applications of the smoother to these patches, only where bounds from the metric do not tell that
-  one step with the factor 1 is enough: with smooth coefficients on fine meshes
-  in few patches.
+  With `own` and `shared` each patch takes as many inner steps as it needs (`PCPatchFDSetFitSteps()`). With `line` one factor damps
+  all corrections if necessary.
+
+  Set-up estimates the eigenvalues of a patch only if bounds from G_i do not show that one undamped step is enough. An estimate
+  costs as much as about 10 applications of the smoother to the patch. With smooth coefficients on fine meshes few patches need one.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetFit()`, `PCPatchFDSetFitSteps()`, `DMBoxSetDiffusion()`
 @*/
@@ -45,7 +44,7 @@ PetscErrorCode PCPatchFDSetFit(PC pc, PCPatchFDFit fit)
 }
 
 /*@
-  PCPatchFDGetFit - Gets what the matrices that a `PCPATCHFD` diagonalizes are fitted to
+  PCPatchFDGetFit - Gets how a `PCPATCHFD` fits its local matrices
 
   Not Collective
 
@@ -69,15 +68,15 @@ PetscErrorCode PCPatchFDGetFit(PC pc, PCPatchFDFit *fit)
 }
 
 /*@
-  PCPatchFDSetFitSteps - Sets how many inner steps a `PCPATCHFD` takes on the patches that its local solvers do not fit well
+  PCPatchFDSetFitSteps - Sets how many inner steps a `PCPATCHFD` takes on patches with a bad fit
 
   Logically Collective
 
   Input Parameters:
 + pc        - the preconditioner
 . maxsteps  - the most steps, 1 to 16
-. reduction - how far the steps reduce the error of a patch, between 0 and 1
-. stable    - the largest eigenvalue with which a single step is not damped, between 0 and 2
+. reduction - the factor by which the steps must reduce the error of a patch, between 0 and 1
+. stable    - the largest eigenvalue for which a single step is not damped, between 0 and 2
 - lanczos   - steps of Lanczos' method in set-up, at least 2, from which the extreme eigenvalues of each patch are estimated; or 0 for one
               step on all patches, without estimates
 
@@ -90,12 +89,13 @@ PetscErrorCode PCPatchFDGetFit(PC pc, PCPatchFDFit *fit)
   Level: advanced
 
   Notes:
-  With the local solver B_j for the matrix A_j of a patch and the extreme eigenvalues lo and hi of B_j A_j, the patch takes as many steps of
-  Chebyshev's iteration on [lo, hi] as reduce its error by the factor
-  `reduction`; a single step has the factor 1 if hi is not above `stable`, otherwise 2 / (lo + hi).  `-ksp_view` prints how many patches
-  take how many steps.
+  Let B_j be the local solver for the matrix A_j of a patch, and lo and hi the extreme eigenvalues of B_j A_j. The patch takes as
+  many steps of Chebyshev's iteration on [lo, 1.02 hi] as reduce its error by the factor `reduction`. A single step has the factor 1
+  if hi is at most `stable`, and 2 / (lo + hi) otherwise.
 
-  A smoother in which hi times the factor is below 2 on all patches does not diverge, whatever the coefficients are.
+  `-ksp_view` prints how many patches take how many steps.
+
+  The setting is for the operator `diffusion` and for bricks of a `DMDA`.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetFitSteps()`, `PCPatchFDSetFit()`
 @*/
@@ -112,7 +112,7 @@ PetscErrorCode PCPatchFDSetFitSteps(PC pc, PetscInt maxsteps, PetscReal reductio
 }
 
 /*@
-  PCPatchFDGetFitSteps - Gets how many inner steps a `PCPATCHFD` takes on the patches that its local solvers do not fit well
+  PCPatchFDGetFitSteps - Gets how many inner steps a `PCPATCHFD` takes on patches with a bad fit
 
   Not Collective
 
@@ -121,8 +121,8 @@ PetscErrorCode PCPatchFDSetFitSteps(PC pc, PetscInt maxsteps, PetscReal reductio
 
   Output Parameters:
 + maxsteps  - the most steps, or `NULL`
-. reduction - how far they reduce the error of a patch, or `NULL`
-. stable    - the largest eigenvalue with which a single step is not damped, or `NULL`
+. reduction - the factor by which they must reduce the error of a patch, or `NULL`
+. stable    - the largest eigenvalue for which a single step is not damped, or `NULL`
 - lanczos   - steps of Lanczos' method in set-up, or `NULL`
 
   Level: advanced
@@ -139,17 +139,15 @@ PetscErrorCode PCPatchFDGetFitSteps(PC pc, PetscInt *maxsteps, PetscReal *reduct
 }
 
 /*@
-  PCPatchFDSetFitExact - Sets which patches of a `PCPATCHFD` are solved exactly, because the matrices that are diagonalized do not fit them
-  well
+  PCPatchFDSetFitExact - Sets which patches of a `PCPATCHFD` with a bad fit are solved exactly
 
   Logically Collective
 
   Input Parameters:
 + pc        - the preconditioner
-- condition - patches in which the matrix, with the local solver for a preconditioner, has a larger condition number are solved by a
-              Cholesky factorization; 0 for all of them,
-              `PETSC_UNLIMITED` for none, `PETSC_DETERMINE` (default): all of them where patches are so small that this takes less time,
-              otherwise none
+- condition - a Cholesky factorization solves the patches with a larger condition number, which is that of the patch's matrix with the
+              local solver as preconditioner; 0 for all patches, `PETSC_UNLIMITED` for none, `PETSC_DETERMINE` (default) for all
+              patches at low degrees and none at others
 
   Options Database Key:
 . -pc_patchfd_fit_exact condition - the condition number, or `unlimited`
@@ -157,17 +155,18 @@ PetscErrorCode PCPatchFDGetFitSteps(PC pc, PetscInt *maxsteps, PetscReal *reduct
   Level: advanced
 
   Notes:
-  It is for the operator `diffusion` with `PC_PATCHFD_FIT_OWN` or `PC_PATCHFD_FIT_SHARED`, and for vectors on the host: on a GPU it is an
-  error.
+  This setting is for the operator `diffusion` with `PC_PATCHFD_FIT_OWN` or `PC_PATCHFD_FIT_SHARED`, and for vectors on the host.
+  With vectors on a GPU it is an error.
 
-  Large condition numbers come from jumps of coefficients inside of cells and from cells that are very skewed.  There inner steps
-  (`PCPatchFDSetFitSteps()`) do not help enough, and exact solves of the few patches
-  above 30, say, do: a jump by 1e4 in a circle through the cells.  A patch of n unknowns takes n (n + 1) / 2 numbers and n^3 / 3 operations
-  in set-up; n is (2 k - 1)^d.
+  Condition numbers are large where coefficients jump inside cells and where cells are very skewed. Inner steps
+  (`PCPatchFDSetFitSteps()`) do not help enough there. Exact solves of the few patches with condition numbers above 30, say, help,
+  for example with a jump by 1e4 on a circle through the cells.
 
-  With 0 nothing is fitted and no eigenvalues are estimated.  Up to degree 2 in three dimensions and 3 in two that is the default, as long
-  as it takes no more than 4 GiB on each rank.  Multiplicative
-  steps have the rows of the matrix that belong to each patch then, too, and need no residual of the whole mesh.
+  A patch of n = (2 k - 1)^d unknowns takes n (n + 1) / 2 numbers, and n^3 / 3 operations in set-up.
+
+  With 0, set-up neither fits nor estimates eigenvalues. This is the default to degree 2 in three dimensions and 3 in two, as long
+  as it takes no more than 4 GiB on each process. Multiplicative steps then also store the rows of the matrix that belong to each
+  patch, and need no residual of the whole mesh.
 
   `-ksp_view` prints how many patches are solved exactly.
 
@@ -191,7 +190,7 @@ PetscErrorCode PCPatchFDSetFitExact(PC pc, PetscReal condition)
 . pc - the preconditioner, of type `PCPATCHFD`
 
   Output Parameter:
-. condition - the condition number above which they are, see `PCPatchFDSetFitExact()`
+. condition - the condition number above which patches are solved exactly, see `PCPatchFDSetFitExact()`
 
   Level: advanced
 
@@ -221,13 +220,12 @@ PetscErrorCode PCPatchFDGetFitExact(PC pc, PetscReal *condition)
   Level: intermediate
 
   Notes:
-  It is for assembled matrices of a `DMDA`; with matrices of a `DMBOX` it is an error. A brick of size 1 is an unknown, and the smoother
-  then a red-black Gauss-Seidel method.
+  This setting is for assembled matrices of a `DMDA`. With matrices of a `DMBOX` it is an error.
 
-  Larger bricks take fewer iterations, most with anisotropy and graded meshes (up to 25 per cent fewer with 8 than with 4 in 3D), and more
-  work for each unknown: 4 floating-point
-  operations for each unknown of a brick in a direction. Since it is memory that takes the time, 8 was as fast as 4 or faster in solves with
-  63^3 unknowns.
+  With size 1 the smoother is a red-black Gauss-Seidel method.
+
+  Larger bricks need fewer iterations, above all with anisotropy and graded meshes, and more work: 4 floating-point operations per
+  unknown for each unknown of the brick in a direction. Solves are bound by memory, so this work often costs no time.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetBrickSize()`, `PCPatchFDSetFitSteps()`, `DMDA`
 @*/

@@ -66,17 +66,20 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
 
   Level: intermediate
 
-  Note:
-  The whole box as one patch is a direct solver, meant for coarsest meshes of any shape. For separable operators it is fast diagonalization:
-  a dense
-  eigenproblem of the size of each mesh line in set-up, and in each solve products with its eigenvectors. Ranks share it, each with a piece
-  of the lines of the last
-  direction, unless the problem is small, has eigenvalues of both signs, or fewer cells in that direction than there are ranks: then all
-  solve it alone from a gathered
-  right-hand side. On several ranks the constant that a pure Neumann problem leaves free is any one; `KSP` takes it out. For others it is
-  the dense inverse
-  where the mesh has no more cells than a patch, or where there is one rank and the inverse, in parity blocks, has less than 2e7 entries,
-  and otherwise a factorization of the assembled matrix on the host of every rank (`PCREDUNDANT`).
+  Notes:
+  The whole box as one patch is a direct solver. `PCPATCHMG` uses it on the coarsest mesh.
+
+  For separable operators (`poisson`) it is fast diagonalization: a dense eigenproblem of the size of each mesh line in set-up, and
+  products with the eigenvectors in each solve. The processes share a solve, each with a piece of the lines of the last direction.
+  Every process solves the whole problem from a gathered right-hand side if the problem is small, has eigenvalues of both signs, or
+  has fewer cells in that direction than there are processes.
+
+  In a pure Neumann problem on several processes the solution contains an arbitrary constant, which the `KSP` removes by the null
+  space.
+
+  For other operators it is the dense inverse if the mesh has no more cells than a patch, or if there is one process and the
+  inverse, in parity blocks, has less than 2e7 entries (`diffusion`: 5e6, with vectors on a GPU 1.2e7). Otherwise it is a
+  factorization of the assembled matrix on the host of every process (`PCREDUNDANT`).
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetPatch()`, `PCPATCHMG`
 @*/
@@ -129,22 +132,20 @@ PetscErrorCode PCPatchFDGetPatch(PC pc, PCPatchFDPatch *patch)
   Level: intermediate
 
   Notes:
-  `fd` is for separable operators (`poisson`), and the default there.  `fd_inexact` and `dense` are for the others (`biharmonic`): the
-  former leaves out
-  the terms that are not separable and wants damping in 3D, the latter is exact.  `dense` works on sums and differences of mirrored
-  unknowns, in which
-  a symmetric patch has 2^dim small matrices; they are the same for all patches of a class.  Where there are so many classes, on graded
-  meshes, that their inverses would need more than 8 GiB, it is an error.
+  `fd` is the default for separable operators (`poisson`) and is only for these. `fd_inexact` and `dense` are for other operators of
+  one field. `fd_inexact` leaves out the terms that are not separable; it needs damping in 3D for `biharmonic`. `dense` is exact. It
+  works on sums and differences of mirrored unknowns, in which a symmetric patch has 2^dim small matrices. Patches of a class share
+  these. If the inverses of all classes need more than 8 GiB, as may happen on graded meshes, that is an error.
 
-  For `stokes` there are `dense` and `schur`: the former is a product with the pseudo-inverse, which has no part of the patch's constant
-  pressures; the latter
-  solves with the velocities by fast diagonalization and iterates on the pressure's Schur complement (see `PCPatchFDSetSchurTolerances()`),
-  with the same
-  result up to its tolerance.  The default is `dense` on uniform meshes and `schur` on graded ones.
+  For `biharmonic` the default is `dense` on uniform meshes and `fd_inexact` on graded ones. On a GPU it is `fd_inexact` also on
+  uniform meshes, to degree 3 in 3D and 2 in 2D.
 
-  For `biharmonic` the default is what takes the least time: `dense` on uniform meshes, but on a GPU `fd_inexact` up to degree 3 in 3D and 2
-  in 2D; and
-  `fd_inexact` on graded meshes.
+  For `stokes`, `dense` multiplies with the pseudo-inverse, which leaves out constant pressures of the patch. `schur` inverts the
+  velocity block by fast diagonalization and iterates on the Schur complement of the pressure (`PCPatchFDSetSchurTolerances()`). The
+  results agree up to its tolerance. The default is `dense` on uniform meshes and `schur` on graded ones.
+
+  For `diffusion` the default is `fd_inexact`, with matrices that are fitted to each patch (`PCPatchFDSetFit()`), and `dense` on
+  meshes of at most four cells in each direction, to degree 4 in 3D and 8 in 2D.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetLocal()`, `PCPatchFDSetDamping()`
 @*/
@@ -195,14 +196,13 @@ PetscErrorCode PCPatchFDGetLocal(PC pc, PCPatchFDLocal *local)
 
   Level: intermediate
 
-  Note:
-  A patch as a mesh of its own has the boundary terms of its operator at its own ends, as if these were Dirichlet sides; where it ends with
-  the mesh, the
-  mesh's condition holds.  So all patches of a uniform mesh that do not touch other sides have the same matrix, which is symmetric in all
-  directions.  For
-  `biharmonic` and `stokes` this is the default and costs at most one iteration; for `poisson` the matrices are the same, except on
-  discontinuous spaces, and
-  the default is `exact`.
+  Notes:
+  With `single` the matrix of a patch is that of a mesh that consists of the patch alone. Where the patch ends inside the mesh, its
+  ends have the terms of a Dirichlet side; where it ends with the mesh, the condition of the mesh holds. On a uniform mesh all
+  patches that do not touch Neumann or supported sides have the same matrix, which is symmetric in all directions.
+
+  `single` is the default for `biharmonic` and `stokes`, where it costs at most one iteration. For `poisson` the default is `exact`;
+  on continuous spaces both have the same matrices.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetClasses()`, `PCPatchFDSetDamping()`
 @*/
@@ -240,8 +240,8 @@ PetscErrorCode PCPatchFDGetClasses(PC pc, PCPatchFDClassesType *classes)
 }
 
 /*@
-  PCPatchFDSetPrecision - Sets in which precision a `PCPATCHFD` multiplies with the dense inverses of patches, or has the factors at
-  quadrature points that its residuals are made from
+  PCPatchFDSetPrecision - Sets the precision of products with dense inverses of patches, or of factors at quadrature points, in a
+  `PCPATCHFD` on a GPU
 
   Logically Collective
 
@@ -256,27 +256,23 @@ PetscErrorCode PCPatchFDGetClasses(PC pc, PCPatchFDClassesType *classes)
   Level: advanced
 
   Notes:
-  Products with dense inverses, `-pc_patchfd_local dense` on a GPU: residuals, and the sums that make up the solution, have the precision of
-  the vectors; only corrections pass through these products, so that
-  a solver needs about as many iterations as before. A precision that is not lower than that of the vectors is theirs.
+  Dense inverses, `-pc_patchfd_local dense` on a GPU. Only corrections pass through products with inverses. Residuals and solutions
+  keep the precision of the vectors, so the iteration counts hardly change. A precision that is not lower than that of the vectors
+  has no effect.
 
-  `auto` is `tf32` up to degree 5, which takes the least time and no more iterations. Above, the error of a correction, which grows with the
-  condition of
-  the patches' matrices, adds some (2.34 become 2.61 at degree 6 in 3D), and nothing is faster than `same`. `bf16` multiplies with the
-  factors of the inverse, W (W' r), whose error grows with the
+  `auto` is `tf32` to degree 5 and `same` above, where the error of a correction, which grows with the condition of the patch
+  matrices, would cost iterations. `bf16` multiplies with the factors of the inverse, W (W' r); the error of this grows with the
   square root of the condition.
 
-  Patches at sides that are not clamped, those of graded meshes, and all above degree 6 are solved in the precision of the vectors.
+  Patches at sides that are not clamped, patches of graded meshes, and patches above degree 6 use the precision of the vectors.
 
-  Factors at quadrature points, the operator `diffusion` with vectors of type `VECSINGLECUDA`, where patches have residuals of their own
-  (`-pc_patchfd_variant fused`): with `fp16`, which `auto` is there,
-  patches inside of the mesh read |J| J^{-1} K J^{-T} as L D L', with entries of 11 bits, so that it remains positive definite, and half of
-  the bytes. Sweeps then smooth with a matrix whose energies
-  differ from those of the operator's by about 0.1 per cent: neither a cycle nor a Krylov method around, which compute residuals with the
-  operator's own, takes notice, but sweeps alone (`KSPRICHARDSON`) end at
-  the solution of that matrix. `same` has the operator's factors.
+  Factors at quadrature points, the operator `diffusion` with vectors of type `VECSINGLECUDA` and `-pc_patchfd_variant fused`. With
+  `fp16`, which is `auto` there, patches inside the mesh read |J| J^{-1} K J^{-T} as L D L' with entries of 11 bits, so that it
+  remains positive definite. This halves the bytes. The energies of the matrix that sweeps then use differ from those of the
+  operator by about 0.1 per cent. A cycle or a Krylov method computes residuals with the operator itself, so only sweeps alone
+  (`KSPRICHARDSON`) converge to the solution of the other matrix. `same` reads the factors of the operator.
 
-  Anything but `auto` and `same` is an error where it does not apply.
+  Any other choice than `auto` and `same` is an error where it does not apply.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetPrecision()`, `PCPatchFDSetLocal()`
 @*/
@@ -329,10 +325,10 @@ PetscErrorCode PCPatchFDGetPrecision(PC pc, PCPatchFDPrecision *precision)
   Level: advanced
 
   Notes:
-  The sums are the same to rounding; atomic ones come in any order, so that two runs need not agree to the last bit. They take about half
-  the time.
+  Both sums are the same up to rounding. `atomic` takes about half the time, but adds in any order, so that two runs may differ in
+  the last bits.
 
-  `atomic` is for operators that are not separable (`biharmonic`), on GPUs; elsewhere it is an error.
+  `atomic` is for operators that are not separable (`biharmonic`), on GPUs. Elsewhere it is an error.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetUpdate()`, `PCPatchFDSetType()`
 @*/
@@ -384,8 +380,20 @@ PetscErrorCode PCPatchFDGetUpdate(PC pc, PCPatchFDUpdate *update)
 
   Level: advanced
 
-  Note:
-  All variants give the same iterates to rounding; they differ in speed. Additive smoothers only have `global`.
+  Notes:
+  `global` computes the residual of the whole mesh before each colour. `separate` computes that of the patches of the colour.
+  `fused` computes the residual and solves patch by patch. `boundary` computes the new values of a patch from the right-hand side
+  and the values around the patch, without a residual.
+
+  For separable operators all variants give the same iterates up to rounding. `auto` is `boundary`, and `fused` for degree 1 if a
+  patch has one unknown.
+
+  For other operators `boundary` does not apply. With `biharmonic` and `stokes`, all patches of a colour see the state before the
+  colour in `separate` and `global`, while `fused` visits twice as many colours, in which no two patches are coupled. The iterates
+  differ, the speed of convergence does not. `auto` is `separate` on the host and `global` on a GPU. With `diffusion`, `auto` is
+  `fused` where patches have residuals of their own, and `global` otherwise.
+
+  An additive smoother always uses `global`.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetVariant()`
 @*/
@@ -485,10 +493,12 @@ PetscErrorCode PCPatchFDGetOrder(PC pc, PCPatchFDOrder *order)
 
   Level: intermediate
 
-  Note:
-  By default it is what converges: 1 for multiplicative smoothers, but 0.7 with `fd_inexact` in 3D; for additive ones 2^-dim, but 0.1 with
-  `fd_inexact`
-  in 3D. `PCPatchFDGetDamping()` tells after `PCSetUp()`.
+  Notes:
+  The default is 1 for multiplicative smoothers, and 0.7 for `fd_inexact` with `biharmonic` in 3D. For additive smoothers it is
+  2^-dim, and 0.1 for `fd_inexact` with `biharmonic` in 3D. For `diffusion` with `-pc_patchfd_fit line` it comes from an estimate of
+  the largest eigenvalue. Bricks of a `DMDA` take 0.75 if the smoother is additive.
+
+  After `PCSetUp()`, `PCPatchFDGetDamping()` returns the factor in use.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetDamping()`, `PCPatchFDSetType()`, `PCPatchFDSetLocal()`
 @*/
@@ -575,16 +585,15 @@ PetscErrorCode PCPatchFDGetSweeps(PC pc, PetscInt *sweeps)
 }
 
 /*@
-  PCPatchFDSetSchurTolerances - Sets when the pressure's iterations in a patch end, for the local solver `PC_PATCHFD_LOCAL_SCHUR` of a
-  `PCPATCHFD`
+  PCPatchFDSetSchurTolerances - Sets when the iterations for the pressure in a patch stop, for the local solver `PC_PATCHFD_LOCAL_SCHUR` of
+  a `PCPATCHFD`
 
   Logically Collective
 
   Input Parameters:
 + pc    - the preconditioner
-. rtol  - the residual of the Schur complement over that at the beginning, in the norm of the inverse mass matrix, between 0 and 1; or
-          `PETSC_DETERMINE` (default) for 1e-3,
-          and 1e-4 from degree 4 on, which keep the iteration counts of exact local solvers
+. rtol  - the relative residual of the Schur complement, in the norm of the inverse mass matrix, between 0 and 1; or `PETSC_DETERMINE`
+          (default) for 1e-3, and 1e-4 for degrees above 3, which keep the iteration counts of exact local solvers
 - maxit - the most iterations (default 200), at least 1
 
   Options Database Keys:
@@ -594,7 +603,7 @@ PetscErrorCode PCPatchFDGetSweeps(PC pc, PetscInt *sweeps)
   Level: intermediate
 
   Note:
-  The preconditioner depends on its right-hand side in a nonlinear way: use `KSPFGMRES`.
+  The preconditioner then depends on its right-hand side in a nonlinear way: use `KSPFGMRES`.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetSchurTolerances()`, `PCPatchFDSetLocal()`
 @*/
@@ -609,7 +618,7 @@ PetscErrorCode PCPatchFDSetSchurTolerances(PC pc, PetscReal rtol, PetscInt maxit
 }
 
 /*@
-  PCPatchFDGetSchurTolerances - Gets when the pressure's iterations in a patch end
+  PCPatchFDGetSchurTolerances - Gets when the iterations for the pressure in a patch stop
 
   Not Collective
 

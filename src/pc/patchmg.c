@@ -291,10 +291,8 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
 
 /*
   May the cycle be recorded?  Only if ranks exchange without the host, if nothing in it waits for a result or leaves the kernels of this
-  library, and if all that it
-  depends on is known: KSPRICHARDSON that hands fixed numbers of steps to PCPATCHFD, matrix-free operators and transfer, as they were made.
-  The lists
-  below are in the order in which KSPSolve() and KSPSolve_Richardson() look at these things.
+  library, and if all that it depends on is known: KSPRICHARDSON that hands fixed numbers of steps to PCPATCHFD, matrix-free operators and
+  transfer, as they were made. The lists below are in the order in which KSPSolve() and KSPSolve_Richardson() look at these things.
 */
 static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PatchFDKernels kern, PetscBool *can)
 {
@@ -465,14 +463,11 @@ static PetscErrorCode PCPatchMGIsSingular(KSP ksp, PetscBool *singular)
 
 /*
   What a cycle does on a singular operator needs no null spaces: residuals are in the range, restriction leaves them in that of the coarser
-  operator, since it
-  maps one null space to the other, and patches and the coarsest mesh are solved by pseudo-inverses where they have a null space.  But
-  KSPSolve() would remove
-  it from all right-hand sides and corrections, by copies and by inner products that the host waits for, and KSPRICHARDSON would not leave
-  its steps to the PC.
-  So matrices are without it during a cycle: null[] gets both that they have, the matrix's and its transpose's, and gives them back.
-  Pointers are exchanged, without references, so that nobody can
-  tell afterwards
+  operator, since it maps one null space to the other, and patches and the coarsest mesh are solved by pseudo-inverses where they have a
+  null space.  But KSPSolve() would remove it from all right-hand sides and corrections, by copies and by inner products that the host
+  waits for, and KSPRICHARDSON would not leave its steps to the PC. So matrices are without it during a cycle: null[] gets both that they
+  have, the matrix's and its transpose's, and gives them back. Pointers are exchanged, without references, so that nobody can tell
+  afterwards
 */
 static PetscErrorCode PCPatchMGExchangeNullSpaces(PC pc, MatNullSpace null[][2])
 {
@@ -577,8 +572,7 @@ static PetscErrorCode PCPatchMGHoldVectors(PC pc, Vec last[4])
 
 /*
   The first application after a change makes plans and work arrays.  The second is recorded, for the arrays that it is given: PCSINGLE and
-  CG always
-  give the same.  If the next one brings others, the recording is made again with vectors of its own.
+  CG always give the same.  If the next one brings others, the recording is made again with vectors of its own.
 */
 static PetscErrorCode PCPatchMGReplay(PC pc, Vec b, Vec x)
 {
@@ -746,8 +740,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
 
 /*MC
   PCPATCHMG - Geometric multigrid on a `DMBOX`: `PCMG` with `PCPATCHFD` smoothers and a direct solver on the coarsest mesh as defaults; for
-  the operators of
-  `MatCreateBakeoff()`, multigrid over degrees
+  the operators of `MatCreateBakeoff()`, multigrid over degrees
 
   Options Database Keys:
 + -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG`
@@ -762,61 +755,50 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Level: beginner
 
   Notes:
-  The defaults: as many levels as the mesh can be halved, all of it or in the directions of strong coupling (`DMBoxSetSemicoarsening()`),
-  before cells of a mapped one fold (`-info` says so), or fewer where
-  the direct solver is estimated to take less time, often one (`poisson`; see `PCPatchMGSetCoarseEqLim()`, with which 0 makes as many as
-  there are); on each, one step of `KSPRICHARDSON`
-  with `PCPATCHFD` before and one after the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the
-  V-cycle of Algorithm 2.1 in
-  C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU. For the operator `stokes` it
-  is the
-  full cycle of such V-cycles, `PC_MG_FULL`, unless `PCMGSetType()` or `-pc_mg_type` chooses another, `PCMGSetLevels()` has been called
-  (then it is the V-cycle), or the
-  cycle is to be symmetric. On a GPU and one rank it has fewer levels: a coarsest mesh of some thousand unknowns, 16 x 16 cells of degree 1,
-  is solved by one product with its dense
-  inverse, which takes less time than the small kernels of the levels below it. So is one of up to 793 nodes for the operator `diffusion` (4
-  x 4 x 4 cells of degree 2).
+  For a `DMBOX` the defaults are: levels by halving the mesh, in all directions or in those of strong coupling
+  (`DMBoxSetSemicoarsening()`), until cells cannot be halved or cells of a mapped mesh would fold (`-info` says so); on each level
+  one step of `KSPRICHARDSON` with `PCPATCHFD` before and one after the coarse correction; on the coarsest mesh `PCPATCHFD` with the
+  whole box as one patch. This is the V-cycle of Algorithm 2.1 in C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An
+  implementation of tensor product patch smoothers on GPU.
 
-  A matrix of `MatCreateBakeoff()` (in the layout `MAT_BAKEOFF_LAYOUT_GLOBAL`) of degree N gets levels of the degrees N, N/2, ..., 1 on the
-  same mesh: on each two steps of
-  `KSPCHEBYSHEV` with `PCJACOBI` before and after the coarse correction, whatever the cells look like; on the coarsest one cycle of `PCGAMG`
-  on the assembled matrix,
-  in double precision, with the options prefix `mg_coarse_assembled_`. `-pc_mg_levels` makes fewer levels. The cycle is symmetric, as
-  `KSPCG` needs, and runs in single precision
+  For `poisson` there are fewer levels, often one, if the direct solver is estimated to take less time. `PCPatchMGSetCoarseEqLim()`
+  with 0 makes all levels.
+
+  For `stokes` the default is the full cycle of such V-cycles, `PC_MG_FULL`, on one process with vectors on a GPU with fewer levels:
+  one product with a dense inverse solves a coarsest mesh of some thousand unknowns, such as 16 x 16 cells of degree 1. It is the
+  V-cycle if you call `PCMGSetLevels()` or ask for a symmetric cycle; `PCMGSetType()` and `-pc_mg_type` choose others. For
+  `diffusion` on a GPU a dense inverse solves a coarsest mesh of up to 793 nodes (4 x 4 x 4 cells of degree 2).
+
+  A mesh that cannot be halved has one level, the direct solver, with the options prefix `mg_coarse_`. An exception is `diffusion`:
+  if halving ends at more than 5000 unknowns (2D: 50000; with vectors on a GPU 3464), as with 15 cells a direction, or before cells
+  fold, there is an additional level of degree 1 on the same cells (L. F. Pavarino, Additive Schwarz methods for the p-version
+  finite element method, Numer. Math. 66, 1993). If that has more than 8000 unknowns, or the mesh is of degree 1 already, one cycle
+  of `PCGAMG` on the assembled matrix solves it, in double precision, with the options prefix `mg_coarse_assembled_`.
+
+  A matrix of `MatCreateBakeoff()` of degree N, in the layout `MAT_BAKEOFF_LAYOUT_GLOBAL`, gets levels of the degrees N, N/2, ..., 1
+  on the same mesh. On each, two steps of `KSPCHEBYSHEV` with `PCJACOBI` come before and after the coarse correction. On the
+  coarsest, one cycle of `PCGAMG` on the assembled matrix is the solver, in double precision, with the options prefix
+  `mg_coarse_assembled_`. `-pc_mg_levels` makes fewer levels. The cycle is symmetric, as `KSPCG` needs, and runs in single precision
   inside `PCSINGLE`.
 
-  A mesh that cannot be halved has one level: the direct solver, with the options prefix `mg_coarse_`. But where halving ends at more than
-  5000 unknowns (2D: 50000; with vectors on a GPU
-  3464) of the operator `diffusion`, as with 15 cells a direction, or before cells fold, there is one level more, degree 1 on the same
-  cells: what patches of any degree need below
-  them (L. F. Pavarino, Additive Schwarz methods for the p-version finite element method, Numer. Math. 66, 1993). With more than 8000
-  unknowns even there, or on a mesh of degree 1 that
-  cannot be halved, it is left to one cycle of `PCGAMG` on the assembled matrix, in double precision, with the options prefix
-  `mg_coarse_assembled_`.
+  The hierarchy comes from the DM of `KSPSetDM()`, or else from the matrix, independent of the order of `KSPSetOperators()` and
+  `KSPSetFromOptions()`. A DM that cannot be coarsened, such as the `DMSHELL` of a `SNES` without a DM, does not count. `PCSetUp()`
+  makes the levels again if the matrix belongs to another `DMBOX`, or if its coefficients require other directions to be halved.
+  Levels from `PCMGSetLevels()` keep their number and solvers.
 
-  The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix, whichever of `KSPSetOperators()` and `KSPSetFromOptions()` is called
-  first; a DM that cannot be coarsened, such as the `DMSHELL` of a
-  `SNES` without a DM, is none. In `PCSetUp()` with a matrix of another `DMBOX`, or with coefficients for which other directions are to be
-  halved (`DMBoxSetSemicoarsening()`), the levels are made again; those
-  that a program has set by `PCMGSetLevels()` keep their number and solvers.
+  If `MatScale()` or `MatAXPY()` has changed the finest operator, the operators that coarser meshes make get its coefficients.
 
-  With `KSPSetReusePreconditioner()` nothing is set up: coarser levels remain what they are, and so does the smoother of the finest one.
-  Residuals of the finest level are those of the matrix that the last set-up
-  was for, with the values that it has now, as in `PCMG`.
+  With `KSPSetReusePreconditioner()` nothing is set up: coarser levels and the smoother of the finest level stay as they are. As in
+  `PCMG`, residuals of the finest level use the matrix of the last set-up, with its current values.
 
-  A coarsest mesh, or a whole one, that is singular by accident, as with a shift of minus an eigenvalue, and patches that are not positive
-  definite where they must be, make the solve fail with
-  `KSP_DIVERGED_PC_FAILED` (`KSPSetErrorIfNotConverged()`: an error). Constants are no accident where the operator has them in its null
-  space.
+  If the mesh that is solved directly is singular by accident, for example because the shift is minus an eigenvalue, or if patches
+  are not positive definite but must be, the solve fails with `KSP_DIVERGED_PC_FAILED` (with `KSPSetErrorIfNotConverged()`: an
+  error). Constants in the null space of the operator are no such case.
 
-  Operators that the meshes make for coarser levels get the coefficients
-  of the finest one when `MatScale()` or `MatAXPY()` has changed it.
-
-  On a GPU, on one rank or with `PATCHFD_HALO_PEER` or `PATCHFD_HALO_NCCL`, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA
-  graph in its second application and replayed
-  from then on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events
-  inside a cycle only for the applications that were not replayed, and the others as PatchFDReplay; with the options that make it measure
-  time or energy on the GPU nothing is recorded. What is recorded and what not: `PCPatchMGSetGraph()`.
+  On a GPU, on one process or with `PATCHFD_HALO_PEER` or `PATCHFD_HALO_NCCL`, the second application of a cycle of `KSPRICHARDSON`
+  and `PCPATCHFD` is recorded as a CUDA graph. Later applications replay it until something changes. `-log_view` counts replayed
+  applications as the event PatchFDReplay, and the events inside a cycle only for the others. With the options that measure time or
+  energy on the GPU nothing is recorded. See `PCPatchMGSetGraph()`.
 
 .seealso: `DMBOX`, `DMBoxSetSemicoarsening()`, `PCPATCHFD`, `PCMG`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`,
 `PCPatchMGSetCoarseEqLim()`, `PCPatchMGViewLevels()`

@@ -1,7 +1,6 @@
 /*
-  PCPATCHMG: how many levels?  What the user says; otherwise, where fast diagonalization solves the whole box, what an estimate says, unless
-  the user says anything about
-  cycles; otherwise as many as there are.
+  PCPATCHMG: how many levels?  What the user says; otherwise, where fast diagonalization solves the whole box, what an estimate says,
+  unless the user says anything about cycles; otherwise as many as there are.
 */
 #include <petsc/private/pcimpl.h>
 #include <patchfd/private/degrees.h>

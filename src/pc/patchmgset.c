@@ -18,18 +18,17 @@
   Level: beginner
 
   Notes:
-  `KSPCG` needs a symmetric V-cycle; `KSPFGMRES` needs one to three iterations less without it.
+  Use it with `KSPCG`, which needs a symmetric V-cycle. `KSPFGMRES` takes one to three iterations fewer without it.
 
-  Must be called before `PCSetUp()`.
+  Call it before `PCSetUp()`.
 
-  In `PCSetUp()` the post-smoother takes over all settings of the pre-smoother, whether they come from options (`-mg_levels_*`) or from
-  routines, and visits the colours in the reverse order. `-mg_levels_up_*` then changes the post-smoother, and the V-cycle is symmetric
-  only if that is. Later changes by routines have to be made to both, `PCMGGetSmootherDown()` and `PCMGGetSmootherUp()`.
+  In `PCSetUp()` the post-smoother takes over all settings of the pre-smoother, from options (`-mg_levels_*`) and from routines, and
+  visits the colours in the reverse order. Options `-mg_levels_up_*` then change the post-smoother; the V-cycle is symmetric only if
+  what they choose is the adjoint. After `PCSetUp()`, change both smoothers, `PCMGGetSmootherDown()` and `PCMGGetSmootherUp()`.
 
-  The pre-smoother must be a fixed linear iteration: `KSPRICHARDSON`, `KSPCHEBYSHEV` or `KSPPREONLY` with a fixed number of steps. Where it
-  is not
-  `KSPRICHARDSON` with `PCPATCHFD`, the post-smoother is one step with the transpose of the pre-smoother, `KSPSolveTranspose()`. For
-  other pre-smoothers there is an error, unless `-mg_levels_up_ksp_type` or `-mg_levels_up_pc_type` choose the post-smoother.
+  The pre-smoother must be a fixed linear iteration: `KSPRICHARDSON`, `KSPCHEBYSHEV` or `KSPPREONLY` with a fixed number of steps.
+  If it is not `KSPRICHARDSON` with `PCPATCHFD`, the post-smoother is one step with its transpose, `KSPSolveTranspose()`. Other
+  pre-smoothers are an error, unless `-mg_levels_up_ksp_type` or `-mg_levels_up_pc_type` choose the post-smoother.
 
   It applies to V- and W-cycles, `PC_MG_MULTIPLICATIVE`. A `PCPATCHFD` on the coarsest level must be symmetric.
 
@@ -45,7 +44,7 @@ PetscErrorCode PCPatchMGSetSymmetric(PC pc, PetscBool symmetric)
 }
 
 /*@
-  PCPatchMGGetSymmetric - Tells whether the V-cycle of a `PCPATCHMG` is made symmetric
+  PCPatchMGGetSymmetric - Gets whether the V-cycle of a `PCPATCHMG` is made symmetric
 
   Not Collective
 
@@ -69,7 +68,7 @@ PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
 }
 
 /*@
-  PCPatchMGSetGraph - Tells whether a `PCPATCHMG` on a GPU may record its V-cycle as a CUDA graph and replay it
+  PCPatchMGSetGraph - Sets whether a `PCPATCHMG` on a GPU may record its V-cycle as a CUDA graph and replay it
 
   Logically Collective
 
@@ -83,17 +82,16 @@ PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
   Level: intermediate
 
   Notes:
-  Without effect on the host, and on several ranks whose exchanges need the host (`PatchFDHaloType`).
+  It has no effect on the host, and on several processes if their exchanges need the host (`PatchFDHaloType`).
 
-  A cycle is recorded if it is all done by kernels of this library, without a norm or any other result that the host waits for: on all
-  levels `KSPRICHARDSON` of scale 1 with `PCPATCHFD`, without norms, monitors, viewers, hooks and guesses, and the operators and the
-  interpolation of the `DMBOX`. Others work as without a recording.
+  A cycle is recorded only if kernels of this library do all of it and the host waits for no result, such as a norm. This means, on
+  all levels: `KSPRICHARDSON` of scale 1 with `PCPATCHFD`; no norms, monitors, viewers, hooks and guesses; the operators and the
+  interpolation of the `DMBOX`. Other cycles run without a recording.
 
-  A recording ends, and a new one is made, when an operator, a solver or a setting changes.
+  If an operator, a solver or a setting changes, the next cycle is recorded anew.
 
-  An error in the application that is recorded ends the recording and is returned; this cycle is then not recorded again, as when CUDA
-  refuses to
-  record it (`-info` says so), until something changes or this function is called.
+  If an error occurs in the application that is recorded, the routine returns it and the recording ends. If CUDA refuses to record,
+  `-info` says so. In both cases the cycle is not recorded again until something changes or you call this routine.
 
 .seealso: `PCPATCHMG`, `PCPatchMGGetGraph()`
 @*/
@@ -107,7 +105,7 @@ PetscErrorCode PCPatchMGSetGraph(PC pc, PetscBool graph)
 }
 
 /*@
-  PCPatchMGGetGraph - Tells whether a `PCPATCHMG` on a GPU may record its V-cycle and replay it
+  PCPatchMGGetGraph - Gets whether a `PCPATCHMG` on a GPU may record its V-cycle and replay it
 
   Not Collective
 
@@ -131,7 +129,7 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
 }
 
 /*@
-  PCPatchMGSetCoarseEqLim - Ends the levels of a `PCPATCHMG` at a mesh with at most so many unknowns, which is solved directly
+  PCPatchMGSetCoarseEqLim - Sets the number of unknowns at which a `PCPATCHMG` stops coarsening and solves directly
 
   Logically Collective
 
@@ -146,35 +144,32 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
   Level: intermediate
 
   Notes:
-  0 makes the V-cycles of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU: down
-  to one patch where cells can be halved so often.
+  With 0 the mesh is halved as far as possible, usually to one patch. These are the V-cycles of C. Cui, P. Grosse-Bley, G. Kanschat,
+  R. Strzodka, An implementation of tensor product patch smoothers on GPU.
 
-  With `PETSC_DECIDE`, for operators that fast diagonalization solves (`poisson`), the time of set-up and of one solve to 1e-8 is estimated
-  for each number of levels, by a model for the
-  processes, the precision and the memory of the vectors in use, and the least one is taken: on meshes of two and three dimensions often one
-  level, the direct solve, which leaves nothing
-  to iterate; in one dimension V-cycles. Set-up counts, since it is what the direct solve has more of: eigenproblems of whole lines, n^3
-  operations. Many solves with one operator would have
-  more reason to solve directly.
+  With `PETSC_DECIDE`, for operators that fast diagonalization solves (`poisson`), a model estimates the time of set-up and of one
+  solve to 1e-8 for each number of levels. It knows the number of processes, the precision, and the memory of the vectors. The
+  fastest choice is taken. On meshes of two and three dimensions this is often the direct solve alone, one level; in one dimension
+  it is V-cycles. Set-up counts: the direct solve needs eigenproblems of whole lines, n^3 operations. If you solve many systems with
+  one operator, consider `PETSC_UNLIMITED`.
 
-  With `PETSC_DECIDE` a mesh of `diffusion` that cannot be halved and is too large to be factored gets one level more, of degree 1
-  (`PCPATCHMG`); with any other limit it is factored. For `biharmonic` more
-  than 20000 unknowns (2D: 300000) on the coarsest mesh are an error with `PETSC_DECIDE`, and with any other limit they are factored, by
-  every process.
+  There is no estimate, and the mesh is halved as far as possible, for other operators, if `DMSetUp()` has not been called when
+  options are read, and if something configures cycles: `PCMGSetType()`, or an option that begins with `-pc_mg_`, `-mg_levels_`,
+  `-mg_coarse_` or `-mg_fine_` (with the prefix of the `PC`). Options that only observe do not count: those with `monitor`, `view`,
+  `converged_reason` or `converged_rate` in their names, `-pc_mg_log` and `-pc_mg_dump_*`. On GPUs the limit for `poisson` is then
+  1e5 on meshes of 5e5 unknowns or more, and 1.5e6 on meshes of 5e6 or more in three dimensions, because the small kernels of the
+  levels below would take longer.
 
-  There is no estimate, and the mesh is coarsened as far as possible, for other operators, on a mesh that `DMSetUp()` has not been called
-  for when options are read, and where anything is
-  said about cycles: `PCMGSetType()`, or an option that begins with `-pc_mg_`, `-mg_levels_`, `-mg_coarse_` or `-mg_fine_` (and the prefix
-  of the `PC`), unless it only looks: options with
-  `monitor`, `view`, `converged_reason` or `converged_rate` in their names, `-pc_mg_log` and `-pc_mg_dump_*`. (Then on GPUs, for `poisson`
-  with 5e5 unknowns
-  or more, the limit is 1e5, and 1.5e6 with 5e6 or more in three dimensions: these take less time so than the kernels and exchanges of the
-  levels below them.) A program that sets solvers of levels by routines first says how many there
-  are, by `PCMGSetLevels()`, or calls this routine with 0.
+  With `PETSC_DECIDE`, a mesh of `diffusion` that cannot be halved and is too large to be factored gets an additional level of
+  degree 1 (`PCPATCHMG`). With any other limit it is factored. For `biharmonic`, more than 20000 unknowns (2D: 300000) on the
+  coarsest mesh are an error with `PETSC_DECIDE`; with any other limit every process factors them.
+
+  A program that configures solvers of levels by routines first sets their number by `PCMGSetLevels()`, or calls this routine with
+  0.
 
   `-ksp_view` and `PCPatchMGGetCoarseReason()` say what was chosen and why.
 
-  Must be called before `PCSetUp()`. It has no effect where `PCMGSetLevels()` or `-pc_mg_levels` say how many levels there are.
+  Call it before `PCSetUp()`. It has no effect if `PCMGSetLevels()` or `-pc_mg_levels` set the number of levels.
 
 .seealso: `PCPATCHMG`, `PCPatchMGGetCoarseEqLim()`, `PCPatchMGGetCoarseReason()`, `PCMGSetLevels()`
 @*/
@@ -190,7 +185,7 @@ PetscErrorCode PCPatchMGSetCoarseEqLim(PC pc, PetscInt limit)
 }
 
 /*@
-  PCPatchMGGetCoarseEqLim - Tells with how many unknowns the levels of a `PCPATCHMG` end
+  PCPatchMGGetCoarseEqLim - Gets the number of unknowns at which a `PCPATCHMG` stops coarsening
 
   Not Collective
 
@@ -214,7 +209,7 @@ PetscErrorCode PCPatchMGGetCoarseEqLim(PC pc, PetscInt *limit)
 }
 
 /*@C
-  PCPatchMGGetCoarseReason - Tells why the levels of a `PCPATCHMG` end where they do
+  PCPatchMGGetCoarseReason - Gets the reason for the number of levels of a `PCPATCHMG`
 
   Not Collective
 
@@ -222,15 +217,15 @@ PetscErrorCode PCPatchMGGetCoarseEqLim(PC pc, PetscInt *limit)
 . pc - the preconditioner, of type `PCPATCHMG`
 
   Output Parameter:
-. why - a sentence, which belongs to the preconditioner: an estimate with the times of what was chosen and of all levels, or the option or
-        the routine that it was left to
+. why - a sentence, which belongs to the preconditioner: the estimated times of the choice and of all levels, or the option or routine that
+        decided
 
   Level: intermediate
 
   Note:
-  `PCMGGetLevels()` tells how many there are. They are chosen in `PCSetFromOptions()` if the DM or the matrix is known there, or else in
-  `PCSetUp()`, and again in a later `PCSetUp()` with a matrix of another
-  `DMBOX`, or with coefficients for which other directions are to be halved.
+  `PCMGGetLevels()` returns the number of levels. It is chosen in `PCSetFromOptions()` if the DM or the matrix is known there, and
+  otherwise in `PCSetUp()`. A later `PCSetUp()` chooses again if the matrix belongs to another `DMBOX`, or if its coefficients
+  require other directions to be halved.
 
 .seealso: `PCPATCHMG`, `PCPatchMGSetCoarseEqLim()`, `PCMGGetLevels()`
 @*/

@@ -71,14 +71,12 @@ static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
 }
 
 /*
-  PCMG reads the options of all pre-smoothers, and then those of the post-smoothers (-mg_levels_up_).  This is called in between, at the end
-  of a
-  pre-smoother's: whatever it is now, the post-smoother becomes its adjoint, and the options to come are changes to that.
+  PCMG reads the options of all pre-smoothers, and then those of the post-smoothers (-mg_levels_up_).  This is called in between, at the
+  end of a pre-smoother's: whatever it is now, the post-smoother becomes its adjoint, and the options to come are changes to that.
 
   The pre-smoother makes I - S A of the error, the post-smoother is to make I - S' A of it.  Steps of Richardson's method with PCPATCHFD:
-  the same number
-  of the same steps, each with its colours in reverse.  Any other fixed linear iteration: one step x += S'(b - A x), by the transpose of the
-  pre-smoother.
+  the same number of the same steps, each with its colours in reverse.  Any other fixed linear iteration: one step x += S'(b - A x), by the
+  transpose of the pre-smoother.
 */
 static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED PetscOptionItems PetscOptionsObject, void *ctx)
 {

@@ -4,16 +4,13 @@
   It converts the residual to float, applies another PC (the inner one) to Vecs of type VECSINGLE, and converts the result back.
   What has to be arranged is that everything inside makes Vecs of that type, and that its numbers are in the range of float:
 
-    native   A matrix-free operator of a DMBOX.  The inner PC gets a clone of the operator's DMBOX with that Vec type, VECSINGLECUDA if the
-    DMBOX makes VECCUDA,
-             and the operator made anew in the clone.  The coefficients that the Mat has are all there is to it, on coarser levels, too:
-             hooks
-             and callbacks of SNES and TS, which are for double Vecs and for the Mats outside, do not come in.
+    native   A matrix-free operator of a DMBOX.  The inner PC gets a clone of the operator's DMBOX with that Vec type, VECSINGLECUDA if
+             the DMBOX makes VECCUDA, and the operator made anew in the clone.  It has the coefficients of the Mat, on coarser levels too:
+             hooks and callbacks of SNES and TS, which are for double Vecs and for the Mats outside, are not used.
     others   The operators of MatCreateBakeoff() apply themselves to Vecs of any type.  All other Mats are used as they are, on the Vecs'
-    shadows; while the inner PC is at work they are told to make Vecs of type VECSINGLE.
-             They gain nothing from it, so that coarser levels stay double.  The clone of the DM, if there is one, passes on the coarsening
-             hooks of the DM that it
-             stands for: through them SNES and TS take the state, on which the operator depends, to coarser levels.
+             shadows; while the inner PC is at work they make Vecs of type VECSINGLE.  Coarser levels stay double.  The clone of the DM, if
+             there is one, passes on the coarsening hooks of the DM that it stands for: through them SNES and TS take the state, on which
+             the operator depends, to coarser levels.
     range    An operator far from one is multiplied by a power of two, inside and on all levels, and the result by the same number.
 
   The routines follow in the order in which a solver calls them.
@@ -511,8 +508,7 @@ static PetscErrorCode PCSingleCheckResult(PC pc, Vec x, PetscReal factor, Vec y)
 
 /*
   What floats leave of the null space would add up over the iterations of a method that does not remove it from what its preconditioner
-  returns (those on the right side, such as FGMRES), and over
-  solves that begin where the last one ended
+  returns (those on the right side, such as FGMRES), and over solves that begin where the last one ended
 */
 static PetscErrorCode PCSingleRemoveNullSpace(PC pc, PetscBool transpose, Vec y)
 {
@@ -683,29 +679,27 @@ static PetscErrorCode PCSingleGetWarn_Single(PC pc, PetscBool *flag)
   Options Database Keys:
 + -single_pc_type type             - the preconditioner inside, and with the prefix `single_` all of its options
 . -pc_single_scale (true|false)    - scale by the norm of the input, so that float can hold it (default true)
-- -pc_single_warn (true|false)     - warn about outer methods that do not see single precision (default true)
+- -pc_single_warn (true|false)     - warn about outer methods that do not detect errors of single precision (default true)
 
   Level: intermediate
 
   Notes:
-  The outer method must be `KSPFGMRES`, `KSPFCG`, `KSPCG` or another method whose residual recursion uses the very vectors that the
-  preconditioner returned. `KSPGMRES`, `KSPBCGS` and their relatives report convergence while the true residual is as large as 1e-3;
-  a warning says so.
+  Use `KSPFGMRES`, `KSPFCG`, `KSPCG` or another outer method that computes its residuals from the vectors that the preconditioner
+  returns. `KSPGMRES`, `KSPBCGS` and related methods may report convergence while the true residual is as large as 1e-3; a warning
+  says so.
 
-  A `DMBOX` inside makes its operators in single precision, and with `PCPATCHMG`, the default inside then, the whole V-cycle moves half
-  the bytes. If the vectors of the `DMBOX` are of type `VECCUDA`, those inside are of type `VECSINGLECUDA`, and everything happens on the
-  GPU. Matrices of other kinds stay as they are: their products convert the vectors, so that results are right but
-  nothing is gained by them.
+  For a matrix of a `DMBOX`, the operators inside are in single precision. `PCPATCHMG` is then the default inside, and the whole
+  V-cycle moves half the bytes. If the vectors of the `DMBOX` are of type `VECCUDA`, those inside are of type `VECSINGLECUDA`, and
+  all work is done on the GPU. Matrices of other kinds stay in double precision: their products convert the vectors. The results are
+  right, but nothing is gained.
 
-  The matrix may have any size, and so may the residual: a matrix whose entries are far from one is multiplied by a power of two inside, and
-  so is the result.
-  `MATSHELL` and others without entries that could be scaled have to be between 1e-30 and 1e30, or there is an error.
+  The operator of a `DMBOX` inside has the coefficients of the matrix outside, on all levels. The `DMBOX` is found through the
+  matrix. Functions of the user, of `SNES` or of `TS` that compute operators are called only for other matrices.
 
-  A result that is zero for a residual that is not, or that is not finite, makes the solve fail, with the reason `KSP_DIVERGED_PC_FAILED`.
+  Matrix and residual may have any size: a matrix with entries far from one is multiplied by a power of two inside, and so is the
+  result. A `MATSHELL` and other matrices without entries to scale must be between 1e-30 and 1e30; otherwise there is an error.
 
-  The operator of a `DMBOX` inside has the coefficients that the matrix outside has, on all levels; the `DMBOX` is found through the matrix.
-  Functions that
-  compute operators, of the user, of `SNES` or of `TS`, are called for other matrices only.
+  If the result is zero for a residual that is not, or is not finite, the solve fails with the reason `KSP_DIVERGED_PC_FAILED`.
 
 .seealso: `VECSINGLE`, `VECSINGLECUDA`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`, `PCPATCHMG`, `DMBOX`, `KSPFGMRES`,
 `KSPFCG`, `PCType`

@@ -16,7 +16,7 @@
   Level: intermediate
 
   Note:
-  Its type and options may be set, its DM and operators are set by `pc`.
+  You may set its type and options; `pc` sets its DM and operators.
 
 .seealso: `PCSINGLE`, `PCSingleSetScale()`, `PCKSPGetKSP()`
 @*/
@@ -44,9 +44,9 @@ PetscErrorCode PCSingleGetPC(PC pc, PC *inner)
   Level: advanced
 
   Notes:
-  Without scaling, residuals beyond the range of float, about 1e-38 to 3e38, become zero or infinite.
+  Without scaling, residuals outside the range of float, about 1e-38 to 3e38, become zero or infinite.
 
-  The factor is a power of two, so that scaling does not round. It costs a norm where the outer method has not just computed it.
+  The factor is a power of two, so that scaling does not round. It costs a norm if the outer method has not just computed one.
 
 .seealso: `PCSINGLE`, `PCSingleGetScale()`
 @*/
@@ -84,7 +84,7 @@ PetscErrorCode PCSingleGetScale(PC pc, PetscBool *flag)
 }
 
 /*@
-  PCSingleSetWarn - Sets whether a `PCSINGLE` warns about an outer method that does not see what single precision does
+  PCSingleSetWarn - Sets whether a `PCSINGLE` warns about an outer method that does not detect errors of single precision
 
   Logically Collective
 
@@ -112,7 +112,7 @@ PetscErrorCode PCSingleSetWarn(PC pc, PetscBool flag)
 }
 
 /*@
-  PCSingleGetWarn - Gets whether a `PCSINGLE` warns about an outer method that does not see what single precision does
+  PCSingleGetWarn - Gets whether a `PCSINGLE` warns about an outer method that does not detect errors of single precision
 
   Not Collective
 

@@ -1,7 +1,6 @@
 /*
   Functions of python/patchfd.py in C.  An exception cannot pass ctypes on its way up.  So what calls it hands it over here, to be made
-  pending
-  when its function has returned: no Python code follows before petsc4py looks for it, to make it the cause of its PETSc.Error.
+  pending when its function has returned: no Python code follows before petsc4py looks for it, to make it the cause of its PETSc.Error.
 
   Python's functions get many points, and are two at most; the context has both.
 */

@@ -77,7 +77,7 @@ PetscErrorCode PatchFDCiteBakeoff(void)
 }
 
 /*@C
-  PatchFDFinalizePackage - Forgets that libpatchfd was initialized; called by `PetscFinalize()`
+  PatchFDFinalizePackage - Undoes `PatchFDInitializePackage()`; `PetscFinalize()` calls it
 
   Not Collective
 
@@ -95,8 +95,8 @@ PetscErrorCode PatchFDFinalizePackage(void)
 
 /*
   -dll_append may bring this library into a program whose PETSc is another one than it was built with.  The structs of PETSc's private
-  headers, which
-  it reads, change with the minor version and in development versions, as the name of PETSc's shared library does, not with patch releases.
+  headers, which it reads, change with the minor version and in development versions, as the name of PETSc's shared library does, not with
+  patch releases.
 */
 static PetscErrorCode PatchFDCheckPetsc(void)
 {

@@ -1,6 +1,6 @@
 /*
-  The door from a Vec to the kernels.  Operators and preconditioners ask for the kernel table of a Vec and for the array that
-  belongs to it, and so never know in which precision they work.
+  From a Vec to the kernels: the kernel table of a Vec, and the array that belongs to it.  Operators and preconditioners use these, so
+  that their code does not depend on the precision.
 */
 #include <patchfd/private/vecimpl.h>
 

@@ -3,8 +3,7 @@
   has to do.
 
   Requests are persistent: an exchange starts them and waits.  For kernels on the host messages travel between Begin and End.  A GPU works
-  on while End
-  waits for what it packed before, and sends it: that is the time to hand it other work, between Begin and End.
+  on while End waits for what it packed before, and sends it: that is the time to hand it other work, between Begin and End.
 */
 #include <patchfd/private/halo.h>
 #include <petsc/private/petscimpl.h>

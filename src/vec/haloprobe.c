@@ -1,11 +1,9 @@
 /*
-  Can MPI send from the memory of a GPU, and receive there?  No question to MPI tells: some that can do not say so, since only messages work
-  and reductions do not,
-  and those that cannot end in a fault.  So messages are sent, and what arrives is looked at: to the rank itself first, where it is the rank
-  that sends in which there is a
-  fault, and not another one that reads its memory; then to another rank, short and long.  A fault ends the attempt, by a jump out of MPI,
-  so that the program can end with an
-  error that says why: nobody knows what state MPI is in, and nothing but that is done with it.
+  Can MPI send from the memory of a GPU, and receive there?  No question to MPI tells: some that can do not say so, since only messages
+  work and reductions do not, and those that cannot end in a fault.  So messages are sent, and what arrives is looked at: to the rank
+  itself first, where it is the rank that sends in which there is a fault, and not another one that reads its memory; then to another rank,
+  short and long.  A fault ends the attempt, by a jump out of MPI, so that the program can end with an error that says why: nobody knows
+  what state MPI is in, and nothing but that is done with it.
 */
 #include <patchfd/private/halo.h>
 #include <patchfd/private/vecimpl.h>

@@ -1,7 +1,6 @@
 /*
   Vecs whose arrays have room for ghosts before and after the values, so that a ghosted array can be the Vec's own and nobody copies.
-  Whoever has only the
-  array asks here what is around it.
+  Whoever has only the array asks here what is around it.
 */
 #include <patchfd/private/vecimpl.h>
 #include <petscdevice.h>

@@ -225,11 +225,12 @@ PetscErrorCode VecCreate_Single(Vec v)
   Level: intermediate
 
   Notes:
-  What is said of `VECSINGLE` holds for it, except that the operations run on the GPU, and that the shadow, which `VecGetArray()` and its
-  relatives return, is in host memory: an access through it copies the vector to the host and, if it may write, back. `VecSetValues()`
-  begins such an access, which ends in `VecAssemblyEnd()`.
+  It is like `VECSINGLE`, but operations run on the GPU. The shadow, which `VecGetArray()` and related routines return, is in host
+  memory: such an access copies the vector to the host and, if it may write, back. `VecSetValues()` begins such an access;
+  `VecAssemblyEnd()` ends it.
 
-  `PCSINGLE` uses it where a `DMBOX` makes vectors of type `VECCUDA`. It exists where PETSc has CUDA, and making one needs a GPU.
+  `PCSINGLE` uses this type for a `DMBOX` with vectors of type `VECCUDA`. The type exists if PETSc has CUDA; creating a vector needs
+  a GPU.
 
 .seealso: `VECSINGLE`, `VECCUDA`, `PCSINGLE`, `VecSingleGetArray()`, `VecSingleGetArrayRead()`, `VecSingleGetArrayWrite()`,
 `VecSingleConvert()`, `VecType`, `VecCreate()`

@@ -1,7 +1,6 @@
 /*
   Access to the values of VECSINGLE and VECSINGLECUDA: the floats as they are, conversion, and the shadow of PetscScalars for all who call
-  VecGetArray(),
-  VecPlaceArray() or VecSetValues().
+  VecGetArray(), VecPlaceArray() or VecSetValues().
 */
 #include "single.h" /*I "petscvecsingle.h" I*/
 

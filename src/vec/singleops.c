@@ -1,7 +1,6 @@
 /*
   The operations of VECSINGLE and VECSINGLECUDA that work on the floats: elementwise ones, and reductions over all ranks.  The loops are
-  those of
-  the type's table, VecSingleKernels; these functions see to storage, flops, states and the sum over the ranks.
+  those of the type's table, VecSingleKernels; these functions see to storage, flops, states and the sum over the ranks.
 */
 #include "single.h"
 

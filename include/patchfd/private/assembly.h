@@ -21,9 +21,8 @@ typedef struct {
 } PatchFDShape;
 
 /*
-  u(node) = f(x(node)) for the nodes of `range`: of the Nc components of f the n from `first` on, interleaved; nodes[d][i] is the coordinate
-  of node i, unless
-  there is a shape of these nodes
+  u(node) = f(x(node)) for the nodes of `range`: of the Nc components of f the n from `first` on, interleaved; nodes[d][i] is the
+  coordinate of node i, unless there is a shape of these nodes
 */
 PETSC_INTERN PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDShape *, const PatchFDRange range,
                                                    PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, PetscInt first, PetscInt n,
@@ -118,10 +117,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFi
                                                    void *ctx, PetscInt Nc, PetscReal v[]);
 /*
   What an operator by quadrature is like as one on the box: integrals of the logarithms of the diagonal of |J| J^{-1} K J^{-T} (J the
-  derivatives by the box's
-  coordinates), of |J| shift and 1, and the largest shift; of the logarithms and 1 also over each layer of points of a direction, if there
-  are arrays for them;
-  or the first cell where something is wrong
+  derivatives by the box's coordinates), of |J| shift and 1, and the largest shift; of the logarithms and 1 also over each layer of points
+  of a direction, if there are arrays for them; or the first cell where something is wrong
 */
 typedef enum {
   PATCHFD_DEFECT_NONE,
@@ -155,8 +152,7 @@ PETSC_INTERN PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, co
                                                     const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
 /*
   The same for an interpolation and its rows on all of fbox, whose nodes have the numbers row, row + 1, ...; column[] on cbox.  The entries
-  of
-  fixed nodes are stored as zeros: a product P' A P then has a place for the diagonal entries of the coarse ones.
+  of fixed nodes are stored as zeros: a product P' A P then has a place for the diagonal entries of the coarse ones.
 */
 PETSC_INTERN PetscErrorCode PatchFDHostTransferTriples(const PatchFDTransferDesc *, PetscInt row, const PetscInt column[],
                                                        PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
@@ -194,11 +190,9 @@ typedef struct {
 } PatchFDMatrixTerm;
 
 /*
-  The inverse of the matrix of a patch, a sum of terms, with nfield, n and odd set: its symmetries and sizes first (the number of entries is
-  returned), so
-  that it is known what it will take; then its blocks.  spd: it should be positive definite.  constants: a field whose constants may be a
-  null space, or -1;
-  then it is the pseudo-inverse.  regular: whether all that is true; otherwise there is no inverse.
+  The inverse of the matrix of a patch, a sum of terms, with nfield, n and odd set: its symmetries and sizes first (the number of entries
+  is returned), so that it is known what it will take; then its blocks.  spd: it should be positive definite.  constants: a field whose
+  constants may be a null space, or -1; then it is the pseudo-inverse.  regular: whether all that is true; otherwise there is no inverse.
 */
 PETSC_INTERN PetscErrorCode PatchFDHostDenseParity(PetscInt nterm, const PatchFDMatrixTerm[], PatchFDDense *);
 PETSC_INTERN PetscCount     PatchFDHostDenseSizes(PatchFDDense *);
@@ -213,8 +207,7 @@ typedef PetscReal PatchFDLanes[PATCHFD_LANES];
 
 /*
   What an operator by quadrature (PatchFDPoints) has at each point of a cell: w |J| J^{-1} K J^{-T}, the numbers rr rs rt ss st tt or rr rs
-  ss of it, where
-  there is kappa; then w |J| shift, where there is shift.
+  ss of it, where there is kappa; then w |J| shift, where there is shift.
 */
 typedef struct {
   const PatchFDPoints *p;
@@ -230,9 +223,8 @@ PETSC_INTERN PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *, PetscCount f
 PETSC_INTERN PetscErrorCode PatchFDGeometryDestroy(PatchFDGeometry *);
 /*
   The Cholesky factors of symmetric matrices, in the first `count` lanes, in place of their lower triangles [n (n + 1) / 2], row after row,
-  with the reciprocals of their diagonals.  A last pivot
-  that is nothing but rounding, where constants are the null space, has the reciprocal 0.  regular: stays true if the matrices are positive
-  definite otherwise (src/host/fitnumbers.c)
+  with the reciprocals of their diagonals.  A last pivot that is nothing but rounding, where constants are the null space, has the
+  reciprocal 0.  regular: stays true if the matrices are positive definite otherwise (src/host/fitnumbers.c)
 */
 PETSC_INTERN PetscErrorCode PatchFDHostFactorTriangles(PetscInt n, PetscInt count, PatchFDLanes triangle[], PetscBool *regular);
 /* The matrices of cells, of one component: entry (i, j) of lane l is E[place[i * size + j]][l] (src/host/cellmatrix.c) */
@@ -270,9 +262,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostDenseInvert(PetscBool spd, PetscInt const
 PETSC_INTERN PetscErrorCode PatchFDHostInvert(PetscInt count, PetscInt n, PetscReal *const K[], PetscBool *regular);
 /*
   Triples (row, column, value) of an operator by quadrature, cell by cell: rownumber[ncells][nodes] and colnumber are the global numbers of
-  a node as a row and as
-  a column, or -1, as rows and columns of such triples then are; its components have the numbers ncomp * number + c.  Call with i = NULL for
-  the count only.
+  a node as a row and as a column, or -1, as rows and columns of such triples then are; its components have the numbers ncomp * number + c.
+  Call with i = NULL for the count only.
 */
 PETSC_INTERN PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *, const PetscInt rownumber[], const PetscInt colnumber[],
                                                      PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);

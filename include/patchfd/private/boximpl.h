@@ -139,10 +139,8 @@ typedef struct {
 
 /*
   An operator on a DMBOX: registered by name, made by the registered routine, which sets ops, data and the coefficients' defaults.  What it
-  does for
-  KSP, SNES and TS is in src/mat; here is what a DM needs to know of it.  An operator is linear in its coefficients, so that sums and
-  multiples of
-  operators are operators.
+  does for KSP, SNES and TS is in src/mat; here is what a DM needs to know of it.  An operator is linear in its coefficients, so that sums
+  and multiples of operators are operators.
 */
 struct _DMBoxOperatorOps {
   PetscErrorCode (*setfromoptions)(DM, DMBoxOperator, PetscOptionItems);
@@ -162,8 +160,7 @@ struct _DMBoxOperatorOps {
   PetscErrorCode (*form)(DM, DMBoxOperator, const PetscReal coefficient[], const PatchFDLine line[][3], MatBoxForm *);
   /*
     For operators by quadrature: their points in these cells, for these coefficients; until pointsdestroy.  `device`, if it can be: arrays
-    that are not the same everywhere are in GPU
-    memory, and geoindex is NULL, since positions are those of the nodes of the DM's local box
+    that are not the same everywhere are in GPU memory, and geoindex is NULL, since positions are those of the nodes of the DM's local box
   */
   PetscErrorCode (*points)(DM, DMBoxOperator, const PetscReal coefficient[], const PatchFDRange cells, PetscBool device, PatchFDPoints *);
   PetscErrorCode (*pointsdestroy)(PatchFDPoints *);
@@ -171,9 +168,8 @@ struct _DMBoxOperatorOps {
      are halved */
   PetscErrorCode (*coupling)(DM, DMBoxOperator, PetscReal coupling[]);
   /*
-    For Galerkin operators of coarse meshes, which `copy` makes where they are `restricted`: the largest ratio of coefficients in two of the
-    cells that become one where these directions are halved.  NULL where there
-    are none
+    For Galerkin operators of coarse meshes, which `copy` makes where they are `restricted`: the largest ratio of coefficients in two of
+    the cells that become one where these directions are halved.  NULL where there are none
   */
   PetscErrorCode (*contrast)(DM, DMBoxOperator, const PetscBool halve[3], PetscReal *contrast);
 };
@@ -205,9 +201,8 @@ PETSC_INTERN PetscErrorCode DMBoxCopyOperator(DM from, DM to);
 PETSC_INTERN PetscErrorCode DMBoxCopyOperatorData(DM from, DM to);
 /*
   Give the DM these coefficients, and let it and the coarser DMs that solvers make from it multiply their operators, but for the rows of
-  fixed nodes, by
-  two to the power `exponent`, which brings them and the one-dimensional matrices that they are made of into the range of float; 0 if they
-  are there.
+  fixed nodes, by two to the power `exponent`, which brings them and the one-dimensional matrices that they are made of into the range of
+  float; 0 if they are there.
 */
 PETSC_INTERN PetscErrorCode DMBoxScaleOperator(DM, const PetscReal coefficient[], int *exponent);
 /* the operator, or an error that names the routine `who` if it is another one */
@@ -351,9 +346,8 @@ static inline PetscReal     DMBoxPenalty(DM dm)
   return (PetscReal)(k * (k + 1));
 }
 /*
-  Points of the cells that all fields have in common: Gauss points, 4 more in a direction than the highest degree of a field, or, with nodes
-  > 0, the
-  Gauss-Lobatto nodes of that degree.  Fields lie as in local arrays or as in global ones.  points.c
+  Points of the cells that all fields have in common: Gauss points, 4 more in a direction than the highest degree of a field, or, with
+  nodes > 0, the Gauss-Lobatto nodes of that degree.  Fields lie as in local arrays or as in global ones.  points.c
 */
 PETSC_INTERN PetscErrorCode DMBoxFieldPointsCreate(DM, PetscInt nodes, PetscBool local, PatchFDFieldPoints[]);
 /* nq Gauss points in a direction */

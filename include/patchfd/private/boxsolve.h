@@ -1,16 +1,13 @@
 #pragma once
 /*
   The direct solve of the whole box: x = (S (x) S (x) S) D^{-1} (S (x) S (x) S)' b on the free nodes, S and lambda the eigenvectors and
-  eigenvalues of whole lines (eq. 2.13 to
-  2.15 of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, 2024, for one large
-  patch); a zero eigenvalue has inverse
-  zero.
+  eigenvalues of whole lines (eq. 2.13 to 2.15 of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product
+  patch smoothers on GPU, 2024, for one large patch); a zero eigenvalue has inverse zero.
 
   On several ranks lines of the last direction are cut into pieces (patchfd/private/cut.h), and a rank does with its piece what it would do
-  with a box of its own: S and lambda of
-  that direction are those of the inner nodes of the piece.  For each mode of the other directions, mu the sum of its eigenvalues, a piece
-  has a few numbers at its ends.  These
-  are all that travels, to the rank that solves the equations of a part of the modes, and back.
+  with a box of its own: S and lambda of that direction are those of the inner nodes of the piece.  For each mode of the other directions,
+  mu the sum of its eigenvalues, a piece has a few numbers at its ends.  These are all that travels, to the rank that solves the equations
+  of a part of the modes, and back.
 */
 #include <patchfd/private/cut.h>
 #include <patchfd/private/halo.h>
@@ -42,9 +39,8 @@ PETSC_INTERN PetscInt PatchFDBoxCommon(const PatchFDBox *, const PatchFDBox *, P
 
 /*
   A line whose eigenvectors are even or odd is folded: for its n nodes it has two blocks of `size` numbers, sums of mirrored nodes and then
-  differences, for which the even and
-  the odd modes have matrices of half the size.  Other lines have one block, of the nodes as they are.  At the end of a block there may be
-  zeros.
+  differences, for which the even and the odd modes have matrices of half the size.  Other lines have one block, of the nodes as they are.
+  At the end of a block there may be zeros.
 */
 typedef struct {
   PetscInt   n, blocks, size;

@@ -3,13 +3,11 @@
   Bricks: the unknowns of a DMDA, cut into bricks of m^d of them that do not overlap, and local solvers that are read off the rows of an
   assembled matrix.
 
-  A row is a stencil: its entries for the unknown itself and for those next to it.  c_d(p) is the coupling of unknown p to the next plane in
-  direction d, minus the sum of the
-  entries there.  In a brick, geometric means over the unknowns of a plane make one-dimensional matrices, A_d tridiagonal with the means of
-  c_d, and M_d diagonal with what the
-  means of the other directions' couplings change along d (PatchFDFit's `own` on a lattice): then patchfd/private/fit.h holds with these, T
-  is scaled to the diagonal of the
-  matrix, and steps of Chebyshev's iteration are taken where one is not near enough.
+  A row is a stencil: its entries for the unknown itself and for those next to it.  c_d(p) is the coupling of unknown p to the next plane
+  in direction d, minus the sum of the entries there.  In a brick, geometric means over the unknowns of a plane make one-dimensional
+  matrices, A_d tridiagonal with the means of c_d, and M_d diagonal with what the means of the other directions' couplings change along d
+  (PatchFDFit's `own` on a lattice): then patchfd/private/fit.h holds with these, T is scaled to the diagonal of the matrix, and steps of
+  Chebyshev's iteration are taken where one is not near enough.
 */
 #include <patchfd/private/fit.h>
 #include <petscdm.h>

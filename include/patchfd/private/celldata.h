@@ -1,8 +1,7 @@
 #pragma once
 /*
-  Numbers of the cells of a box, x fastest: a group for each cell, or one for each point of a cell, x fastest, too.  Loops over them, in the
-  memory that the arrays are in, in double
-  precision; not part of the kernel tables.
+  Numbers of the cells of a box, x fastest: a group for each cell, or one for each point of a cell, x fastest, too.  Loops over them, in
+  the memory that the arrays are in, in double precision; not part of the kernel tables.
 */
 #include <patchfd/private/kernels.h>
 
@@ -21,8 +20,7 @@ struct _PatchFDCellKernels {
   PetscErrorCode (*evaluate)(const PatchFDCellValues *, const PetscReal in[], PetscReal out[]);
   /*
     out[cells][points][..], a number for n = 1, otherwise a symmetric matrix in PatchFDPoints' order, from in[cells][groups][n]: numbers as
-    they are, diagonals, or such matrices; groups
-    is 1 or points
+    they are, diagonals, or such matrices; groups is 1 or points
   */
   PetscErrorCode (*tensors)(PetscInt dim, PetscCount cells, PetscInt groups, PetscInt points, PetscInt n, const PetscReal in[],
                             PetscReal out[]);

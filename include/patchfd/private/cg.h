@@ -1,15 +1,13 @@
 #pragma once
 /*
   Conjugate gradients in two sweeps over memory (src/ksp/fusedcg.c): the numbers of an iteration and what follows from them, one code for
-  the host
-  and for kernels, which go from iteration to iteration by themselves on one rank, and on ranks that exchange without the host.
+  the host and for kernels, which go from iteration to iteration by themselves on one rank, and on ranks that exchange without the host.
 
     first sweep    p = z + b p,  w = A p,  pw = p'w        z = d r with a diagonal preconditioner, z = r with none
     second sweep   a = rz / pw,  x += a p,  r -= a w,  and the sums r'z, r'r and z'z
 
   Where nobody looks at x in between, and the direction before is still there, x may take two steps at once, 5 numbers an unknown in place
-  of 6: cgadvance
-  without x leaves its step to the next cgadvance.
+  of 6: cgadvance without x leaves its step to the next cgadvance.
 */
 #include <patchfd/private/kernels.h>
 #include <petscksp.h>
@@ -104,8 +102,8 @@ PATCHFD_CG_FUNCTION void PatchFDCGNextAlone(PatchFDCG *s)
 
 /*
   What a matrix may offer by composing "MatFusedCGSweep_C": operatorsweep of its plan; r = NULL asks whether it can with this table, and
-  arrays like p.  It may be recorded
-  after its first call, and so may the matrix's product with a vector, where ranks exchange without the host.
+  arrays like p.  It may be recorded after its first call, and so may the matrix's product with a vector, where ranks exchange without the
+  host.
 */
 typedef PetscErrorCode MatFusedCGSweepFn(Mat, PatchFDKernels, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *,
                                          PetscBool *can);

@@ -18,12 +18,10 @@
   the sums over all modes of all pieces, A and M what couples z itself.  R is a narrow band matrix, of one unknown a cut, or four.  Where A
   + mu M is definite it has factors
   L D L' without exchanges of rows, with pivots of its sign, or in a discontinuous line of the other sign below a cut and of its own above.
-  If constants are a null space, one
-  unknown is set to zero.
+  If constants are a null space, one unknown is set to zero.
 
-  An end has `nend` numbers; those below and above the first cut come first: piece r has the numbers nend (2 r - 1) .. nend (2 r + 1) - 1 as
-  far as they exist.  In a continuous
-  line the two of a cut are one unknown.
+  An end has `nend` numbers; those below and above the first cut come first: piece r has the numbers nend (2 r - 1) .. nend (2 r + 1) - 1
+  as far as they exist.  In a continuous line the two of a cut are one unknown.
 */
 #include <patchfd/private/fe.h>
 

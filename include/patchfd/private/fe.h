@@ -1,7 +1,7 @@
 #pragma once
 /*
-  One-dimensional finite elements: the ground floor.  Everything that the library applies line by line is made here once,
-  in double precision, from quadrature and LAPACKE.  No PETSc objects, no knowledge of grids in more than one dimension.
+  One-dimensional finite elements.  Everything that the library applies line by line is made here once, in double precision, from
+  quadrature and LAPACKE.  No PETSc objects, no grids in more than one dimension.
 
   All matrices are dense and row-major: X[i * cols + j].
 */
@@ -60,10 +60,8 @@ PETSC_INTERN PetscErrorCode PatchFDLineTabulate(const PatchFDLine *, PetscInt nq
 
 /*
   Quadrature on the reference cell [0, 1]: `points` points in a direction, the Gauss points or the Gauss-Lobatto points, which are then the
-  nodes, and the
-  basis of a degree there, as from PatchFDBasis().  C differentiates polynomials that are given by their values at the points: D = C B if
-  there are as many
-  points as nodes, or more.
+  nodes, and the basis of a degree there, as from PatchFDBasis().  C differentiates polynomials that are given by their values at the
+  points: D = C B if there are as many points as nodes, or more.
 */
 typedef struct {
   PetscInt   nodes, points;
@@ -79,10 +77,9 @@ PETSC_INTERN PetscErrorCode PatchFDRuleDestroy(PatchFDRule *);
 PETSC_INTERN PetscErrorCode PatchFDRuleBasis(const PatchFDRule *, PetscInt npoints, const PetscReal points[], PetscReal L[]);
 
 /*
-  A one-dimensional matrix on a line, cell by cell: the rows are the nodes of cell c, the columns those of the cells c - reach .. c + reach.
-  Rows of a node that cells share are to be summed.  Columns of cells that do not exist are zero.  Neighbouring cells with equal matrices
-  are
-  one class.  Rows and columns may belong to two lines with the same cells.
+  A one-dimensional matrix on a line, cell by cell: the rows are the nodes of cell c, the columns those of the cells c - reach .. c +
+  reach. Rows of a node that cells share are to be summed.  Columns of cells that do not exist are zero.  Neighbouring cells with equal
+  matrices are one class.  Rows and columns may belong to two lines with the same cells.
 */
 typedef struct {
   PetscInt   nloc, stride; /* of the rows: nodes of a cell; nodes from a cell to the next */
@@ -126,21 +123,18 @@ PETSC_INTERN PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const
 PETSC_INTERN PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *, PetscReal kappa, PetscReal boundary, PatchFDBand *);
 /*
   kappa * (the fourth derivative) + shift * mass by C0 interior penalties, on a continuous line (Brenner and Sung 2005; Cui, Witte,
-  Bonizzoni and Kanschat 2024, eq. 8): to int u'' v''
-  of the cells come at each vertex
+  Bonizzoni and Kanschat 2024, eq. 8): to int u'' v'' of the cells come at each vertex
 
     kappa ( sigma [u'] [v'] - {u''} [v'] - [u'] {v''} ),
 
   [u'] the sum of the derivatives in outward direction, {u''} the mean; sigma = penalty (1 / h- + 1 / h+) / 2 between two cells, boundary /
-  h, with the
-  one-sided mean, at a clamped end, and nothing at other ends.
+  h, with the one-sided mean, at a clamped end, and nothing at other ends.
 */
 PETSC_INTERN PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *, PetscReal kappa, PetscReal shift, PetscReal penalty,
                                                  PetscReal boundary, PatchFDBand *);
 /*
   What data at end e of a line bring into the right-hand side of that form, as numbers for the nodes of the cell there: kappa (sigma n v' -
-  v'') times a
-  given outward derivative at a clamped end, kappa n v' times a given second derivative at any other.
+  v'') times a given outward derivative at a clamped end, kappa n v' times a given second derivative at any other.
 */
 PETSC_INTERN PetscErrorCode PatchFDLineEndLoad(const PatchFDLine *, int e, PetscReal kappa, PetscReal boundary, PetscReal load[]);
 /* multiply by two to a power */
@@ -154,23 +148,19 @@ PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);
 
 /*
   Fast diagonalization of one class of patches.  I are the n free nodes of the patch; the closure adds the `ext` nodes below and the `ext`
-  nodes
-  above that its rows reach: one of a continuous line, those of a cell in a discontinuous one.  S' A_II S = diag(lambda), S' M_II S = 1.
-  The columns
-  of S with even symmetry come first when `parity` holds (S[n-1-i][j] = S[i][j] for j < (n+1)/2, -S[i][j] after), in increasing order of
-  lambda
-  within each half.
+  nodes above that its rows reach: one of a continuous line, those of a cell in a discontinuous one.  S' A_II S = diag(lambda), S' M_II S =
+  1. The columns of S with even symmetry come first when `parity` holds (S[n-1-i][j] = S[i][j] for j < (n+1)/2, -S[i][j] after), in
+  increasing order of lambda within each half.
 
     T  = S' M_II = inverse(S)
     MI, AI = M, A with rows I and columns (below, I, above)
 
   Continuous lines:
     mu[e]    = S' M_{I,e}                     e = 0: the node below, e = 1: the node above
-    alpha[e] = S' A_{I,e} - lambda mu[e]      (alpha' of the residual-free patch solve)
+    alpha[e] = S' A_{I,e} - lambda mu[e]      (of the patch solve without a residual)
 
-  Discontinuous lines, where M does not couple cells and A couples them by two functionals of the neighbour, its value and its derivative at
-  the
-  common vertex:
+  Discontinuous lines, where M does not couple cells and A couples them by two functionals of the neighbour, its value and its derivative
+  at the common vertex:
     A_{I,e} = value[e] (x) (the neighbour's node at the vertex) + slope[e] (x) derivative[e]
 
   At an end of the line there are no nodes below or above: the entries that belong to them are zero.
@@ -189,10 +179,8 @@ typedef struct {
 
 /*
   A cover of the free nodes of a line by patches, in increasing order: the two cells around each interior vertex (free ends belong to the
-  patch
-  that reaches them); a line of one cell is one patch.  In a continuous line the nodes at the patch's own ends are not part of it, unless
-  they
-  are free ends of the line.  No patch has zero free nodes.
+  patch that reaches them); a line of one cell is one patch.  In a continuous line the nodes at the patch's own ends are not part of it,
+  unless they are free ends of the line.  No patch has zero free nodes.
 */
 typedef struct {
   PetscInt      npatch;
@@ -210,11 +198,9 @@ PETSC_INTERN PetscErrorCode PatchFDPatchesCreateWhole(const PatchFDLine *, Patch
 PETSC_INTERN PetscErrorCode PatchFDPatchesDestroy(PatchFDPatches *);
 
 /*
-  The patches as meshes of their own: the line of the cells of each, with Dirichlet (and clamped) ends where the patch ends inside the line,
-  and the
-  line's own condition where it ends with it.  Patches with equal lines are a class: on a uniform line with Dirichlet and clamped ends there
-  is one.
-  `M` is the mass matrix of the line.
+  The patches as meshes of their own: the line of the cells of each, with Dirichlet (and clamped) ends where the patch ends inside the
+  line, and the line's own condition where it ends with it.  Patches with equal lines are a class: on a uniform line with Dirichlet and
+  clamped ends there is one. `M` is the mass matrix of the line.
 */
 typedef struct {
   PetscInt     npatch, nclass;
@@ -229,22 +215,19 @@ PETSC_INTERN PetscErrorCode PatchFDPatchesCreateAlone(const PatchFDLine *, const
                                                       PatchFDPatches *);
 
 /*
-  Symmetries of an n x m matrix of nodes: does it look the same from the other end, or (sign -1) the negative of it?  The even (parity 1) or
-  odd (-1) part of
-  the space of n nodes has the size that PatchFDFoldSize() gives, with the basis e_i + e_{n-1-i} (and the middle node) or e_i - e_{n-1-i}; H
-  = E' X E in the
-  bases of the rows and columns, for X with rows of length ld.  Parity 0 is the whole space.
+  Symmetries of an n x m matrix of nodes: does it look the same from the other end, or (sign -1) the negative of it?  The even (parity 1)
+  or odd (-1) part of the space of n nodes has the size that PatchFDFoldSize() gives, with the basis e_i + e_{n-1-i} (and the middle node)
+  or e_i - e_{n-1-i}; H = E' X E in the bases of the rows and columns, for X with rows of length ld.  Parity 0 is the whole space.
 */
 PETSC_INTERN PetscBool PatchFDMirrored(PetscInt n, PetscInt m, int sign, const PetscReal X[]);
 PETSC_INTERN PetscInt  PatchFDFoldSize(PetscInt n, int parity);
 PETSC_INTERN void      PatchFDFold(PetscInt n, int parity, PetscInt m, int colparity, const PetscReal X[], PetscInt ld, PetscReal H[]);
 
 /*
-  The rows of a band that belong to the patches of a cover: X + at[cls[p]] are the n[p] free nodes of patch p times the nodes first[p] - ext
-  ..
-  first[p] + n[p] - 1 + ext, where n and first are those of the columns' cover.  Columns of nodes that do not exist are zero.  For columns
-  in a
-  continuous line ext is 1 for a band that stays in its cells, in a discontinuous one 0; it is one cell more for a band that does not.
+  The rows of a band that belong to the patches of a cover: X + at[cls[p]] are the n[p] free nodes of patch p times the nodes first[p] -
+  ext .. first[p] + n[p] - 1 + ext, where n and first are those of the columns' cover.  Columns of nodes that do not exist are zero.  For
+  columns in a continuous line ext is 1 for a band that stays in its cells, in a discontinuous one 0; it is one cell more for a band that
+  does not.
 */
 typedef struct {
   PetscInt    ext, npatch, nclass;
@@ -272,9 +255,8 @@ PETSC_INTERN PetscErrorCode PatchFDEigenSums(const PatchFDEigen *const e[3], Pet
 
 /*
   Embedding of a coarse line in a fine one on the same interval: `ratio` fine cells a coarse cell (1 or 2), degrees may differ, both
-  continuous or
-  both discontinuous.  P[nclass][nf][nc] maps a coarse cell's nodes to the fine nodes in it.  No boundary conditions.  Fails with
-  PETSC_ERR_ARG_INCOMP when the lines are not nested.
+  continuous or both discontinuous.  P[nclass][nf][nc] maps a coarse cell's nodes to the fine nodes in it.  No boundary conditions.  Fails
+  with PETSC_ERR_ARG_INCOMP when the lines are not nested.
 */
 typedef struct {
   PetscInt   ratio, ncells /* coarse */, nf, nc, nclass;

@@ -94,11 +94,9 @@ PATCHFD_FIT_FUNCTION double PatchFDFitNoise(unsigned i, unsigned j, unsigned k)
 
 /*
   How far T may be from A on a patch, from logarithms v_i = log G_i - log T_i of the ratios of the metric's diagonal to that of T at all
-  points.  What all directions have in common at
-  a point, the scaling by C takes away as long as it varies slowly; the rest, exp(deviation), and what is outside of the diagonal bound the
-  eigenvalues of T^{-1} A: a symmetric matrix of
-  ones on the diagonal and c_ij beside it has those within 1 +- ((d - 1) / d 2 sum c_ij^2)^{1/2} (H. Wolkowicz, G. Styan, Bounds for
-  eigenvalues using traces).
+  points.  What all directions have in common at a point, the scaling by C takes away as long as it varies slowly; the rest,
+  exp(deviation), and what is outside of the diagonal bound the eigenvalues of T^{-1} A: a symmetric matrix of ones on the diagonal and
+  c_ij beside it has those within 1 +- ((d - 1) / d 2 sum c_ij^2)^{1/2} (H. Wolkowicz, G. Styan, Bounds for eigenvalues using traces).
 */
 typedef struct {
   double lo, hi;       /* of what the directions have in common */
@@ -205,8 +203,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostFitConstants(PatchFDFit *);
 
 /*
   Groups from the steps that patches take: these are sorted by bins, those of a colour, a number of steps and kinds.  PatchFDHostFitBins()
-  says how many there are, PatchFDHostFitSetGroups() makes
-  groups, runs and the places of coefficients from the numbers of patches in the bins; then bin[i] is where the first one is.
+  says how many there are, PatchFDHostFitSetGroups() makes groups, runs and the places of coefficients from the numbers of patches in the
+  bins; then bin[i] is where the first one is.
 */
 PATCHFD_FIT_FUNCTION PetscInt PatchFDFitBin(const PetscInt nkind[3], PetscInt color, PetscInt steps, const PetscInt kind[3])
 {
@@ -280,9 +278,8 @@ PATCHFD_FIT_FUNCTION void PatchFDFitRuleCoefficients(const PatchFDFitRule *rule,
 PETSC_INTERN void PatchFDHostFitCount(const PatchFDFit *, const PatchFDRange cells, PetscInt64 count[PATCHFD_FIT_MAX_STEPS + 1]);
 /*
   In GPU memory, for plans of one precision: operatorpick() for the cells of the patches of a group, on its compact arrays.  Where
-  PatchFDFitTakesResiduals(), A x at the unknowns of the patches of a group, to
-  the array that fitwork() says for r; the first step of a group, as fitapply(), from r = b - that product; and y = A x or y -= A x on
-  compact arrays
+  PatchFDFitTakesResiduals(), A x at the unknowns of the patches of a group, to the array that fitwork() says for r; the first step of a
+  group, as fitapply(), from r = b - that product; and y = A x or y -= A x on compact arrays
 */
 struct _PatchFDFitKernels {
   PetscErrorCode (*pick)(void *fit, PetscInt group, void *operatorplan, void **picked);

@@ -3,8 +3,7 @@
   Values of a rank that other ranks need: what a PetscSF does, planned for arrays of a kernel table.
 
   A halo has two sides, arrays whose entries belong together: 0, the roots of the PetscSF's graph, and 1, its leaves.  They may be one
-  array.  What
-  travels to and from each rank is contiguous in a buffer, into which one kernel gathers it and out of which another takes it.
+  array.  What travels to and from each rank is contiguous in a buffer, into which one kernel gathers it and out of which another takes it.
 
   Transports differ in where the buffers are and in who moves them:
 
@@ -36,9 +35,8 @@ static inline PetscBool PatchFDHaloIsOnDevice(PatchFDHaloType type)
 PETSC_INTERN PetscErrorCode PatchFDHaloCreate(PetscSF, PatchFDHaloType, PatchFDHalo *);
 /*
   The same from lists instead of a graph, which for many entries takes less time to set up: n ranks, and for each side the entries that
-  belong to those of rank i on its
-  other side, in one order there and here: index[side][first[side][i]] to index[side][first[side][i + 1] - 1].  Who is in one's list has one
-  in his.  The arrays are taken over
+  belong to those of rank i on its other side, in one order there and here: index[side][first[side][i]] to index[side][first[side][i + 1] -
+  1].  Who is in one's list has one in his.  The arrays are taken over
 */
 PETSC_INTERN PetscErrorCode PatchFDHaloCreateFromLists(MPI_Comm, PatchFDHaloType, PetscMPIInt n, PetscMPIInt *rank,
                                                        PetscInt *const first[2], PetscInt *const index[2], PatchFDHalo *);
@@ -46,9 +44,8 @@ PETSC_INTERN PetscErrorCode PatchFDHaloCreateFromLists(MPI_Comm, PatchFDHaloType
 PETSC_INTERN PetscErrorCode PatchFDHaloSetUnit(PatchFDHalo, PetscInt unit);
 PETSC_INTERN PetscErrorCode PatchFDHaloDestroy(PatchFDHalo *);
 /*
-  The entries of side 1 become those of side 0, or, with `side` 1, those of side 1 are added to side 0: from and to are n arrays of the side
-  that is
-  read and of the other one.  Between Begin and End the arrays may be used, but for entries that are received
+  The entries of side 1 become those of side 0, or, with `side` 1, those of side 1 are added to side 0: from and to are n arrays of the
+  side that is read and of the other one.  Between Begin and End the arrays may be used, but for entries that are received
 */
 PETSC_INTERN PetscErrorCode PatchFDHaloBegin(PatchFDHalo, PatchFDKernels, int side, PetscInt n, const void *const from[]);
 PETSC_INTERN PetscErrorCode PatchFDHaloEnd(PatchFDHalo, PatchFDKernels, int side, PetscInt n, void *const to[]);

@@ -3,9 +3,8 @@
 #include <patchfd/private/matimpl.h>
 
 /*
-  What a mesh is made of, shared by DMs on the same mesh and their matrices; it does not change: setters make another one.  A field is a Vec
-  in double precision on
-  the host; the arrays with ghosts that kernels want are made from it for each kernel table that asks.
+  What a mesh is made of, shared by DMs on the same mesh and their matrices; it does not change: setters make another one.  A field is a
+  Vec in double precision on the host; the arrays with ghosts that kernels want are made from it for each kernel table that asks.
 */
 typedef struct _n_HeatBody *HeatBody;
 struct _n_HeatBody {

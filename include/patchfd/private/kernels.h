@@ -1,14 +1,14 @@
 #pragma once
 /*
-  The one door between PETSc objects and loops: a table of kernels for each precision and place of storage.
+  The kernel tables, by which PETSc objects call loops: one for each precision and place of storage.
 
   A grid function is an array over a box of nodes, x fastest.  Every problem here is three-dimensional; a direction that does
   not exist is a line with one node.  Descriptions hold the one-dimensional objects of src/fe (double precision, host); a
-  kernel folder turns a description into a plan with what its kernels like best, once, so that nothing is allocated or
-  converted in an apply.  Node numbers are global in each direction.
+  kernel folder turns a description into a plan, once: matrices in its precision and memory, and a choice of kernels.  Nothing is
+  allocated or converted in an apply.  Node numbers are global in each direction.
 
   Reads outside a range `read` give zero, writes outside a range `write` are dropped: Dirichlet conditions (ranges without the
-  fixed nodes) and ownership (ranges of the owned nodes) are both expressed so.
+  fixed nodes) and ownership (ranges of the owned nodes) are both expressed by ranges.
 */
 #include <patchfd/private/fe.h>
 #include <string.h>
@@ -45,8 +45,7 @@ static inline PetscBool PatchFDRangeHas(const PatchFDRange r, const PetscInt i[3
 
 /*
   A field is a scalar grid function on a product of three lines; the fields of a problem lie one after another in a Vec.  Ranges say which
-  of its
-  nodes exist: reads outside `read` give zero, writes outside `write` are dropped.
+  of its nodes exist: reads outside `read` give zero, writes outside `write` are dropped.
 */
 typedef struct {
   PatchFDBox   xbox, ybox; /* of the arrays that are read and written */
@@ -63,10 +62,9 @@ typedef struct {
 
 /*
   An operator by quadrature on cells that are images of the unit square or cube: with R taking the Gauss-Lobatto nodes of each cell out of
-  an array, B and
-  D values and derivatives of their polynomials at the points of a cell, A = R' (B' shift w |J| B + D' w |J| J^{-1} K J^{-T} D) R
-  (Swirydowicz, Chalmers,
-  Karakus and Warburton 2017; the bake-off problems of CEED).  Nodes and points of a cell are numbered with x fastest.
+  an array, B and D values and derivatives of their polynomials at the points of a cell, A = R' (B' shift w |J| B + D' w |J| J^{-1} K
+  J^{-T} D) R (Swirydowicz, Chalmers, Karakus and Warburton 2017; the bake-off problems of CEED).  Nodes and points of a cell are numbered
+  with x fastest.
 */
 typedef enum {
   PATCHFD_NODES_BOX,   /* of the cells `cells` of field 0 of the operator, on a box of nodes */
@@ -140,8 +138,7 @@ typedef struct {
 
 /*
   Linear elements on a lattice: each cube of cells, its corners numbered with x fastest, is cut into the six tetrahedra whose corners are a
-  monotone path
-  from corner 0 to corner 7, a square into two triangles (Kuhn 1960).  Materials are numbers at the nodes, of which an
+  monotone path from corner 0 to corner 7, a square into two triangles (Kuhn 1960).  Materials are numbers at the nodes, of which an
   element has the mean of its corners' for its matrices.  A = mass M(capacity) + stiffness K(conductivity) + Robin terms.
 */
 typedef struct {
@@ -165,8 +162,7 @@ typedef struct {
 
 /*
   A sum of Kronecker products in one field, A_0 in direction 0 and M in the others, and so on: what most kernels are made for.  False for
-  any other
-  operator.
+  any other operator.
 */
 static inline PetscBool PatchFDKroneckerSum(const PatchFDOperatorDesc *desc, const PatchFDBand *A[3], const PatchFDBand *M[3])
 {
@@ -190,11 +186,9 @@ static inline PetscBool PatchFDBandsMatch(const PatchFDBand *a, const PatchFDBan
 }
 
 /*
-  The cells of a mesh, for transfers between polynomials of two degrees on it: numbers of the nodes of each cell, x fastest, or -1 for those
-  that do not
-  exist.  A fine node is one of the first cell that has it and -1 in all others, and those of other ranks are -1: each is written, or read,
-  once
-  (PatchFDHostFirstNodes()).
+  The cells of a mesh, for transfers between polynomials of two degrees on it: numbers of the nodes of each cell, x fastest, or -1 for
+  those that do not exist.  A fine node is one of the first cell that has it and -1 in all others, and those of other ranks are -1: each is
+  written, or read, once (PatchFDHostFirstNodes()).
 */
 typedef struct {
   PetscInt        ncomp; /* numbers of a node, one after another */
@@ -213,12 +207,9 @@ typedef struct {
 
 /*
   The patches of one colour do not overlap and are not coupled by the operator: their first cells have the same parity in each direction
-  and, where
-  a patch is coupled to those beside it (nphase = 2), the same phase, the parity of the sum of cell / 2: red and black.  Where the residual
-  of all
-  patches of a parity is computed before any of them is solved, both phases may be one colour.  All patches are one colour, too, for solves
-  from a
-  residual that sum into x by atomics: on GPUs, where the residual is that of terms.
+  and, where a patch is coupled to those beside it (nphase = 2), the same phase, the parity of the sum of cell / 2: red and black.  Where
+  the residual of all patches of a parity is computed before any of them is solved, both phases may be one colour.  All patches are one
+  colour, too, for solves from a residual that sum into x by atomics: on GPUs, where the residual is that of terms.
 */
 enum {
   PATCHFD_ALL_PHASES   = -1,
@@ -248,19 +239,14 @@ enum {
 };
 
 /*
-  The inverse of the matrix of a patch, in the basis of its symmetries.  In a direction with parity the matrix looks the same from the other
-  end: it
-  maps sums r_i + r_{n-1-i} (and the middle node, if n is odd: the even part, (n + 1) / 2 numbers) to such sums, and differences r_i -
-  r_{n-1-i} (the
-  odd part, n / 2 numbers) to differences.  A field that is odd in a direction, as the component of a vector in its own direction, has
-  differences where
-  the others have sums.  With U' taking these sums and differences in each direction, inverse = U blocks U': there is a block for each
-  choice of even (0)
-  or odd (1) in the directions with parity, numbered px + 2 py + 4 pz.  Its rows and columns are the numbers of the fields, one field after
-  another, in
-  each x fastest: the sums in a direction where choice and field are both even or both odd, otherwise the differences.  In directions
-  without parity
-  U is the identity, and blocks with a 1 there do not exist (size 0).
+  The inverse of the matrix of a patch, in the basis of its symmetries.  In a direction with parity the matrix looks the same from the
+  other end: it maps sums r_i + r_{n-1-i} (and the middle node, if n is odd: the even part, (n + 1) / 2 numbers) to such sums, and
+  differences r_i - r_{n-1-i} (the odd part, n / 2 numbers) to differences.  A field that is odd in a direction, as the component of a
+  vector in its own direction, has differences where the others have sums.  With U' taking these sums and differences in each direction,
+  inverse = U blocks U': there is a block for each choice of even (0) or odd (1) in the directions with parity, numbered px + 2 py + 4 pz.
+  Its rows and columns are the numbers of the fields, one field after another, in each x fastest: the sums in a direction where choice and
+  field are both even or both odd, otherwise the differences.  In directions without parity U is the identity, and blocks with a 1 there do
+  not exist (size 0).
 */
 typedef struct {
   PetscInt   nfield, n[PATCHFD_MAX_FIELDS][3];
@@ -355,13 +341,10 @@ struct _PatchFDKernels {
   PetscErrorCode (*operatordiagonal)(void *plan, void *diagonal);
   /*
     The first half of an iteration of conjugate gradients in one pass over the cells, for operators given by points whose boxes are the
-    same: p = z + b q, with
-    z = r or, if d is given, z = d r node by node (d the inverse of a diagonal), w = A p, and pw = p'w.  All nodes of p and w are written;
-    rows that the operator
-    does not have (outside `write`, nodes of no cell) are those of the identity here: w = p.  q, the p of the iteration before, and p are
-    two arrays; b = 0
-    takes q for zero, whatever is in it.  Nothing is allocated or waits, and no number goes to the host.  NULL where a table has no such
-    kernel.
+    same: p = z + b q, with z = r or, if d is given, z = d r node by node (d the inverse of a diagonal), w = A p, and pw = p'w.  All nodes
+    of p and w are written; rows that the operator does not have (outside `write`, nodes of no cell) are those of the identity here: w = p.
+    q, the p of the iteration before, and p are two arrays; b = 0 takes q for zero, whatever is in it.  Nothing is allocated or waits, and
+    no number goes to the host.  NULL where a table has no such kernel.
   */
   PetscErrorCode (*operatorsweep)(void *plan, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep);
   /* of an operator given by points: that of some of its cells, on arrays with nnodes numbers; index as in PatchFDPoints.  NULL where a
@@ -410,10 +393,9 @@ struct _PatchFDKernels {
   /* residual and correction of the patches of a group between two of its steps, in PatchFDFit's compact order */
   PetscErrorCode (*fitwork)(void *plan, void **r, void **z);
   /*
-    A step of preconditioned conjugate gradients on each patch of a group, from a residual without a pattern, on compact arrays: r -= a q, a
-    = r'z / p'q with q = A p (not in
-    step 0, which makes r), then p = z + b p.  After step `last` fitsteps() makes eigenvalues from a and b, and from these how many steps
-    the patches take in the groups to come
+    A step of preconditioned conjugate gradients on each patch of a group, from a residual without a pattern, on compact arrays: r -= a q,
+    a = r'z / p'q with q = A p (not in step 0, which makes r), then p = z + b p.  After step `last` fitsteps() makes eigenvalues from a and
+    b, and from these how many steps the patches take in the groups to come
   */
   PetscErrorCode (*fitcg)(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *p);
   PetscErrorCode (*fitsteps)(void *plan, const PatchFDFitRule *, PetscInt group, PetscInt last);
@@ -434,10 +416,9 @@ struct _PatchFDKernels {
   PetscErrorCode (*boxsolvedestroy)(void **plan);
 
   /*
-    Conjugate gradients (patchfd/private/cg.h) on arrays of n numbers.  The plan has the state, in the table's memory: cgstate() says where,
-    for
-    operatorsweep, of which it is the PatchFDSweep, too; put and get copy it from and to the host, get after all work has been done.  A
-    rank's sums go to the state.
+    Conjugate gradients (patchfd/private/cg.h) on arrays of n numbers.  The plan has the state, in the table's memory: cgstate() says
+    where, for operatorsweep, of which it is the PatchFDSweep, too; put and get copy it from and to the host, get after all work has been
+    done.  A rank's sums go to the state.
   */
   PetscErrorCode (*cgcreate)(PetscCount n, void **plan);
   PetscErrorCode (*cgdestroy)(void **plan);
@@ -451,9 +432,8 @@ struct _PatchFDKernels {
   /* the sums of the second sweep, alone */
   PetscErrorCode (*cgsums)(void *plan, const void *r, const void *z);
   /*
-    As recordbegin and recordend, for iterations that are repeated until the state's `stop` is not zero, or, where loops cannot be recorded,
-    a few times in
-    each replay: then `stop` may still be zero.  NULL where recordbegin is
+    As recordbegin and recordend, for iterations that are repeated until the state's `stop` is not zero, or, where loops cannot be
+    recorded, a few times in each replay: then `stop` may still be zero.  NULL where recordbegin is
   */
   PetscErrorCode (*cgrecordbegin)(void *plan, void **record);
   PetscErrorCode (*cgrecordend)(void *plan, PetscBool keep, void **record);

@@ -13,8 +13,7 @@ enum {
 
 /*
   What an operator is made of: a sum of terms, each a product of one-dimensional bands.  An operator (poisson.c, ...) fills it in for the
-  fields of a
-  DMBOX; everything else is made from it.  Terms point to the bands of the same form.
+  fields of a DMBOX; everything else is made from it.  Terms point to the bands of the same form.
 */
 struct _MatBoxForm {
   PetscInt           nband, nterm, nlift;
@@ -141,9 +140,8 @@ PETSC_INTERN PetscErrorCode MatBoxShellAssemble(DM, Mat *);
 PETSC_INTERN PetscErrorCode MatBoxShellViewASCII(Mat, PetscViewer, PetscBool *ascii);
 
 /*
-  What a local solver is made of.  `alone`: the matrices of the patches are those of the patch as a mesh of its own, with the boundary terms
-  at its own
-  ends; on uniform meshes that is one matrix for nearly all patches.
+  What a local solver is made of.  `alone`: the matrices of the patches are those of the patch as a mesh of its own, with the boundary
+  terms at its own ends; on uniform meshes that is one matrix for nearly all patches.
 */
 typedef enum {
   MATBOX_LOCAL_FD,          /* fast diagonalization: exact if the form is separable */
@@ -364,8 +362,7 @@ PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
 PETSC_INTERN PetscBool MatBoxLocalTakesWhole(const Mat_Box *, PatchFDKernels);
 /*
   The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved,
-  which needs
-  no phases with terms; otherwise patches must not see what others of their colour write
+  which needs no phases with terms; otherwise patches must not see what others of their colour write
 */
 PETSC_INTERN PetscInt MatBoxLocalColors(const MatBoxLocal *, PetscBool residual, PatchFDColor[]);
 /* does the patches' residual have terms that are not in what is diagonalized, so that BOUNDARY does not exist? */
@@ -435,9 +432,8 @@ PETSC_INTERN PetscErrorCode MatBoxDirectSetUp(Mat_Box *, PatchFDKernels);
 PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const void *b, void *x);
 /*
   n, which is how often a mesh can be coarsened, becomes how often it should be: on a GPU kernels on small meshes take no longer than their
-  launches, and one
-  product with the dense inverse of a larger mesh, some microseconds, less than a visit of the levels below.  For operators of several
-  fields on one rank
+  launches, and one product with the dense inverse of a larger mesh, some microseconds, less than a visit of the levels below.  For
+  operators of several fields on one rank
 */
 /* the nodes of a line that has been halved so often (DMBoxGetHalvings()); is a direction its own mirror image, so that modes are even or
    odd? */

@@ -1,7 +1,7 @@
 #pragma once
 /*
-  Local solvers of a matrix, which a preconditioner owns: what it asks for is a MatPatchesSpec, what it gets has all numbers that it needs.
-  If the matrix is changed or destroyed they work on with the numbers that they were made of.  Makers are composed on matrices as
+  Local solvers of a matrix, which a preconditioner owns.  A MatPatchesSpec has its settings.  The solvers have all numbers that they need:
+  if the matrix is changed or destroyed, they keep the numbers that they were made of.  Makers are composed on matrices as
   MatCreatePatches_C (src/mat/boxpatches.c), or are those of a DMDA (src/mat/bricks.c).
 */
 #include <patchfd/private/fit.h>

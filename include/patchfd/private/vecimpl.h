@@ -1,7 +1,6 @@
 #pragma once
 /*
-  VECSINGLE inside the library, and the door from a Vec to a kernel table: how an object finds the loops that fit a Vec's
-  storage, and the Vec's raw array for them.
+  VECSINGLE inside the library, and how an object finds the kernel table that fits a Vec's storage, and the Vec's raw array for it.
 */
 #include <petscvecsingle.h>
 #include <petscksp.h>
@@ -38,10 +37,9 @@ PETSC_INTERN PetscErrorCode PatchFDVecDuplicateVecs(Vec, PetscInt, Vec **);
 PETSC_INTERN PetscErrorCode PatchFDVecDestroyVecs(PetscInt, Vec[]);
 
 /*
-  Arrays with room for room[0] numbers before and room[1] after the values (room.c): is there that much around an array?  PatchFDVecCreate()
-  makes a Vec with room
-  (NULL for none; on one rank there is none), and so do its duplicates; VecSingleSetRoom_Private() gives it to an unused VECSINGLE and its
-  duplicates.
+  Arrays with room for room[0] numbers before and room[1] after the values (room.c): is there that much around an array?
+  PatchFDVecCreate() makes a Vec with room (NULL for none; on one rank there is none), and so do its duplicates; VecSingleSetRoom_Private()
+  gives it to an unused VECSINGLE and its duplicates.
 */
 PETSC_INTERN PetscErrorCode PatchFDRoomAdd(const void *array, const size_t room[2]);
 PETSC_INTERN PetscErrorCode PatchFDRoomRemove(const void *array);
