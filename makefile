@@ -9,7 +9,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN) # a -j on the command line wins
 endif
 .DELETE_ON_ERROR:
-.PHONY: all run tutorials check test gputest bench install env valgrind debug ptx clean help gentest FORCE
+.PHONY: all run tutorials check test testdocs gputest bench install env valgrind debug ptx clean help gentest FORCE
 
 all: ## build the library
 
@@ -192,8 +192,12 @@ test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) tutorials ## run all tests
 	-@config/testsource | tee $(TESTDIR)/source_tap.log
 	-@$(TESTENV) config/testplugin '$(MPIEXEC)' $(LIB) $(OUT)/bin/plugin | tee $(TESTDIR)/plugin_tap.log
 	-@$(TESTENV) config/testpython '$(MPIEXEC)' '$(PYTHON)' $(LIB) | tee $(TESTDIR)/python_tap.log
-	+-@$(TESTENV) PETSC_PYTHON='$(PYTHON)' BUILD=$(BUILD) $(PYTHON) config/testdocs | tee $(TESTDIR)/docs_tap.log
+	+-@$(TESTDOCS) | tee $(TESTDIR)/docs_tap.log
 	@config/tally $(TESTDIR) test source plugin python docs
+
+TESTDOCS = $(TESTENV) PETSC_PYTHON='$(PYTHON)' BUILD=$(BUILD) $(PYTHON) config/testdocs
+testdocs: $(OUT)/bin/plugin/ksp/ksp/tutorials/ex45 tutorials ## run the commands of the documents, or of DOCS="README.md doc/options.md"
+	+@$(TESTDOCS) $(DOCS)
 
 # The harness finds tests by what they require, but not under their names, which it has only for those in PETSc's own folders.
 gputest: gentest ## run the tests that need a GPU
