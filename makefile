@@ -9,7 +9,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN) # a -j on the command line wins
 endif
 .DELETE_ON_ERROR:
-.PHONY: all run tutorials check test gputest bench install env valgrind debug ptx clean help gentest FORCE
+.PHONY: all doc run tutorials check test testdocs gputest bench install env valgrind debug ptx clean help gentest FORCE
 
 all: ## build the library
 
@@ -19,6 +19,14 @@ clean: ## remove everything that was built (PETSc stays in its cache)
 # A debug PETSc finds what an optimized one cannot: misused Vecs, wrong collective calls, leaks of PETSc objects.
 debug: ## run the tests with a debug build of PETSc (built once, like the other)
 	+@$(MAKE) --no-print-directory test BUILD=$(BUILD)/debug PETSC_DIR= PETSC_ARCH= PATCHFD_PETSC_OPTS="--with-debugging=1 $(PATCHFD_PETSC_OPTS)"
+
+# Needs Python and its packages, no PETSc.  -W: a link to nothing is an error.
+doc: $(BUILD)/doc/venv/ready ## build the site, $(BUILD)/doc/html/index.html
+	@python3 doc/manualpages.py check
+	$(BUILD)/doc/venv/bin/sphinx-build -q -W --keep-going -j auto -c doc -d $(BUILD)/doc/doctrees . $(BUILD)/doc/html
+	@echo "open $(BUILD)/doc/html/index.html"
+$(BUILD)/doc/venv/ready: doc/requirements.txt
+	python3 -m venv $(@D) && $(@D)/bin/pip install -q -r $< && touch $@
 
 help: ## print this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' makefile | expand -t 18
@@ -33,7 +41,7 @@ help: ## print this
 	@echo '  CUDA_PTX=80     compile kernels to PTX for this compute capability or newer, not for the GPU that PETSc was built for'
 	@echo '  PETSC_DIR, PETSC_ARCH, PATCHFD_CACHE, PATCHFD_PETSC_OPTS, PATCHFD_CUDA_ARCH: see doc/installation.md'
 
-ifneq ($(filter-out clean debug help,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean debug doc help,$(or $(MAKECMDGOALS),all)),)
 
 # ---- PETSc: found, or built the first time ----
 FOUND := $(shell PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PATCHFD_CACHE='$(PATCHFD_CACHE)' PATCHFD_PETSC_OPTS='$(PATCHFD_PETSC_OPTS)' \
@@ -193,8 +201,12 @@ test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) tutorials ## run all tests
 	-@config/testsource | tee $(TESTDIR)/source_tap.log
 	-@$(TESTENV) config/testplugin '$(MPIEXEC)' $(LIB) $(OUT)/bin/plugin | tee $(TESTDIR)/plugin_tap.log
 	-@$(TESTENV) config/testpython '$(MPIEXEC)' '$(PYTHON)' $(LIB) | tee $(TESTDIR)/python_tap.log
-	+-@$(TESTENV) PETSC_PYTHON='$(PYTHON)' BUILD=$(BUILD) $(PYTHON) config/testdocs | tee $(TESTDIR)/docs_tap.log
+	+-@$(TESTDOCS) | tee $(TESTDIR)/docs_tap.log
 	@config/tally $(TESTDIR) test_ source plugin python docs
+
+TESTDOCS = $(TESTENV) PETSC_PYTHON='$(PYTHON)' BUILD=$(BUILD) $(PYTHON) config/testdocs
+testdocs: $(OUT)/bin/plugin/ksp/ksp/tutorials/ex45 tutorials ## run the commands of the documents, or of DOCS="README.md doc/options.md"
+	+@$(TESTDOCS) $(DOCS)
 
 # The harness finds tests by what they require, but not under their names, which it has only for those in PETSc's own folders.
 gputest: gentest ## run the tests that need a GPU

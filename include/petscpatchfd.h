@@ -222,8 +222,15 @@ PETSC_EXTERN PetscErrorCode DMBoxGetSemicoarsening(DM, PetscReal *threshold);
 PETSC_EXTERN PetscErrorCode DMBoxSetGalerkin(DM, PetscBool3);
 PETSC_EXTERN PetscErrorCode DMBoxGetGalerkin(DM, PetscBool3 *);
 
-/* what each process has, after DMSetUp(): nodes of a field, or cells */
+/*MC
+  DMBOX_CELLS - Cells, in place of the number of a field, in `DMBoxGetCorners()` and its relatives
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxGetCorners()`, `DMBoxGetGhostCorners()`, `DMBoxGetGlobalSizes()`, `DMBoxGetOwnershipRanges()`
+M*/
 #define DMBOX_CELLS -1
+/* what each process has, after DMSetUp(): nodes of a field, or cells */
 PETSC_EXTERN PetscErrorCode DMBoxGetNumFields(DM, PetscInt *);
 PETSC_EXTERN PetscErrorCode DMBoxGetGlobalSizes(DM, PetscInt field, PetscInt *M, PetscInt *N, PetscInt *P);
 PETSC_EXTERN PetscErrorCode DMBoxGetCorners(DM, PetscInt field, PetscInt *x, PetscInt *y, PetscInt *z, PetscInt *m, PetscInt *n,

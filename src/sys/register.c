@@ -76,6 +76,17 @@ PetscErrorCode PatchFDCiteBakeoff(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*MC
+  PATCHFD_VERSION - The version of the library, as three numbers: `PATCHFD_VERSION_MAJOR`, `PATCHFD_VERSION_MINOR`, `PATCHFD_VERSION_SUBMINOR`
+
+  Level: beginner
+
+  Note:
+  A library with another major or minor number needs programs to be compiled again.
+
+.seealso: `PatchFDInitializePackage()`
+M*/
+
 /*@C
   PatchFDFinalizePackage - Undoes `PatchFDInitializePackage()`; `PetscFinalize()` calls it
 
