@@ -278,7 +278,8 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscCall(PCPatchMGSetCoefficients(pc));
   if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric_Private(pc));
   PetscCall(PetscTime(&end));
-  PetscCall(PetscInfo(pc, "%" PetscInt_FMT " level(s) set up in %.3g s; the coarsest: %s\n", n, end - start, chosen ? p->why : "as it was set"));
+  PetscCall(PetscInfo(pc, "%" PetscInt_FMT " level(s) set up in %.3g s; the coarsest: %s\n", n, end - start,
+                      chosen ? p->why : "as it was set"));
   if (p->viewer) {
     PetscCall(PetscViewerPushFormat(p->viewer, p->format));
     PetscCall(PCPatchMGViewLevels_PatchMG(pc, p->viewer));

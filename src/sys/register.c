@@ -77,7 +77,8 @@ PetscErrorCode PatchFDCiteBakeoff(void)
 }
 
 /*MC
-  PATCHFD_VERSION - The version of the library, as three numbers: `PATCHFD_VERSION_MAJOR`, `PATCHFD_VERSION_MINOR`, `PATCHFD_VERSION_SUBMINOR`
+  PATCHFD_VERSION - The version of the library, as three numbers: `PATCHFD_VERSION_MAJOR`, `PATCHFD_VERSION_MINOR`,
+  `PATCHFD_VERSION_SUBMINOR`
 
   Level: beginner
 
