@@ -181,7 +181,7 @@ gentest: $(LIB) $(TESTDIR)/.DIR
 $(TESTDIR)/.DIR: $(ARCHIVE)
 	@mkdir -p $(@D) && $(RM) $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/*.c)) && touch $@
 
-PLUGIN_PROGRAMS := $(patsubst %,$(OUT)/bin/plugin/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 ksp/ksp/tutorials/ex50 snes/tutorials/ex5 snes/tutorials/ex19 ts/tutorials/ex7)
+PLUGIN_PROGRAMS := $(patsubst %,$(OUT)/bin/plugin/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 ksp/ksp/tutorials/ex50 snes/tutorials/ex5 snes/tutorials/ex13 snes/tutorials/ex19 ts/tutorials/ex7)
 $(OUT)/bin/plugin/%: $(dir $(HARNESS))src/%.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CLINKER) $(CCPPFLAGS) -w -o $@ $< $(PETSC_LIB)

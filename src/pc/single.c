@@ -166,13 +166,17 @@ static PetscErrorCode PCSingleConnectDM(PC pc)
 
 static PetscErrorCode PCSingleCloneDM(PC pc, DM dm)
 {
-  PC_Single *s = (PC_Single *)pc->data;
+  PC_Single   *s = (PC_Single *)pc->data;
+  PetscSection section;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)dm));
   s->outerdm = dm;
   PetscCall(DMClone(dm, &s->dm));
   PetscCall(DMSetVecType(s->dm, s->vectype));
+  PetscCall(DMCopyDisc(dm, s->dm)); /* DMClone() leaves out fields, and where unknowns are */
+  PetscCall(DMGetLocalSection(dm, &section));
+  if (section) PetscCall(DMSetLocalSection(s->dm, section));
   s->dm->levelup   = dm->levelup;
   s->dm->leveldown = dm->leveldown;
   if (!s->native) PetscCall(PCSingleConnectDM(pc));
