@@ -191,7 +191,7 @@ static PetscErrorCode TimeSolves(KSP ksp, Vec b, Vec u, SolveTimes *t)
 }
 
 /* what both benchmarks print at the end of a line */
-static PetscErrorCode PrintTimes(const SolveTimes *t, PetscLogDouble base, PetscInt N)
+PETSC_UNUSED static PetscErrorCode PrintTimes(const SolveTimes *t, PetscLogDouble base, PetscInt N)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %9.3f %10.3f %8.1f %9.3e | %7.3f %6.1f\n", t->first, t->best * 1e3, t->best / N * 1e12, N / t->best, (t->memory - base) * 1e-9, (t->memory - base) / N));

@@ -1,5 +1,6 @@
 #pragma once
 /* The solver of benchmarks that compare precisions */
+#include <patchfd/private/compat.h>
 #include <petscpatchfd.h>
 
 /*

@@ -4,6 +4,7 @@ ratio is to the first line.  Or, with -dm_box_operator stokes -dm_box_space rt, 
   -dm_box_* : the mesh and the element (default degree 3 on 16 x 16 x 16 cells)\n\
   -solvers <i,...> : only these lines of the table, from 0 on (default all)\n\n";
 
+#include <patchfd/private/compat.h>
 #include <petscpatchfd.h>
 #include <petsctime.h>
 

@@ -3,8 +3,8 @@
 #include <petscts.h>
 #include <petscdm.h>
 
-#define PATCHFD_VERSION_MAJOR 0
-#define PATCHFD_VERSION_MINOR 1
+#define PATCHFD_VERSION_MAJOR 1
+#define PATCHFD_VERSION_MINOR 0
 #define PATCHFD_VERSION_SUBMINOR 0
 
 #define DMBOX     "box"

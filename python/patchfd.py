@@ -32,7 +32,8 @@ from itertools import takewhile
 import numpy as np
 from petsc4py import PETSc
 
-Int, Real, Bool = (ctypes.c_int64 if PETSc.IntType().itemsize == 8 else ctypes.c_int32), ctypes.c_double, ctypes.c_bool
+Int, Real = (ctypes.c_int64 if PETSc.IntType().itemsize == 8 else ctypes.c_int32), ctypes.c_double
+Bool = ctypes.c_bool if PETSc.Sys.getVersion() >= (3, 24) else ctypes.c_int  # an enumeration before
 Byte, Float = ctypes.c_uint8, ctypes.c_float
 _dtypes = {ctype: np.dtype(ctype) for ctype in (Int, Real, Byte, Float, ctypes.c_int)}
 
@@ -201,7 +202,7 @@ def _real(call, value):
 
 
 def _bool(call, value):
-    call.arguments.append(Bool(value))
+    call.arguments.append(Bool(bool(value)))
 
 
 def _string(call, value):
@@ -478,7 +479,7 @@ def _routine(name, *kinds, keep=None):
 
 _dm, _vec, _mat, _pc, _ksp, _snes, _ts, _viewer = (_object(cls) for cls in (PETSc.DM, PETSc.Vec, PETSc.Mat, PETSc.PC, PETSc.KSP, PETSc.SNES,
                                                                            PETSc.TS, PETSc.Viewer))
-_int_out, _real_out, _bool_out = _out(Int), _out(Real), _out(Bool)
+_int_out, _real_out, _bool_out = _out(Int), _out(Real), _out(Bool, bool)
 _bool3_out = _out(ctypes.c_int, lambda value: None if value < 0 else bool(value))
 _string_out = _out(ctypes.c_char_p, lambda value: value.decode())
 _vec_if = lambda handle: None if not handle else _newvec(handle)  # that of another object

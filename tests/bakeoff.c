@@ -9,6 +9,7 @@ static char help[] = "The bake-off problems on a DMPLEX: reference numbers, PETS
 #include <petscfe.h>
 #include <petscds.h>
 #include <petscsnes.h>
+#include <patchfd/private/compat.h>
 #include <petscpatchfd.h>
 
 /* ---- meshes ---- */
@@ -564,7 +565,11 @@ static PetscErrorCode Bend(DM dm, PetscInt dim, PetscInt k)
   PetscInt     n;
 
   PetscFunctionBeginUser;
+#if PETSC_VERSION_LT(3, 24, 0)
+  PetscCall(DMPlexCreateCoordinateSpace(dm, k, PETSC_TRUE, NULL));
+#else
   PetscCall(DMPlexCreateCoordinateSpace(dm, k, PETSC_FALSE, PETSC_TRUE));
+#endif
   PetscCall(DMGetCoordinatesLocal(dm, &local));
   PetscCall(VecGetLocalSize(local, &n));
   PetscCall(VecGetArray(local, &x));

@@ -1,5 +1,6 @@
 static char help[] = "What processes have of a DMBOX: corners, ranges, nodes, values as arrays; the mesh alone in a file.\n\n";
 
+#include <patchfd/private/compat.h>
 #include <petscpatchfd.h>
 #include <petscviewer.h>
 
@@ -28,7 +29,7 @@ static PetscErrorCode Check(PetscBool right, DM dm, const char what[])
   DMBoxSpace space;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &right, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &right, 1, PATCHFD_MPI_BOOL, MPI_LAND, PETSC_COMM_WORLD));
   PetscCall(DMBoxGetSpace(dm, &space));
   if (!right) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "WRONG: %s, space %s\n", what, DMBoxSpaces[space]));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,6 +1,7 @@
 static char help[] = "The V-cycles of PCPATCHMG over many settings of the smoothers: symmetric ones are symmetric, replayed ones equal to others, and replayed where\n\
 that is allowed and only there.\n\n";
 
+#include <patchfd/private/compat.h>
 #include <petscpatchfd.h>
 #include <petscdevice.h>
 
@@ -517,7 +518,7 @@ static PetscErrorCode Alter(PC mg, Change change)
     PetscCall(PCMGSetResidual(mg, 1, Halve, A));
     break;
   case OPERATION:
-    PetscCall(MatShellSetOperation(A, MATOP_RESIDUAL, (PetscErrorCodeFn *)Nothing));
+    PetscCall(MatShellSetOperation(A, MATOP_RESIDUAL, (PetscVoidFn *)Nothing));
     break;
   case DAMPING:
     PetscCall(PCPatchFDSetDamping(pc, 0.7));
@@ -631,7 +632,7 @@ static PetscErrorCode TestSweeps(Problem *p)
 
   PetscFunctionBeginUser;
   PetscCall(DMCreateMatrix(p->dm, &A));
-  PetscCall(MatShellSetOperation(A, MATOP_RESIDUAL, (PetscErrorCodeFn *)CountResiduals));
+  PetscCall(MatShellSetOperation(A, MATOP_RESIDUAL, (PetscVoidFn *)CountResiduals));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPRICHARDSON));

@@ -173,7 +173,7 @@ static PetscErrorCode CheckFaults(void)
     own[0]   = rank + 1;
     own[n]   = 0;
     survives = PatchFDHaloSurvives(comm, n, dest, i ? own : none, source, own + n);
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &survives, 1, MPI_C_BOOL, i ? MPI_LAND : MPI_LOR, PETSC_COMM_WORLD));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &survives, 1, PATCHFD_MPI_BOOL, i ? MPI_LAND : MPI_LOR, PETSC_COMM_WORLD));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %s\n", i < 2 ? "to itself" : "to others", i ? "readable" : "not readable", survives && own[n] == source + 1 ? "arrives" : "does not arrive"));
     if (survives) PetscCallMPI(MPI_Comm_free(&comm));
   }

@@ -297,14 +297,14 @@ static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
   REFUSES(MatScale(A, INFINITY), "finite");
   PetscCall(MatScale(A, 1));
 
-  /* MatBoxUpdate() starts from the DM's coefficients; a KSP only if those have changed */
+  /* MatBoxUpdate() starts from the DM's coefficients; a KSP only if those have changed (before PETSc 3.26 it makes its own matrix) */
   PetscCall(MatBoxUpdate(C));
   PetscCall(Same("MatBoxUpdate of a copy without values", C, B));
   PetscCall(MatScale(C, 7));
   PetscCall(MatDestroy(&BC));
   PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &BC));
   PetscCall(MatScale(BC, 7));
-  for (int changed = 0; changed < 2; changed++) {
+  for (int changed = 0; changed < 2 && PETSC_VERSION_GE(3, 26, 0); changed++) {
     if (changed) PetscCall(DMBoxSetPoisson(dm, D, shift + 5)); /* F is 3 times this operator */
     PetscCall(SetUpKSP(dm, C));
     if (changed) PetscCall(MatScale(C, 3));

@@ -67,7 +67,7 @@ static PetscErrorCode Form_Robin(DM dm, DMBoxOperator op, const PetscReal c[], c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetFromOptions_Robin(DM dm, DMBoxOperator op, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode SetFromOptions_Robin(DM dm, DMBoxOperator op, PatchFDOptionItems PetscOptionsObject)
 {
   PetscFunctionBegin;
   (void)dm;

@@ -10,6 +10,7 @@ static char help[] = "What PCPATCHMG and PCSINGLE do around their cycles: levels
   -test errors     : matrices and meshes are what they were after an error\n\
   -test blocks     : blocks of vectors, and the transpose\n\n";
 
+#include <patchfd/private/compat.h>
 #include <petscpatchfd.h>
 #include "catch.h"
 #include "runtest.h"

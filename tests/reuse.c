@@ -4,6 +4,7 @@ static char help[] = "A preconditioner that is reused is what it was, whatever b
   -test bricks   : on matrices of a DMDA\n\
   -test ksp      : PCPATCHMG, PCPATCHFD as a solver, and lagged preconditioners of SNES\n\n";
 
+#include <patchfd/private/compat.h>
 #include <petscpatchfd.h>
 #include <petscdmda.h>
 #include <petscsnes.h>
@@ -31,7 +32,7 @@ static PetscErrorCode SetUps(PetscInt *n)
 static PetscErrorCode Report(const char *what, const char *name, PetscBool ok)
 {
   PetscFunctionBeginUser;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ok, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ok, 1, PATCHFD_MPI_BOOL, MPI_LAND, PETSC_COMM_WORLD));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s%s%s: %s\n", name, *name ? ", " : "", what, ok ? "ok" : "WRONG"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,6 +8,7 @@ static char help[] = "What users do beside solving one problem once.\n\
   -test setups    : many set-ups in one program\n\
   -test sizes     : more unknowns than a PetscInt counts\n\n";
 
+#include <patchfd/private/compat.h>
 #include <petscpatchfd.h>
 #include <petscdmda.h>
 #include "catch.h"

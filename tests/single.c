@@ -4,6 +4,7 @@ static char help[] = "PCSINGLE against the same preconditioner in double precisi
   -copies                   : whether a solve copies vectors between the host and a GPU\n\
   -d_..., -s_...            : options of the KSP in double precision and of the one with PCSINGLE\n\n";
 
+#include <patchfd/private/compat.h>
 #include <petscpatchfd.h>
 #include <petscdmda.h>
 
@@ -137,9 +138,9 @@ static PetscErrorCode ProblemSetUp(Problem *p)
     PetscCall(VecGetSize(v, &N));
     PetscCall(VecDestroy(&v));
     PetscCall(MatCreateShell(PETSC_COMM_WORLD, nl, nl, N, N, p, &p->A));
-    PetscCall(MatShellSetOperation(p->A, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Stencil));
-    PetscCall(MatShellSetOperation(p->A, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMult_Stencil));
-    PetscCall(MatShellSetOperation(p->A, MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_Stencil));
+    PetscCall(MatShellSetOperation(p->A, MATOP_MULT, (PetscVoidFn *)MatMult_Stencil));
+    PetscCall(MatShellSetOperation(p->A, MATOP_MULT_TRANSPOSE, (PetscVoidFn *)MatMult_Stencil));
+    PetscCall(MatShellSetOperation(p->A, MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Stencil));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -72,8 +72,8 @@ static PetscErrorCode CreateShell(Mat B, Mat *A)
   PetscFunctionBeginUser;
   PetscCall(MatGetLocalSize(B, &n, NULL));
   PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, B, A));
-  PetscCall(MatShellSetOperation(*A, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Inner));
-  PetscCall(MatShellSetOperation(*A, MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_Inner));
+  PetscCall(MatShellSetOperation(*A, MATOP_MULT, (PetscVoidFn *)MatMult_Inner));
+  PetscCall(MatShellSetOperation(*A, MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Inner));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -213,7 +213,7 @@ static PetscErrorCode Test(Problem *p, const char *method)
 
 int main(int argc, char **argv)
 {
-  Problem   p = {NULL};
+  Problem   p = {0};
   char     *method[16];
   PetscInt  n = PETSC_STATIC_ARRAY_LENGTH(method);
   PetscBool flg;

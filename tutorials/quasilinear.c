@@ -179,7 +179,7 @@ static PetscErrorCode DerivativeCreate(DM dm, Derivative *d, Mat *J)
   PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, N, N, d, J));
   PetscCall(DMGetVecType(dm, &type));
   PetscCall(MatShellSetVecType(*J, type));
-  PetscCall(MatShellSetOperation(*J, MATOP_MULT, (PetscErrorCodeFn *)DerivativeMult));
+  PetscCall(MatShellSetOperation(*J, MATOP_MULT, (PetscVoidFn *)DerivativeMult));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -60,7 +60,7 @@ static PetscErrorCode DMBoxCheckCount(DM dm, const char option[], PetscInt given
 
 static PetscErrorCode DMBoxOptionsInt(DM dm, const char option[], const char text[], const char man[],
                                       PetscErrorCode (*set)(DM, const PetscInt[]), const PetscInt current[],
-                                      PetscOptionItems PetscOptionsObject)
+                                      PatchFDOptionItems PetscOptionsObject)
 {
   PetscInt  v[4] = {current[0], current[1], current[2], 0}, n = dm->dim + 1;
   PetscBool flg, spread;
@@ -75,7 +75,7 @@ static PetscErrorCode DMBoxOptionsInt(DM dm, const char option[], const char tex
 }
 
 PetscErrorCode DMBoxOptionsReal(DM dm, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg,
-                                PetscOptionItems PetscOptionsObject)
+                                PatchFDOptionItems PetscOptionsObject)
 {
   PetscInt  n = dm->dim + 1;
   PetscBool spread;
@@ -101,7 +101,7 @@ static PetscErrorCode DMBoxParseBoundary(DM dm, const char word[], DMBoxBoundary
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOptionsBoundary(DM dm, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode DMBoxOptionsBoundary(DM dm, PatchFDOptionItems PetscOptionsObject)
 {
   char             *word[7];
   DMBoxBoundaryType type[6];
@@ -119,7 +119,7 @@ static PetscErrorCode DMBoxOptionsBoundary(DM dm, PetscOptionItems PetscOptionsO
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOptionsBounds(DM dm, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode DMBoxOptionsBounds(DM dm, PatchFDOptionItems PetscOptionsObject)
 {
   DM_Box   *box      = (DM_Box *)dm->data;
   PetscReal lower[4] = {box->lower[0], box->lower[1], box->lower[2], 0}, upper[4] = {box->upper[0], box->upper[1], box->upper[2], 0};
@@ -133,7 +133,7 @@ static PetscErrorCode DMBoxOptionsBounds(DM dm, PetscOptionItems PetscOptionsObj
 }
 
 /* which operator, and its own options */
-static PetscErrorCode DMBoxOptionsOperator(DM dm, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode DMBoxOptionsOperator(DM dm, PatchFDOptionItems PetscOptionsObject)
 {
   DM_Box   *box = (DM_Box *)dm->data;
   char      name[256];
@@ -148,7 +148,7 @@ static PetscErrorCode DMBoxOptionsOperator(DM dm, PetscOptionItems PetscOptionsO
 }
 
 /* one number is for both precisions */
-static PetscErrorCode DMBoxOptionsExtraPoints(DM dm, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode DMBoxOptionsExtraPoints(DM dm, PatchFDOptionItems PetscOptionsObject)
 {
   DM_Box   *box = (DM_Box *)dm->data;
   PetscInt  extra[2] = {box->extra[0], box->extra[1]}, n = 2;
@@ -162,7 +162,7 @@ static PetscErrorCode DMBoxOptionsExtraPoints(DM dm, PetscOptionItems PetscOptio
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode DMSetFromOptions_Box(DM dm, PatchFDOptionItems PetscOptionsObject)
 {
   DM_Box    *box = (DM_Box *)dm->data;
   PetscInt   dim = dm->dim, degree;
@@ -239,8 +239,8 @@ static PetscErrorCode DMCreateGlobalVector_Box(DM dm, Vec *v)
   PetscCall(
     PatchFDVecCreate(PetscObjectComm((PetscObject)dm), dm->vectype, (PetscInt)box->nglobal, DMBoxHasRoom(dm) ? box->room : NULL, v));
   PetscCall(VecSetDM(*v, dm));
-  PetscCall(VecSetOperation(*v, VECOP_VIEW, (PetscErrorCodeFn *)VecView_Box));
-  PetscCall(VecSetOperation(*v, VECOP_LOAD, (PetscErrorCodeFn *)VecLoad_Box));
+  PetscCall(VecSetOperation(*v, VECOP_VIEW, (PetscVoidFn *)VecView_Box));
+  PetscCall(VecSetOperation(*v, VECOP_LOAD, (PetscVoidFn *)VecLoad_Box));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

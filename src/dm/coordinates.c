@@ -19,7 +19,7 @@ typedef struct {
 
 static PetscErrorCode DMBoxNodesDestroy(PetscCtxRt ctx)
 {
-  DMBoxNodes *c = *(DMBoxNodes **)ctx;
+  DMBoxNodes *c = PATCHFD_DESTROY_CTX(DMBoxNodes, ctx);
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(c->nodes[d]));
@@ -48,7 +48,7 @@ static PetscErrorCode VecGetArray_Coordinates(Vec v, PetscScalar **array)
     PatchFDRange range;
     PetscScalar *a;
 
-    PetscCall(PetscObjectContainerQuery((PetscObject)v, "DMBoxNodes", &c));
+    PetscCall(PetscObjectContainerQuery((PetscObject)v, "DMBoxNodes", (void *)&c));
     for (PetscInt d = 0; d < 3; d++) {
       range[d][0] = c->box.lo[d];
       range[d][1] = c->box.lo[d] + c->box.n[d];

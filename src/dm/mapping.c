@@ -446,7 +446,7 @@ PetscErrorCode DMBoxUpdateMapping(DM from, DM to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxOptionsMapping(DM dm, PetscOptionItems PetscOptionsObject)
+PetscErrorCode DMBoxOptionsMapping(DM dm, PatchFDOptionItems PetscOptionsObject)
 {
   DM_Box          *box       = (DM_Box *)dm->data;
   DMBoxMappingType type      = box->maptype;

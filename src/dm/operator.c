@@ -291,7 +291,7 @@ PetscErrorCode DMBoxGetPenalty(DM dm, PetscReal *interior, PetscReal *boundary)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxOptionsPenalty(DM dm, PetscOptionItems PetscOptionsObject)
+PetscErrorCode DMBoxOptionsPenalty(DM dm, PatchFDOptionItems PetscOptionsObject)
 {
   const DMBoxOperator op         = ((DM_Box *)dm->data)->op;
   PetscReal           penalty[3] = {op->penalty[0], op->penalty[1], 0};

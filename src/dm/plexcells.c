@@ -3,7 +3,9 @@
   closure give its nodes lexicographically, and the symmetries of the section know how neighbours are turned.  Sections are copied, since
   that order would be seen by everybody.
 */
+#include <patchfd/private/compat.h>
 #include <patchfd/private/plexcells.h>
+#include <petsc/private/petscimpl.h>
 #include <petscfe.h>
 #include <petscsf.h>
 
@@ -378,7 +380,7 @@ static PetscErrorCode SpreadLabels(MPI_Comm comm, const PlexCells *p, PetscInt *
     PetscCall(PetscSFBcastBegin(sf, MPIU_INT, label, label + p->nodes->n, MPI_REPLACE));
     PetscCall(PetscSFBcastEnd(sf, MPIU_INT, label, label + p->nodes->n, MPI_REPLACE));
     for (PetscInt i = 0; i < n; i++) changed = (PetscBool)(changed || label[i] != label[Root(parent, i)]);
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &changed, 1, MPI_C_BOOL, MPI_LOR, comm));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &changed, 1, PATCHFD_MPI_BOOL, MPI_LOR, comm));
   } while (changed);
   PetscCall(PetscSFDestroy(&sf));
   PetscFunctionReturn(PETSC_SUCCESS);

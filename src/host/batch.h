@@ -84,8 +84,8 @@ typedef REAL HalfRow __attribute__((vector_size(2 * SMALL * REAL_BYTES)));
     _Pragma("GCC unroll 8") for (int j = 0; j < W; j++) \
     { \
       if (!(j & (b))) { \
-        const V lo = __builtin_shufflevector(v[j], v[j | (b)], LANE_LIST(LOWER, b)), \
-                hi = __builtin_shufflevector(v[j], v[j | (b)], LANE_LIST(UPPER, b)); \
+        const V lo = SHUFFLE(v[j], v[j | (b)], LANE_LIST(LOWER, b)), \
+                hi = SHUFFLE(v[j], v[j | (b)], LANE_LIST(UPPER, b)); \
 \
         v[j] = lo; \
         v[j | (b)] = hi; \
@@ -113,19 +113,19 @@ static inline __attribute__((always_inline)) void TileLoad(int W, REAL *const at
 #define PART(l) (*(const SmallRow *)(at[l] + i))
   _Pragma("GCC unroll 8") for (int j = 0; j < W; j++) {
 #if VL > TILE
-    if (W == TILE) v[j] = __builtin_shufflevector(ROW(j), ROW(j + TILE), LANE_LIST(SAME, 0));
+    if (W == TILE) v[j] = JOIN(V, ROW(j), ROW(j + TILE), LANE_LIST);
 #else
     if (W == TILE) v[j] = ROW(j);
 #endif
 #if VL == 4 * SMALL
     if (W == SMALL) {
-      const HalfRow lo = __builtin_shufflevector(PART(j), PART(j + SMALL), HALF_LIST(SAME, 0)),
-                    hi = __builtin_shufflevector(PART(j + 2 * SMALL), PART(j + 3 * SMALL), HALF_LIST(SAME, 0));
+      const HalfRow lo = JOIN(HalfRow, PART(j), PART(j + SMALL), HALF_LIST),
+                    hi = JOIN(HalfRow, PART(j + 2 * SMALL), PART(j + 3 * SMALL), HALF_LIST);
 
-      v[j] = __builtin_shufflevector(lo, hi, LANE_LIST(SAME, 0));
+      v[j] = JOIN(V, lo, hi, LANE_LIST);
     }
 #elif VL == 2 * SMALL
-    if (W == SMALL) v[j] = __builtin_shufflevector(PART(j), PART(j + SMALL), LANE_LIST(SAME, 0));
+    if (W == SMALL) v[j] = JOIN(V, PART(j), PART(j + SMALL), LANE_LIST);
 #endif
   }
 #undef ROW

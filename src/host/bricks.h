@@ -360,8 +360,8 @@ static PetscErrorCode BricksAlone(PetscCount n, const PetscInt list[], const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const PatchFDBricksKernels BRICKS = {.create = BricksCreate,
-                                     .apply = BricksApply,
-                                     .cg = BricksCG,
-                                     .alone = BricksAlone,
-                                     .destroy = BricksDestroy};
+const PatchFDBricksKernels NAME(BRICKS) = {.create = BricksCreate,
+                                           .apply = BricksApply,
+                                           .cg = BricksCG,
+                                           .alone = BricksAlone,
+                                           .destroy = BricksDestroy};

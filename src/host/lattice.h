@@ -249,7 +249,7 @@ static void LatticeCopyMaterials(const LatticePlan *p, const LatticeCall *call, 
     REAL *const       tok       = to[1 + d] + place;
     const REAL        stiffness = call->stiffness[d], constk = call->constconductivity[d];
 
-    _Pragma("GCC ivdep") for (PetscInt i = 0; i < n; i++) tok[i] = toc[i] - stiffness * LatticeValue(kd, constk, i);
+    INDEPENDENT for (PetscInt i = 0; i < n; i++) tok[i] = toc[i] - stiffness * LatticeValue(kd, constk, i);
   }
 }
 
@@ -366,7 +366,7 @@ static void LatticeWrite(const LatticeCall *call, const REAL *sum, ptrdiff_t at,
   REAL *const       y     = call->y + at;
   const REAL        alpha = call->alpha;
 
-  _Pragma("GCC ivdep") for (PetscInt i = 0; i < n; i++) y[i] = LatticeValue(y0, 0, i) + alpha * sum[i];
+  INDEPENDENT for (PetscInt i = 0; i < n; i++) y[i] = LatticeValue(y0, 0, i) + alpha * sum[i];
 }
 
 /* nodes that are not: y = y0, the identity's rows in a sweep and on the diagonal */

@@ -56,7 +56,7 @@ static inline void LatticePut(REAL *row, PetscInt i, V v)
 static inline V LatticeLeft(V *last, V v)
 {
 #define ONE_LEFT(l, b) (VL - (b) + (l))
-  const V r = __builtin_shufflevector(*last, v, LANE_LIST(ONE_LEFT, 1));
+  const V r = SHUFFLE(*last, v, LANE_LIST(ONE_LEFT, 1));
 #undef ONE_LEFT
 
   *last = v;

@@ -30,6 +30,25 @@ typedef int64_t VMask __attribute__((vector_size(VBYTES), may_alias));
 typedef int32_t VMask __attribute__((vector_size(VBYTES), may_alias));
 #endif
 
+/*
+  SHUFFLE(a, b, numbers): the vector of the lanes with these numbers, those of b after those of a.  JOIN(type, a, b, LIST): b after a, in a
+  vector of twice the length, whose numbers are LIST.  gcc has the builtin function for both since 12.
+*/
+#if defined(__clang__) || __GNUC__ >= 12
+  #define SHUFFLE(a, b, ...)     __builtin_shufflevector(a, b, __VA_ARGS__)
+  #define JOIN(type, a, b, LIST) __builtin_shufflevector(a, b, LIST(SAME, 0))
+#else
+  #define SHUFFLE(a, b, ...)     __builtin_shuffle(a, b, (VMask){__VA_ARGS__})
+  #define JOIN(type, a, b, LIST) (((union { __typeof__(a) half[2]; type whole; }){{a, b}}).whole)
+#endif
+
+/* before a loop: its turns may be done in any order */
+#if defined(__clang__)
+  #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+  #define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 enum {
   PAIR_ROWS = 6 /* two lines of so many sums, a number of each and one of the matrix fit into 16 registers */
 };

@@ -151,7 +151,7 @@ void PatchFDHostBytesToReals(PetscInt n, PetscInt size, PetscBool swap, const ch
       double d;
       float  f;
       char   c[8];
-    } number;
+    } number = {0};
 
     for (PetscInt b = 0; b < size; b++) number.c[b] = bytes[swap ? size - 1 - b : b];
     x[i] = size == 8 ? (PetscReal)number.d : (PetscReal)number.f;

@@ -1,6 +1,13 @@
 /* the host kernel table of one precision; the including file defines REAL, GEMM, BRICKS, TABLE, HALO_TABLE, BOX_TABLE, TABLE_NAME, TABLE_ID
    and TABLE_TYPE */
 #pragma once
+#if defined(PATCHFD_LEVEL) /* one of several: levels.c */
+  #define PASTE(table, level)          table##_##level
+  #define TABLE_OF_LEVEL(table, level) PASTE(table, level)
+  #define NAME(table)                  TABLE_OF_LEVEL(table, PATCHFD_LEVEL)
+#else
+  #define NAME(table) table
+#endif
 #include "lines.h"
 #include "grid.h"
 #include "operator.h"
@@ -18,12 +25,7 @@ static MPI_Datatype TableType(void)
   return TABLE_TYPE;
 }
 
-#if defined(PATCHFD_LEVEL) /* one of several: levels.c */
-  #define TABLE_OF_LEVEL(table, level) PETSC_PASTE3(table, _, level)
-const struct _PatchFDKernels TABLE_OF_LEVEL(TABLE, PATCHFD_LEVEL) = {
-#else
-const struct _PatchFDKernels TABLE = {
-#endif
+const struct _PatchFDKernels NAME(TABLE) = {
   .name             = TABLE_NAME,
   .size             = sizeof(REAL),
   .memtype          = PETSC_MEMTYPE_HOST,
@@ -75,7 +77,7 @@ const struct _PatchFDKernels TABLE = {
   .cgsums           = CGSums,
 };
 
-const struct _PatchFDHaloKernels HALO_TABLE = {
+const struct _PatchFDHaloKernels NAME(HALO_TABLE) = {
   .create  = HaloCreate,
   .destroy = HaloDestroy,
   .pack    = HaloPack,
@@ -83,7 +85,7 @@ const struct _PatchFDHaloKernels HALO_TABLE = {
   .buffers = HaloBuffers,
 };
 
-const struct _PatchFDBoxKernels BOX_TABLE = {
+const struct _PatchFDBoxKernels NAME(BOX_TABLE) = {
   .create  = BoxSolveCreate,
   .destroy = BoxSolveDestroy,
   .fold    = BoxSolveFold,

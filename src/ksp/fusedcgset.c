@@ -61,7 +61,7 @@ static PetscErrorCode KSPBuildResidual_FusedCG(KSP ksp, PETSC_UNUSED Vec t, Vec 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPSetFromOptions_FusedCG(KSP ksp, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode KSPSetFromOptions_FusedCG(KSP ksp, PatchFDOptionItems PetscOptionsObject)
 {
   KSP_FusedCG *cg = (KSP_FusedCG *)ksp->data;
 

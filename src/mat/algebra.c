@@ -240,12 +240,12 @@ PetscErrorCode MatBoxSetAlgebra(Mat A, Mat_Box *m)
 {
   PetscFunctionBegin;
   PetscCall(MatBoxRegister(A, m->dm, MatBoxTake_Box, &m->entry));
-  PetscCall(MatShellSetOperation(A, MATOP_DUPLICATE, (PetscErrorCodeFn *)MatDuplicate_Box));
-  PetscCall(MatShellSetOperation(A, MATOP_TRANSPOSE, (PetscErrorCodeFn *)MatTranspose_Box));
-  PetscCall(MatShellSetOperation(A, MATOP_SCALE, (PetscErrorCodeFn *)MatScale_Box));
-  PetscCall(MatShellSetOperation(A, MATOP_ZERO_ENTRIES, (PetscErrorCodeFn *)MatZeroEntries_Box));
-  PetscCall(MatShellSetOperation(A, MATOP_AXPY, (PetscErrorCodeFn *)MatAXPY_Box));
+  PetscCall(MatShellSetOperation(A, MATOP_DUPLICATE, (PetscVoidFn *)MatDuplicate_Box));
+  PetscCall(MatShellSetOperation(A, MATOP_TRANSPOSE, (PetscVoidFn *)MatTranspose_Box));
+  PetscCall(MatShellSetOperation(A, MATOP_SCALE, (PetscVoidFn *)MatScale_Box));
+  PetscCall(MatShellSetOperation(A, MATOP_ZERO_ENTRIES, (PetscVoidFn *)MatZeroEntries_Box));
+  PetscCall(MatShellSetOperation(A, MATOP_AXPY, (PetscVoidFn *)MatAXPY_Box));
   /* not MatShellSetOperation(), whose MATOP_COPY would first give the copy everything that the original has */
-  PetscCall(MatSetOperation(A, MATOP_COPY, (PetscErrorCodeFn *)MatCopy_Box));
+  PetscCall(MatSetOperation(A, MATOP_COPY, (PetscVoidFn *)MatCopy_Box));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,12 +21,12 @@ static PetscErrorCode MatMult_Bakeoff(Mat, Vec, Vec);
 /* NULL for other matrices */
 static PetscErrorCode BakeoffFind(Mat A, Mat_Bakeoff **m)
 {
-  PetscErrorCodeFn *view;
+  PetscVoidFn *view;
 
   PetscFunctionBegin;
   PetscCall(MatGetOperation(A, MATOP_VIEW, &view));
   *m = NULL;
-  if (view == (PetscErrorCodeFn *)MatView_Bakeoff) PetscCall(MatShellGetContext(A, m));
+  if (view == (PetscVoidFn *)MatView_Bakeoff) PetscCall(MatShellGetContext(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -49,13 +49,13 @@ PetscErrorCode MatBakeoffFind(Mat A, Mat_Bakeoff **m)
 
 PetscErrorCode MatBakeoffIsOwn(Mat A, PetscBool *own)
 {
-  PetscErrorCodeFn *mult = NULL;
+  PetscVoidFn *mult = NULL;
   Mat_Bakeoff      *m;
 
   PetscFunctionBegin;
   PetscCall(MatBakeoffFind(A, &m));
   if (m) PetscCall(MatShellGetOperation(A, MATOP_MULT, &mult));
-  *own = (PetscBool)(m && mult == (PetscErrorCodeFn *)MatMult_Bakeoff);
+  *own = (PetscBool)(m && mult == (PetscVoidFn *)MatMult_Bakeoff);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -685,10 +685,10 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
 {
   static const MatShellOperation operations[] = {
     MAT_PRODUCT_OPERATIONS(Bakeoff),
-    {MATOP_CREATE_VECS,  (PetscErrorCodeFn *)MatCreateVecs_Bakeoff },
-    {MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_Bakeoff},
-    {MATOP_VIEW,         (PetscErrorCodeFn *)MatView_Bakeoff       },
-    {MATOP_DESTROY,      (PetscErrorCodeFn *)MatDestroy_Bakeoff    }
+    {MATOP_CREATE_VECS,  (PetscVoidFn *)MatCreateVecs_Bakeoff },
+    {MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Bakeoff},
+    {MATOP_VIEW,         (PetscVoidFn *)MatView_Bakeoff       },
+    {MATOP_DESTROY,      (PetscVoidFn *)MatDestroy_Bakeoff    }
   };
   /* MATSHELL's are for matrices whose scaling it keeps */
   static const MatOperation none[] = {MATOP_DUPLICATE, MATOP_COPY, MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS};
@@ -717,7 +717,7 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatFusedCGSweep_C", MatFusedCGSweep_Bakeoff));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(none); i++) PetscCall(MatSetOperation(*A, none[i], NULL));
-  PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscErrorCodeFn *)MatConvert_Bakeoff));
+  PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscVoidFn *)MatConvert_Bakeoff));
   (*A)->ops->setfromoptions = MatSetFromOptions_Bakeoff;
   PetscCall(PetscLayoutSetBlockSize((*A)->rmap, m->cells.ncomp));
   PetscCall(PetscLayoutSetBlockSize((*A)->cmap, m->cells.ncomp));

@@ -198,7 +198,7 @@ PetscErrorCode MatBakeoffGetHaloType(Mat A, PatchFDHaloType *type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PetscOptionItems PetscOptionsObject)
+PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PatchFDOptionItems PetscOptionsObject)
 {
   Mat_Bakeoff      *m;
   MatBakeoffFactorsType factors;

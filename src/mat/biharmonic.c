@@ -130,7 +130,7 @@ static PetscErrorCode DMBoxOperatorCheck_Biharmonic(DM dm, DMBoxOperator op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOperatorSetFromOptions_Biharmonic(DM dm, DMBoxOperator op, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode DMBoxOperatorSetFromOptions_Biharmonic(DM dm, DMBoxOperator op, PatchFDOptionItems PetscOptionsObject)
 {
   PetscReal bending = op->coefficient[BENDING], shift = op->coefficient[SHIFT];
   PetscBool flg[2];

@@ -313,12 +313,12 @@ MAT_PRODUCTS(Box)
 
 PetscErrorCode MatBoxIsOwn(Mat A, PetscBool *own)
 {
-  PetscErrorCodeFn *mult = NULL;
+  PetscVoidFn *mult = NULL;
 
   PetscFunctionBegin;
   *own = (PetscBool)(A->ops->residual == MatResidual_Box);
   if (*own) PetscCall(MatShellGetOperation(A, MATOP_MULT, &mult));
-  *own = (PetscBool)(mult == (PetscErrorCodeFn *)MatMult_Box);
+  *own = (PetscBool)(mult == (PetscVoidFn *)MatMult_Box);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -585,10 +585,10 @@ PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
 {
   static const MatShellOperation operations[] = {
     MAT_PRODUCT_OPERATIONS(Box),
-    {MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_Box},
-    {MATOP_CREATE_VECS,  (PetscErrorCodeFn *)MatCreateVecs_Box },
-    {MATOP_VIEW,         (PetscErrorCodeFn *)MatView_Box       },
-    {MATOP_DESTROY,      (PetscErrorCodeFn *)MatDestroy_Box    }
+    {MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Box},
+    {MATOP_CREATE_VECS,  (PetscVoidFn *)MatCreateVecs_Box },
+    {MATOP_VIEW,         (PetscVoidFn *)MatView_Box       },
+    {MATOP_DESTROY,      (PetscVoidFn *)MatDestroy_Box    }
   };
   const DM_Box *box = (const DM_Box *)dm->data;
   Mat_Box      *m;

@@ -478,7 +478,7 @@ static PetscErrorCode SetUp(MatPatches p, PatchFDKernels kern)
   if (x->method == PATCHES) PetscCall(MatBoxLocalGet(x->m, &x->rule, &x->local));
   PetscCall(MatPatchesPrepare_Box(p, kern, PETSC_FALSE));
   p->singular = x->local ? x->local->singular : x->m->wholesingular;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &p->singular, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)p->A)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &p->singular, 1, PATCHFD_MPI_BOOL, MPI_LOR, PetscObjectComm((PetscObject)p->A)));
   if (p->singular) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ChooseDamping(p));
   PetscCall(ChooseVariant(p, kern));

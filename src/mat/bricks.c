@@ -398,7 +398,7 @@ static PetscErrorCode TakeLayout(Mat A, DM da, PetscInt size, MatPatches before,
   PetscCall(ScanRows(A, &b->grid, &kinds));
   same = (PetscBool)(kinds.entries == b->kinds.entries && kinds.nalone == b->kinds.nalone);
   same = (PetscBool)(same && !memcmp(kinds.coupled, b->kinds.coupled, sizeof(kinds.coupled)));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, PATCHFD_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   before->data = NULL;
   *bricks      = b;

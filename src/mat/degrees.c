@@ -126,7 +126,7 @@ PetscErrorCode MatCreateDegrees(Mat coarse, Mat fine, Mat *P)
 {
   static const MatShellOperation operations[] = {
     MAT_TRANSFER_OPERATIONS(Degrees),
-    {MATOP_DESTROY, (PetscErrorCodeFn *)MatDestroy_Degrees}
+    {MATOP_DESTROY, (PetscVoidFn *)MatDestroy_Degrees}
   };
   Mat_Degrees *t;
   Mat_Bakeoff *c, *f;

@@ -347,7 +347,7 @@ static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const Petsc
   }
   /* Vecs are asked together */
   if (data->medium->Kdata || data->medium->shiftdata)
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, known, 2, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)dm)));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, known, 2, PATCHFD_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)dm)));
   if (known[1] && !known[0]) PetscCall(PointsPart(data->points, (const PetscInt(*)[2])data->cells, cells, &points));
   /* a mass matrix, of loads, does not take the place of what was evaluated */
   else if (c[KAPPA] == 0 && c[SHIFT] == 0) PetscCall(PointsCreate(dm, data->medium, c, cells, &points));
@@ -548,7 +548,7 @@ static PetscErrorCode DMBoxOperatorCheck_Diffusion(DM dm, PETSC_UNUSED DMBoxOper
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOperatorSetFromOptions_Diffusion(DM dm, DMBoxOperator op, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode DMBoxOperatorSetFromOptions_Diffusion(DM dm, DMBoxOperator op, PatchFDOptionItems PetscOptionsObject)
 {
   const DiffusionMedium *m     = ((Diffusion *)op->data)->medium;
   PetscReal     K[7]  = {m->K[0], m->K[1], m->K[2], m->K[3], m->K[4], m->K[5]}, shift = m->shift;

@@ -221,7 +221,7 @@ static PetscErrorCode FitExact(const Mat_Box *m, MatBoxFit fit, PatchFDKernels k
   PetscFunctionBegin;
   for (PetscInt group = 0; group < fit->desc.ngroup; group++) exact = (PetscBool)(exact || fit->desc.steps[group] == 0);
   /* points are asked for together */
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &exact, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)m->dm)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &exact, 1, PATCHFD_MPI_BOOL, MPI_LOR, PetscObjectComm((PetscObject)m->dm)));
   if (!exact) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])fit->desc.cells, PETSC_FALSE, &points));
   PetscCall(kern->fitexact(fit->plan, &points, rows, regular));

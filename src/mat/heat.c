@@ -128,7 +128,7 @@ static PetscErrorCode DMBoxOperatorCheck_Heat(DM dm, DMBoxOperator op)
 }
 
 static PetscErrorCode DMBoxOptionsSides(DM dm, const char option[], const char text[], PetscReal v[6], PetscBool *flg,
-                                        PetscOptionItems PetscOptionsObject)
+                                        PatchFDOptionItems PetscOptionsObject)
 {
   PetscReal w[7];
   PetscInt  n = 2 * dm->dim + 1;
@@ -144,7 +144,7 @@ static PetscErrorCode DMBoxOptionsSides(DM dm, const char option[], const char t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOperatorSetFromOptions_Heat(DM dm, DMBoxOperator op, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode DMBoxOperatorSetFromOptions_Heat(DM dm, DMBoxOperator op, PatchFDOptionItems PetscOptionsObject)
 {
   DMBox_Heat *heat     = (DMBox_Heat *)op->data;
   PetscReal   capacity = op->coefficient[HEAT_CAPACITY], shift = op->coefficient[HEAT_SHIFT], robin[6], outside[6];

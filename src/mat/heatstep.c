@@ -32,7 +32,7 @@ typedef struct {
 
 static PetscErrorCode HeatStepsDestroy(PetscCtxRt ctx)
 {
-  HeatSteps *s = *(HeatSteps **)ctx;
+  HeatSteps *s = PATCHFD_DESTROY_CTX(HeatSteps, ctx);
 
   PetscFunctionBegin;
   PetscCall(VecDestroy(&s->last));
@@ -52,7 +52,7 @@ static PetscErrorCode TSGetHeatSteps(TS ts, const char who[], HeatSteps **s)
   PetscFunctionBegin;
   PetscCall(PetscObjectQuery((PetscObject)ts, "DMBoxHeatSteps", (PetscObject *)&c));
   PetscCheck(c, PetscObjectComm((PetscObject)ts), PETSC_ERR_ARG_WRONGSTATE, "%s needs a TS to which DMBoxTSSetHeat() was applied", who);
-  PetscCall(PetscContainerGetPointer(c, s));
+  PetscCall(PetscContainerGetPointer(c, (void *)s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -348,11 +348,11 @@ PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
 {
   static const MatShellOperation operations[] = {
     MAT_PRODUCT_OPERATIONS(Lattice),
-    {MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_Lattice},
-    {MATOP_CREATE_VECS,  (PetscErrorCodeFn *)MatCreateVecs_Lattice },
-    {MATOP_SCALE,        (PetscErrorCodeFn *)MatScale_Lattice      },
-    {MATOP_VIEW,         (PetscErrorCodeFn *)MatView_Lattice       },
-    {MATOP_DESTROY,      (PetscErrorCodeFn *)MatDestroy_Lattice    }
+    {MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Lattice},
+    {MATOP_CREATE_VECS,  (PetscVoidFn *)MatCreateVecs_Lattice },
+    {MATOP_SCALE,        (PetscVoidFn *)MatScale_Lattice      },
+    {MATOP_VIEW,         (PetscVoidFn *)MatView_Lattice       },
+    {MATOP_DESTROY,      (PetscVoidFn *)MatDestroy_Lattice    }
   };
   const DM_Box *box = (const DM_Box *)dm->data;
   Mat_Lattice  *m;

@@ -30,7 +30,7 @@ typedef struct {
 
 static PetscErrorCode LoadsDestroy(PetscCtxRt ctx)
 {
-  Loads *l = *(Loads **)ctx;
+  Loads *l = PATCHFD_DESTROY_CTX(Loads, ctx);
 
   PetscFunctionBegin;
   for (int i = 0; i < NUM_MATRICES; i++) {
@@ -46,7 +46,7 @@ static PetscErrorCode LoadsGet(DM dm, Loads **l)
   static const char name[] = "DMBoxLoads";
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)dm, name, l));
+  PetscCall(PetscObjectContainerQuery((PetscObject)dm, name, (void *)l));
   if (*l) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(l));
   PetscCall(PetscObjectContainerCompose((PetscObject)dm, name, *l, LoadsDestroy));

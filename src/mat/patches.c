@@ -127,7 +127,7 @@ PetscErrorCode MatPatchesGetWork(MatPatches p, PatchFDKernels kern, MatPatchesWo
 static PetscInt Colors(MatPatches p, PetscBool transpose, PetscInt colors[])
 {
   const PCPatchFDOrder order = p->spec.order;
-  const PetscInt       n     = order == PC_PATCHFD_ORDER_SYMMETRIC && p->ncolor ? 2 * p->ncolor - p->turns : p->ncolor;
+  const PetscInt       n     = order == PC_PATCHFD_ORDER_SYMMETRIC && p->ncolor ? 2 * p->ncolor - (PetscInt)p->turns : p->ncolor;
 
   for (PetscInt i = 0; i < n; i++) {
     if (order == PC_PATCHFD_ORDER_SYMMETRIC) colors[i] = i < p->ncolor ? i : n - 1 - i;

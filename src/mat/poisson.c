@@ -108,7 +108,7 @@ static PetscErrorCode DMBoxOperatorCheck_Poisson(DM dm, PETSC_UNUSED DMBoxOperat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOperatorSetFromOptions_Poisson(DM dm, DMBoxOperator op, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode DMBoxOperatorSetFromOptions_Poisson(DM dm, DMBoxOperator op, PatchFDOptionItems PetscOptionsObject)
 {
   PetscReal v[4] = {op->coefficient[0], op->coefficient[1], op->coefficient[2], 0}, shift = op->coefficient[SHIFT];
   PetscBool flg[2];

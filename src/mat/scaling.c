@@ -130,7 +130,7 @@ PetscErrorCode MatBoxGetDamping(MatBoxLocal *l, PatchFDPrecision precision, Pets
     for (int i = 0; i < 4; i++) PetscCall(DMCreateGlobalVector(dm, &v[i]));
     PetscCall(VecSet(v[0], 0));
     for (PetscInt i = 0; i < n; i++) {
-      PetscReal of;
+      PetscReal of = 0;
 
       PetscCall(DMBoxInterpolateFunction(dm, 0, Noise, NULL, v[1]));
       PetscCall(LargestEigenvalue(l, kern, precision, &color[i], v[0], v[1], v[2], v[3], &of));

@@ -31,20 +31,20 @@ MATBOX_REFUSE(MatZeroRowsColumns, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED 
                                    PETSC_UNUSED Vec x, PETSC_UNUSED Vec b))
 
 static const MatShellOperation refused[] = {
-  {MATOP_AXPY,              (PetscErrorCodeFn *)MatAXPY_BoxShell           },
-  {MATOP_COPY,              (PetscErrorCodeFn *)MatCopy_BoxShell           },
-  {MATOP_SCALE,             (PetscErrorCodeFn *)MatScale_BoxShell          },
-  {MATOP_SHIFT,             (PetscErrorCodeFn *)MatShift_BoxShell          },
-  {MATOP_DIAGONAL_SET,      (PetscErrorCodeFn *)MatDiagonalSet_BoxShell    },
-  {MATOP_DIAGONAL_SCALE,    (PetscErrorCodeFn *)MatDiagonalScale_BoxShell  },
-  {MATOP_ZERO_ROWS,         (PetscErrorCodeFn *)MatZeroRows_BoxShell       },
-  {MATOP_ZERO_ROWS_COLUMNS, (PetscErrorCodeFn *)MatZeroRowsColumns_BoxShell}
+  {MATOP_AXPY,              (PetscVoidFn *)MatAXPY_BoxShell           },
+  {MATOP_COPY,              (PetscVoidFn *)MatCopy_BoxShell           },
+  {MATOP_SCALE,             (PetscVoidFn *)MatScale_BoxShell          },
+  {MATOP_SHIFT,             (PetscVoidFn *)MatShift_BoxShell          },
+  {MATOP_DIAGONAL_SET,      (PetscVoidFn *)MatDiagonalSet_BoxShell    },
+  {MATOP_DIAGONAL_SCALE,    (PetscVoidFn *)MatDiagonalScale_BoxShell  },
+  {MATOP_ZERO_ROWS,         (PetscVoidFn *)MatZeroRows_BoxShell       },
+  {MATOP_ZERO_ROWS_COLUMNS, (PetscVoidFn *)MatZeroRowsColumns_BoxShell}
 };
 
 /* TSARKIMEX, for one, does without operations that a matrix does not have */
 static PetscErrorCode MatHasOperation_BoxShell(Mat A, MatOperation op, PetscBool *has)
 {
-  PetscErrorCodeFn *f = ((PetscErrorCodeFn **)A->ops)[op];
+  PetscVoidFn *f = ((PetscVoidFn **)A->ops)[op];
 
   PetscFunctionBegin;
   *has = (PetscBool)(f != NULL);
@@ -202,8 +202,8 @@ PetscErrorCode MatBoxShellCreate(DM dm, size_t nrows, size_t ncols, void *ctx, M
   PetscCall(MatShellSetVecType(*A, dm->vectype));
   /* not MatShellSetOperation(), whose MATOP_COPY would first give the copy everything that the original has */
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(refused); i++) PetscCall(MatSetOperation(*A, refused[i].op, refused[i].f));
-  PetscCall(MatSetOperation(*A, MATOP_HAS_OPERATION, (PetscErrorCodeFn *)MatHasOperation_BoxShell));
-  PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscErrorCodeFn *)MatConvert_BoxShell));
+  PetscCall(MatSetOperation(*A, MATOP_HAS_OPERATION, (PetscVoidFn *)MatHasOperation_BoxShell));
+  PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscVoidFn *)MatConvert_BoxShell));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxTriples_C", triples));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_BoxShell));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -247,7 +247,7 @@ static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOperatorSetFromOptions_Stokes(DM dm, DMBoxOperator op, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode DMBoxOperatorSetFromOptions_Stokes(DM dm, DMBoxOperator op, PatchFDOptionItems PetscOptionsObject)
 {
   PetscReal viscosity = op->coefficient[VISCOSITY], shift = op->coefficient[SHIFT];
   PetscBool flg[2];

@@ -287,10 +287,10 @@ static PetscErrorCode MatTransferCreate(DM coarse, DM fine, Mat *P)
 {
   static const MatShellOperation operations[] = {
     MAT_TRANSFER_OPERATIONS(Transfer),
-    {MATOP_CREATE_VECS, (PetscErrorCodeFn *)MatCreateVecs_Transfer},
-    {MATOP_DUPLICATE,   (PetscErrorCodeFn *)MatDuplicate_Transfer },
-    {MATOP_VIEW,        (PetscErrorCodeFn *)MatView_Transfer      },
-    {MATOP_DESTROY,     (PetscErrorCodeFn *)MatDestroy_Transfer   }
+    {MATOP_CREATE_VECS, (PetscVoidFn *)MatCreateVecs_Transfer},
+    {MATOP_DUPLICATE,   (PetscVoidFn *)MatDuplicate_Transfer },
+    {MATOP_VIEW,        (PetscVoidFn *)MatView_Transfer      },
+    {MATOP_DESTROY,     (PetscVoidFn *)MatDestroy_Transfer   }
   };
   const DM_Box *cb = (const DM_Box *)coarse->data, *fb = (const DM_Box *)fine->data;
   Mat_Transfer *t;

@@ -158,13 +158,13 @@ static PetscErrorCode DirectCreateHalo(DM dm, const PetscInt cell[], PetscBool b
   PetscCallMPI(MPI_Comm_rank(comm, &me));
   PetscCall(PetscMalloc1(size, &rank));
   for (int side = 0; side < 2; side++) {
-    DirectBox(dm, side != back ? cell : NULL, me, &mine[side]);
+    DirectBox(dm, side != (int)back ? cell : NULL, me, &mine[side]);
     PetscCall(PetscCalloc1(size + 1, &first[side]));
     PetscCall(PetscMalloc1(PatchFDBoxSize(&mine[side]), &index[side]));
   }
   for (PetscMPIInt r = 0; r < size; r++) {
     for (int side = 0; side < 2; side++) {
-      DirectBox(dm, side == back ? cell : NULL, r, &theirs[side]);
+      DirectBox(dm, side == (int)back ? cell : NULL, r, &theirs[side]);
       first[side][n + 1] = first[side][n] + PatchFDBoxCommon(&mine[side], &theirs[side], NULL);
     }
     if (first[0][n + 1] == first[0][n] && first[1][n + 1] == first[1][n]) continue;

@@ -81,7 +81,7 @@ static PetscErrorCode PCApplyRichardson_PatchFD(PC pc, Vec b, Vec x, PETSC_UNUSE
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PatchFDOptionItems PetscOptionsObject)
 {
   MatPatchesSpec s = ((PC_PatchFD *)pc->data)->spec;
   PetscBool      flg, flgs[4];
@@ -248,38 +248,38 @@ static PetscErrorCode PCPatchFDGetSchurTolerances_PatchFD(PC pc, PetscReal *rtol
 
 static const struct {
   const char       *name;
-  PetscErrorCodeFn *fn;
+  PetscVoidFn *fn;
 } methods[] = {
-  {"PCPatchFDSetFit_C",     (PetscErrorCodeFn *)PCPatchFDSetFit_PatchFD    },
-  {"PCPatchFDGetFit_C",     (PetscErrorCodeFn *)PCPatchFDGetFit_PatchFD    },
-  {"PCPatchFDSetFitExact_C", (PetscErrorCodeFn *)PCPatchFDSetFitExact_PatchFD},
-  {"PCPatchFDGetFitExact_C", (PetscErrorCodeFn *)PCPatchFDGetFitExact_PatchFD},
-  {"PCPatchFDSetFitSteps_C", (PetscErrorCodeFn *)PCPatchFDSetFitSteps_PatchFD},
-  {"PCPatchFDGetFitSteps_C", (PetscErrorCodeFn *)PCPatchFDGetFitSteps_PatchFD},
-  {"PCPatchFDSetSchurTolerances_C", (PetscErrorCodeFn *)PCPatchFDSetSchurTolerances_PatchFD},
-  {"PCPatchFDGetSchurTolerances_C", (PetscErrorCodeFn *)PCPatchFDGetSchurTolerances_PatchFD},
-  {"PCPatchFDSetType_C",    (PetscErrorCodeFn *)PCPatchFDSetType_PatchFD   },
-  {"PCPatchFDGetType_C",    (PetscErrorCodeFn *)PCPatchFDGetType_PatchFD   },
-  {"PCPatchFDSetPatch_C",   (PetscErrorCodeFn *)PCPatchFDSetPatch_PatchFD  },
-  {"PCPatchFDGetPatch_C",   (PetscErrorCodeFn *)PCPatchFDGetPatch_PatchFD  },
-  {"PCPatchFDSetVariant_C", (PetscErrorCodeFn *)PCPatchFDSetVariant_PatchFD},
-  {"PCPatchFDGetVariant_C", (PetscErrorCodeFn *)PCPatchFDGetVariant_PatchFD},
-  {"PCPatchFDSetLocal_C",   (PetscErrorCodeFn *)PCPatchFDSetLocal_PatchFD  },
-  {"PCPatchFDGetLocal_C",   (PetscErrorCodeFn *)PCPatchFDGetLocal_PatchFD  },
-  {"PCPatchFDSetClasses_C", (PetscErrorCodeFn *)PCPatchFDSetClasses_PatchFD},
-  {"PCPatchFDGetClasses_C", (PetscErrorCodeFn *)PCPatchFDGetClasses_PatchFD},
-  {"PCPatchFDSetPrecision_C", (PetscErrorCodeFn *)PCPatchFDSetPrecision_PatchFD},
-  {"PCPatchFDGetPrecision_C", (PetscErrorCodeFn *)PCPatchFDGetPrecision_PatchFD},
-  {"PCPatchFDSetUpdate_C",  (PetscErrorCodeFn *)PCPatchFDSetUpdate_PatchFD },
-  {"PCPatchFDGetUpdate_C",  (PetscErrorCodeFn *)PCPatchFDGetUpdate_PatchFD },
-  {"PCPatchFDSetOrder_C",   (PetscErrorCodeFn *)PCPatchFDSetOrder_PatchFD  },
-  {"PCPatchFDGetOrder_C",   (PetscErrorCodeFn *)PCPatchFDGetOrder_PatchFD  },
-  {"PCPatchFDSetDamping_C", (PetscErrorCodeFn *)PCPatchFDSetDamping_PatchFD},
-  {"PCPatchFDGetDamping_C", (PetscErrorCodeFn *)PCPatchFDGetDamping_PatchFD},
-  {"PCPatchFDSetBrickSize_C", (PetscErrorCodeFn *)PCPatchFDSetBrickSize_PatchFD},
-  {"PCPatchFDGetBrickSize_C", (PetscErrorCodeFn *)PCPatchFDGetBrickSize_PatchFD},
-  {"PCPatchFDSetSweeps_C",  (PetscErrorCodeFn *)PCPatchFDSetSweeps_PatchFD },
-  {"PCPatchFDGetSweeps_C",  (PetscErrorCodeFn *)PCPatchFDGetSweeps_PatchFD },
+  {"PCPatchFDSetFit_C",     (PetscVoidFn *)PCPatchFDSetFit_PatchFD    },
+  {"PCPatchFDGetFit_C",     (PetscVoidFn *)PCPatchFDGetFit_PatchFD    },
+  {"PCPatchFDSetFitExact_C", (PetscVoidFn *)PCPatchFDSetFitExact_PatchFD},
+  {"PCPatchFDGetFitExact_C", (PetscVoidFn *)PCPatchFDGetFitExact_PatchFD},
+  {"PCPatchFDSetFitSteps_C", (PetscVoidFn *)PCPatchFDSetFitSteps_PatchFD},
+  {"PCPatchFDGetFitSteps_C", (PetscVoidFn *)PCPatchFDGetFitSteps_PatchFD},
+  {"PCPatchFDSetSchurTolerances_C", (PetscVoidFn *)PCPatchFDSetSchurTolerances_PatchFD},
+  {"PCPatchFDGetSchurTolerances_C", (PetscVoidFn *)PCPatchFDGetSchurTolerances_PatchFD},
+  {"PCPatchFDSetType_C",    (PetscVoidFn *)PCPatchFDSetType_PatchFD   },
+  {"PCPatchFDGetType_C",    (PetscVoidFn *)PCPatchFDGetType_PatchFD   },
+  {"PCPatchFDSetPatch_C",   (PetscVoidFn *)PCPatchFDSetPatch_PatchFD  },
+  {"PCPatchFDGetPatch_C",   (PetscVoidFn *)PCPatchFDGetPatch_PatchFD  },
+  {"PCPatchFDSetVariant_C", (PetscVoidFn *)PCPatchFDSetVariant_PatchFD},
+  {"PCPatchFDGetVariant_C", (PetscVoidFn *)PCPatchFDGetVariant_PatchFD},
+  {"PCPatchFDSetLocal_C",   (PetscVoidFn *)PCPatchFDSetLocal_PatchFD  },
+  {"PCPatchFDGetLocal_C",   (PetscVoidFn *)PCPatchFDGetLocal_PatchFD  },
+  {"PCPatchFDSetClasses_C", (PetscVoidFn *)PCPatchFDSetClasses_PatchFD},
+  {"PCPatchFDGetClasses_C", (PetscVoidFn *)PCPatchFDGetClasses_PatchFD},
+  {"PCPatchFDSetPrecision_C", (PetscVoidFn *)PCPatchFDSetPrecision_PatchFD},
+  {"PCPatchFDGetPrecision_C", (PetscVoidFn *)PCPatchFDGetPrecision_PatchFD},
+  {"PCPatchFDSetUpdate_C",  (PetscVoidFn *)PCPatchFDSetUpdate_PatchFD },
+  {"PCPatchFDGetUpdate_C",  (PetscVoidFn *)PCPatchFDGetUpdate_PatchFD },
+  {"PCPatchFDSetOrder_C",   (PetscVoidFn *)PCPatchFDSetOrder_PatchFD  },
+  {"PCPatchFDGetOrder_C",   (PetscVoidFn *)PCPatchFDGetOrder_PatchFD  },
+  {"PCPatchFDSetDamping_C", (PetscVoidFn *)PCPatchFDSetDamping_PatchFD},
+  {"PCPatchFDGetDamping_C", (PetscVoidFn *)PCPatchFDGetDamping_PatchFD},
+  {"PCPatchFDSetBrickSize_C", (PetscVoidFn *)PCPatchFDSetBrickSize_PatchFD},
+  {"PCPatchFDGetBrickSize_C", (PetscVoidFn *)PCPatchFDGetBrickSize_PatchFD},
+  {"PCPatchFDSetSweeps_C",  (PetscVoidFn *)PCPatchFDSetSweeps_PatchFD },
+  {"PCPatchFDGetSweeps_C",  (PetscVoidFn *)PCPatchFDGetSweeps_PatchFD },
 };
 
 /*

@@ -50,7 +50,7 @@ static PetscErrorCode PCPatchMGSetCycle(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PatchFDOptionItems PetscOptionsObject)
 {
   PC_PatchMG *p         = PATCHMG(pc);
   PetscBool   symmetric = p->symmetric, graph = p->graph, flg;
@@ -85,7 +85,7 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
   When the coarsest solver has read its options: nobody has asked for a factorization that takes minutes and gigabytes.  Of several fields,
   it has a limit of its own; diffusion gets another level
 */
-static PetscErrorCode PCPatchMGCheckFactors(PetscObject coarse, PETSC_UNUSED PetscOptionItems PetscOptionsObject, void *ctx)
+static PetscErrorCode PCPatchMGCheckFactors(PetscObject coarse, PETSC_UNUSED PatchFDOptionItems PetscOptionsObject, void *ctx)
 {
   PC              pc    = (PC)ctx;
   const PetscReal limit = pc->dm->dim == 3 ? 20000 : 300000;
@@ -319,8 +319,8 @@ static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PatchFDKernels kern, Pet
                                       ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
   /* which looks at the solver, once */
   const PetscBool quiet = (PetscBool)(!ksp->pc->ops->presolve || ksp->pc->ops->presolve == PCPreSolve_CheckKrylov);
-  const PetscBool hooks = (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew || !quiet ||
-                                      ksp->pc->ops->postsolve || (ksp->dmActive & KSP_DMACTIVE_RHS));
+  const PetscBool hooks = (PetscBool)(PATCHFD_KSP_HOOKS(ksp) || !quiet || ksp->pc->ops->postsolve ||
+                                      (ksp->dmActive & KSP_DMACTIVE_RHS));
   const PetscBool ready = (PetscBool)(ksp->setupstage == KSP_SETUP_NEWRHS && ksp->pc->setupcalled);
   const PetscBool fixed = (PetscBool)(ksp->normtype == KSP_NORM_NONE && ksp->converged == KSPConvergedSkip && ksp->max_it > 0 &&
                                       !ksp->numbermonitors);
@@ -707,6 +707,9 @@ static PetscErrorCode PCPatchMGSetSymmetric_PatchMG(PC pc, PetscBool symmetric)
   PetscFunctionBegin;
   PetscCheck(!pc->setupcalled || PATCHMG(pc)->symmetric == symmetric, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
              "PCPATCHMG: -pc_patchmg_symmetric must be set before PCSetUp()");
+  /* with 3.22 tests/cycle.c finds cycles that are not symmetric */
+  PetscCheck(!symmetric || PETSC_VERSION_GE(3, 26, 0), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCPATCHMG: -pc_patchmg_symmetric needs PETSc 3.26, found %d.%d", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR);
   PATCHMG(pc)->symmetric = symmetric;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -829,7 +832,9 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   pc->ops->apply                = PCApply_PatchMG;
   pc->ops->applytranspose       = PCApplyTranspose_PatchMG;
   pc->ops->matapply             = NULL; /* column by column, by the routines above: smoothers have no products of blocks */
+#if PETSC_VERSION_GE(3, 24, 0)
   pc->ops->matapplytranspose    = NULL;
+#endif
   pc->ops->reset                = PCReset_PatchMG;
   pc->ops->destroy              = PCDestroy_PatchMG;
   pc->ops->view                 = PCView_PatchMG;

@@ -31,7 +31,8 @@ typedef struct {
   PatchMGRecord record;
   PetscViewer       viewer; /* NULL, or where set-up shows the levels, */
   PetscViewerFormat format; /* in this format */
-  PetscErrorCode (*setfromoptions)(PC, PetscOptionItems), (*setup)(PC), (*reset)(PC), (*destroy)(PC), (*view)(PC, PetscViewer); /* PCMG's */
+  PetscErrorCode (*setfromoptions)(PC, PatchFDOptionItems); /* PCMG's, and these */
+  PetscErrorCode (*setup)(PC), (*reset)(PC), (*destroy)(PC), (*view)(PC, PetscViewer);
   PetscErrorCode (*apply)(PC, Vec, Vec), (*applytranspose)(PC, Vec, Vec);
   PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,
                                     PCRichardsonConvergedReason *);
@@ -53,7 +54,7 @@ PETSC_INTERN PetscBool      PCPatchMGHasDM_Private(PC);
 PETSC_INTERN PetscErrorCode PCPatchMGCheckHalvings_Private(PC);
 PETSC_INTERN PetscErrorCode PCPatchMGSetStale_Private(PC);
 PETSC_INTERN PetscErrorCode PCPatchMGSetLevels_Private(PC);
-PETSC_INTERN PetscErrorCode PCPatchMGReadOptions_Private(PC, PetscOptionItems);
+PETSC_INTERN PetscErrorCode PCPatchMGReadOptions_Private(PC, PatchFDOptionItems);
 PETSC_INTERN PetscErrorCode PCPatchMGGetCoarseReason_PatchMG(PC, const char *[]);
 /* patchmgview.c */
 PETSC_INTERN PetscErrorCode PCView_PatchMG(PC, PetscViewer);
@@ -61,7 +62,7 @@ PETSC_INTERN PetscErrorCode PCPatchMGViewLevels_PatchMG(PC, PetscViewer);
 /* of a KSPRICHARDSON: its scale, and whether it takes its own at each step */
 PETSC_INTERN PetscErrorCode KSPRichardsonGetScale_Private(KSP, PetscReal *scale, PetscBool *selfscale);
 /* is called when the PC has read its options; not twice, if it is there from an earlier set-up */
-PETSC_INTERN PetscErrorCode PCPatchMGAddHandler_Private(PC, PetscErrorCode (*)(PetscObject, PetscOptionItems, void *), void *ctx);
+PETSC_INTERN PetscErrorCode PCPatchMGAddHandler_Private(PC, PetscErrorCode (*)(PetscObject, PatchFDOptionItems, void *), void *ctx);
 /* when the PC of a pre-smoother has read its options, the post-smoother of the level becomes its adjoint */
 PETSC_INTERN PetscErrorCode PCPatchMGSetMirror_Private(PC, PC_MG_Levels *level);
 PETSC_INTERN PetscErrorCode PCPatchMGCheckSymmetric_Private(PC);

@@ -171,7 +171,7 @@ PetscErrorCode PCPatchMGCheckHalvings_Private(PC pc)
 
 /* ---- the levels ---- */
 
-PetscErrorCode PCPatchMGReadOptions_Private(PC pc, PetscOptionItems PetscOptionsObject)
+PetscErrorCode PCPatchMGReadOptions_Private(PC pc, PatchFDOptionItems PetscOptionsObject)
 {
   const PetscBool isfree = PCPatchMGCycleIsFree_Private(pc);
   PetscBool       type;

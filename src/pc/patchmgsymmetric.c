@@ -78,7 +78,7 @@ static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
   the same number of the same steps, each with its colours in reverse.  Any other fixed linear iteration: one step x += S'(b - A x), by the
   transpose of the pre-smoother.
 */
-static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED PetscOptionItems PetscOptionsObject, void *ctx)
+static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED PatchFDOptionItems PetscOptionsObject, void *ctx)
 {
   const PC_MG_Levels *level = (const PC_MG_Levels *)ctx;
   KSP                 down = level->smoothd, up = level->smoothu;
@@ -140,7 +140,7 @@ static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCPatchMGAddHandler_Private(PC pc, PetscErrorCode (*handler)(PetscObject, PetscOptionItems, void *), void *ctx)
+PetscErrorCode PCPatchMGAddHandler_Private(PC pc, PetscErrorCode (*handler)(PetscObject, PatchFDOptionItems, void *), void *ctx)
 {
   const PetscObject obj = (PetscObject)pc;
 

@@ -166,17 +166,23 @@ static PetscErrorCode PCSingleConnectDM(PC pc)
 
 static PetscErrorCode PCSingleCloneDM(PC pc, DM dm)
 {
-  PC_Single   *s = (PC_Single *)pc->data;
+  PC_Single   *s              = (PC_Single *)pc->data;
+  PetscObject  discretization = NULL;
   PetscSection section;
+  PetscInt     fields;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)dm));
   s->outerdm = dm;
   PetscCall(DMClone(dm, &s->dm));
   PetscCall(DMSetVecType(s->dm, s->vectype));
-  PetscCall(DMCopyDisc(dm, s->dm)); /* DMClone() leaves out fields, and where unknowns are */
-  PetscCall(DMGetLocalSection(dm, &section));
-  if (section) PetscCall(DMSetLocalSection(s->dm, section));
+  PetscCall(DMGetNumFields(dm, &fields));
+  if (fields) PetscCall(DMGetField(dm, 0, NULL, &discretization));
+  if (discretization) { /* those of a DMPLEX: DMClone() leaves them out, and where their unknowns are */
+    PetscCall(DMCopyDisc(dm, s->dm));
+    PetscCall(DMGetLocalSection(dm, &section));
+    PetscCall(DMSetLocalSection(s->dm, section));
+  }
   s->dm->levelup   = dm->levelup;
   s->dm->leveldown = dm->leveldown;
   if (!s->native) PetscCall(PCSingleConnectDM(pc));
@@ -565,7 +571,7 @@ static PetscErrorCode PCApplyTranspose_Single(PC pc, Vec x, Vec y)
 
 /* ---- options, view, destroy ---- */
 
-static PetscErrorCode PCSetFromOptions_Single(PC pc, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode PCSetFromOptions_Single(PC pc, PatchFDOptionItems PetscOptionsObject)
 {
   PC_Single *s = (PC_Single *)pc->data;
 

@@ -188,7 +188,7 @@ static PetscErrorCode HaloConnect(PatchFDHalo h, PatchFDHaloKernels k, void *pla
   for (PetscMPIInt i = 0; i < h->n && *connected; i++)
     PetscCall((*k->connect)(plan, i, (PetscBool)(h->rank[i] == me), &theirs[i], connected));
   PetscCall(PetscFree3(mine, theirs, request));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, connected, 1, MPI_C_BOOL, MPI_LAND, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, connected, 1, PATCHFD_MPI_BOOL, MPI_LAND, comm));
   if (*connected) PetscCall((*k->connected)(plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -73,7 +73,7 @@ static PetscErrorCode ProbeMessage(MPI_Comm comm, MPI_Comm probe, PetscMPIInt n,
   PetscCall(PatchFDVecRestoreArrayRead(v[0], kern, &from));
   PetscCall(VecSum(v[1], &sum));
   *arrives = (PetscBool)(*arrives && sum == (PetscScalar)n * (source + 1));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, arrives, 1, MPI_C_BOOL, MPI_LAND, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, arrives, 1, PATCHFD_MPI_BOOL, MPI_LAND, comm));
   for (int i = 0; i < 2; i++) {
     if (*arrives) PetscCall(VecDestroy(&v[i]));
     else PetscCall(PetscObjectRegisterDestroy((PetscObject)v[i])); /* what has not arrived might still come */

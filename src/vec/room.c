@@ -61,9 +61,9 @@ typedef struct {
 
 static const char VECROOM[] = "PatchFDVecRoom";
 
-static PetscErrorCode VecRoomDestroy(void *ctx)
+static PetscErrorCode VecRoomDestroy(PetscCtxRt ctx)
 {
-  VecRoom *r = *(VecRoom **)ctx;
+  VecRoom *r = PATCHFD_DESTROY_CTX(VecRoom, ctx);
 
   PetscFunctionBegin;
   PetscCall(PatchFDRoomRemove(r->array));
@@ -95,7 +95,7 @@ static PetscErrorCode VecDuplicate_Room(Vec v, Vec *w)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectQuery((PetscObject)v, VECROOM, (PetscObject *)&container));
-  PetscCall(PetscContainerGetPointer(container, &r));
+  PetscCall(PetscContainerGetPointer(container, (void *)&r));
   PetscCall(VecCreate_Room(PetscObjectComm((PetscObject)v), r->kern, v->map->n, r->room, w));
   PetscCall(PetscLayoutReference(v->map, &(*w)->map));
   PetscCall(PetscObjectQuery((PetscObject)*w, VECROOM, (PetscObject *)&container));

@@ -56,7 +56,7 @@ static PetscErrorCode VecGetSubVector_Single(Vec v, IS is, Vec *w)
   PetscCall(VecGetBlockSize(v, &vbs));
   PetscCall(ISContiguousLocal(is, v->map->rstart, v->map->rend, &start, &flags[0]));
   flags[1] = (PetscBool)(n % vbs == 0);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, flags, 2, MPI_C_BOOL, MPI_LAND, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, flags, 2, PATCHFD_MPI_BOOL, MPI_LAND, comm));
   if (bs == 1 && flags[0] && flags[1]) bs = vbs;
 
   PetscCall(VecCreate(comm, w));
@@ -88,7 +88,7 @@ static PetscErrorCode VecRestoreSubVector_Single(Vec v, PETSC_UNUSED IS is, Vec 
   PetscFunctionBegin;
   VecCheckSingle(*w);
   written = Single(*w)->written;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &written, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)v)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &written, 1, PATCHFD_MPI_BOOL, MPI_LOR, PetscObjectComm((PetscObject)v)));
   if (written) {
     PetscCall(VecSetErrorIfLocked(v, 1));
     PetscCall(PetscObjectQuery((PetscObject)*w, "VecGetSubVector_Scatter", (PetscObject *)&scatter));

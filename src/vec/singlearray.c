@@ -450,7 +450,7 @@ static PetscErrorCode VecAssemblyBegin_Single(Vec v)
 
   PetscFunctionBegin;
   if (v->map->size > 1 && !v->stash.donotstash)
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &s->stashed, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)v)));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &s->stashed, 1, PATCHFD_MPI_BOOL, MPI_LOR, PetscObjectComm((PetscObject)v)));
   if (!s->stashed) PetscFunctionReturn(PETSC_SUCCESS);
   if (!begun) PetscCall(ShadowBegin(v, PETSC_TRUE, &a));
   PetscCall(VecAssemblyBegin(s->shadow));

@@ -46,7 +46,7 @@ PETSC_INTERN PetscErrorCode BakeoffGetScale(Mat_Bakeoff *, PatchFDKernels, Vec l
 /* k->work[i] is there */
 PETSC_INTERN PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like);
 PETSC_INTERN PetscErrorCode MatSetNullSpace_Bakeoff(Mat, const Mat_Bakeoff *);
-PETSC_INTERN PetscErrorCode MatSetFromOptions_Bakeoff(Mat, PetscOptionItems);
+PETSC_INTERN PetscErrorCode MatSetFromOptions_Bakeoff(Mat, PatchFDOptionItems);
 PETSC_INTERN PetscErrorCode MatCreateVecs_Bakeoff(Mat, Vec *right, Vec *left);
 
 /* the data of a matrix by MatCreateBakeoff() in the layout global, or NULL for other matrices */

@@ -143,7 +143,7 @@ typedef struct {
   and multiples of operators are operators.
 */
 struct _DMBoxOperatorOps {
-  PetscErrorCode (*setfromoptions)(DM, DMBoxOperator, PetscOptionItems);
+  PetscErrorCode (*setfromoptions)(DM, DMBoxOperator, PatchFDOptionItems);
   PetscErrorCode (*check)(DM, DMBoxOperator); /* of space, degree and boundary conditions, before set-up; NULL if all are possible */
   PetscErrorCode (*view)(PetscInt dim, const PetscReal coefficient[], PetscViewer); /* a part of a line */
   PetscErrorCode (*creatematrix)(DM, Mat *);
@@ -266,7 +266,7 @@ PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
 
 /* ---- between the files of src/dm ---- */
 PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */
-PETSC_INTERN PetscErrorCode DMBoxOptionsMapping(DM, PetscOptionItems); /* mapping.c */
+PETSC_INTERN PetscErrorCode DMBoxOptionsMapping(DM, PatchFDOptionItems); /* mapping.c */
 PETSC_INTERN PetscErrorCode DMBoxCopyMapping(DM from, DM to);
 /* after set-up, to an equal mesh or a coarser one, if coordinates have changed */
 PETSC_INTERN PetscErrorCode DMBoxUpdateMapping(DM from, DM to);
@@ -338,7 +338,7 @@ PETSC_INTERN PetscErrorCode DMBoxCreateCoordinateVec(DM, MPI_Comm, const PatchFD
 PETSC_INTERN PetscErrorCode DMCreateCoordinateDM_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMGetLocalBoundingBox_Box(DM, PetscReal[], PetscReal[], PetscInt[], PetscInt[]);
 /* -dm_box_penalty, for operators that have penalties; and k (k + 1), which the factors multiply */
-PETSC_INTERN PetscErrorCode DMBoxOptionsPenalty(DM, PetscOptionItems);
+PETSC_INTERN PetscErrorCode DMBoxOptionsPenalty(DM, PatchFDOptionItems);
 static inline PetscReal     DMBoxPenalty(DM dm)
 {
   const PetscInt k = ((const DM_Box *)dm->data)->degree;
@@ -373,4 +373,4 @@ PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const
                                              DMBoxFunctionBatchFn *, void *ctx, Vec b);
 /* options with one value for all directions or one for each: box.c; also for operators */
 PETSC_INTERN PetscErrorCode DMBoxOptionsReal(DM, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg,
-                                             PetscOptionItems);
+                                             PatchFDOptionItems);

@@ -113,8 +113,10 @@ PATCHFD_CUT_FUNCTION void PatchFDCutFactor(const PatchFDCut *c, double mu, size_
   for (PetscInt i = 0; i < c->nunknown; i++) {
     double *row = R + (size_t)(i * w) * stride, pivot = row[0];
 
-    for (PetscInt j = PetscMin(w - 1, i); j > 0; j--) { /* column i - j: L D, until the row is complete */
-      for (PetscInt k = j + 1; k <= PetscMin(w - 1, i); k++) row[j * stride] -= row[k * stride] * R[(size_t)((i - j) * w + k - j) * stride];
+    for (PetscInt column = PetscMax(0, i - w + 1); column < i; column++) { /* L D, until the row is complete */
+      const PetscInt j = i - column;
+
+      for (PetscInt k = j + 1; k <= PetscMin(w - 1, i); k++) row[j * stride] -= row[k * stride] * R[(size_t)(column * w + k - j) * stride];
     }
     for (PetscInt j = 1; j <= PetscMin(w - 1, i); j++) {
       const double ld = row[j * stride];

@@ -10,6 +10,7 @@
   Reads outside a range `read` give zero, writes outside a range `write` are dropped: Dirichlet conditions (ranges without the
   fixed nodes) and ownership (ranges of the owned nodes) are both expressed by ranges.
 */
+#include <patchfd/private/compat.h>
 #include <patchfd/private/fe.h>
 #include <string.h>
 

@@ -59,7 +59,7 @@ typedef PetscErrorCode MatArraysFn(void *ctx, PatchFDKernels, PetscReal alpha, c
 PETSC_INTERN PetscErrorCode MatApplyArrays(MatArraysFn *, void *ctx, PetscReal alpha, Vec x, Vec y0, Vec y);
 typedef struct {
   MatOperation      op;
-  PetscErrorCodeFn *f;
+  PetscVoidFn *f;
 } MatShellOperation;
 PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellOperation[]);
 /* MatMult_NAME(), MatMultAdd_NAME(), MatResidual_NAME() and MatIsSymmetric_NAME() by MatApply_NAME(A, alpha, x, y0, y), which is y = y0 +
@@ -91,13 +91,13 @@ PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellO
   }
 /* and what they are in a table of operations */
 #define MAT_PRODUCT_OPERATIONS(NAME) \
-  {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_##NAME       }, \
-  {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_##NAME    }, \
-  {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMult_##NAME       }, \
-  {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultAdd_##NAME    }, \
-  {MATOP_RESIDUAL,           (PetscErrorCodeFn *)MatResidual_##NAME   }, \
-  {MATOP_IS_SYMMETRIC,       (PetscErrorCodeFn *)MatIsSymmetric_##NAME}, \
-  {MATOP_IS_HERMITIAN,       (PetscErrorCodeFn *)MatIsSymmetric_##NAME}
+  {MATOP_MULT,               (PetscVoidFn *)MatMult_##NAME       }, \
+  {MATOP_MULT_ADD,           (PetscVoidFn *)MatMultAdd_##NAME    }, \
+  {MATOP_MULT_TRANSPOSE,     (PetscVoidFn *)MatMult_##NAME       }, \
+  {MATOP_MULT_TRANSPOSE_ADD, (PetscVoidFn *)MatMultAdd_##NAME    }, \
+  {MATOP_RESIDUAL,           (PetscVoidFn *)MatResidual_##NAME   }, \
+  {MATOP_IS_SYMMETRIC,       (PetscVoidFn *)MatIsSymmetric_##NAME}, \
+  {MATOP_IS_HERMITIAN,       (PetscVoidFn *)MatIsSymmetric_##NAME}
 /* the four products of an interpolation by MatProlong_NAME(P, x, y0, y), which is y = y0 + P x, and MatRestrict_NAME(P, x, y0, y), y = y0 +
    P' x; y0 = NULL for zero */
 #define MAT_TRANSFERS(NAME) \
@@ -126,10 +126,10 @@ PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellO
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 #define MAT_TRANSFER_OPERATIONS(NAME) \
-  {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_##NAME            }, \
-  {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_##NAME         }, \
-  {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMultTranspose_##NAME   }, \
-  {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultTransposeAdd_##NAME}
+  {MATOP_MULT,               (PetscVoidFn *)MatMult_##NAME            }, \
+  {MATOP_MULT_ADD,           (PetscVoidFn *)MatMultAdd_##NAME         }, \
+  {MATOP_MULT_TRANSPOSE,     (PetscVoidFn *)MatMultTranspose_##NAME   }, \
+  {MATOP_MULT_TRANSPOSE_ADD, (PetscVoidFn *)MatMultTransposeAdd_##NAME}
 /* an assembled matrix of the sizes of A; duplicate entries are summed, negative ones dropped */
 PETSC_INTERN PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType, MatReuse,
                                               Mat *B);
