@@ -1,4 +1,5 @@
 """The site: "make doc" runs Sphinx with this file on the Markdown files of the repository, from its root."""
+
 import glob, os, re, sys
 
 from docutils import nodes
@@ -16,8 +17,16 @@ myst_enable_extensions, myst_heading_anchors = ['dollarmath', 'colon_fence'], 4
 highlight_language = 'none'
 html_theme, html_static_path, html_css_files = 'pydata_sphinx_theme', ['static'], ['site.css']
 html_js_files, html_math_renderer, html_show_sourcelink, html_copy_source = ['options.js'], 'mathml', False, False
-html_theme_options = {'show_prev_next': False, 'header_links_before_dropdown': 7, 'secondary_sidebar_items': ['page-toc'], 'footer_end': [],
-                      'footer_start': ['copyright'], 'navbar_end': ['theme-switcher'], 'pygments_light_style': 'default'}
+html_theme_options = {
+    'show_prev_next': False,
+    'header_links_before_dropdown': 7,
+    'secondary_sidebar_items': {'**': ['page-toc'], 'doc/options': []},
+    'footer_end': [],
+    'footer_start': ['copyright'],
+    'navbar_end': ['theme-switcher'],
+    'navbar_persistent': ['search-button'],
+    'pygments_light_style': 'default',
+}
 copyright = 'libpatchfd authors, BSD 2-Clause'
 html_sidebars = {'doc/index': [], 'doc/options': [], 'doc/manualpages/**': []}
 BELOW = {  # pages that are below another one in the navigation; on GitHub the links in their text do this
@@ -52,7 +61,9 @@ def target(app, docname, text):
     """Where `text` leads: to a manual page, ours or PETSc's, or to an option, with any prefix."""
     option, name = re.match(r'-(\w+)', text), re.fullmatch(r'(\w+)(\(\))?', text)
     if option:
-        here = next((option.group(1)[at.end():] for at in re.finditer('^|_', option.group(1)) if option.group(1)[at.end():] in OPTIONS), None)
+        here = next(
+            (option.group(1)[at.end() :] for at in re.finditer('^|_', option.group(1)) if option.group(1)[at.end() :] in OPTIONS), None
+        )
         return here and docname != 'doc/options' and app.builder.get_relative_uri(docname, 'doc/options') + '#' + here
     if name and name.group(1) in NAMES and docname != 'doc/manualpages/' + NAMES[name.group(1)]:
         return app.builder.get_relative_uri(docname, 'doc/manualpages/' + NAMES[name.group(1)])
@@ -69,8 +80,13 @@ def links(app, doctree, docname):
 
 def formula(display):
     def visit(self, node):
-        self.body.append(convert(node.astext(), display=display) if display == 'inline' else '<div class="math">' + convert(node.astext(), display=display) + '</div>')
+        self.body.append(
+            convert(node.astext(), display=display)
+            if display == 'inline'
+            else '<div class="formula">' + convert(node.astext(), display=display) + '</div>'
+        )
         raise nodes.SkipNode
+
     return visit, None
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""pictures.py PROGRAMS [NAME...]: runs tutorials, in the folder PROGRAMS, on small meshes and draws pictures/NAME.png with PyVista, off screen.
+"""pictures.py PROGRAMS [NAME...]: runs tutorials of the folder PROGRAMS on small meshes, draws pictures/NAME.png off screen with PyVista.
 
-    python3 doc/pictures.py build/bin/tutorials readme stokes     (pip install pyvista; where there is no display, Debian's libosmesa6 or libegl1)
+    python3 doc/pictures.py build/bin/tutorials readme stokes     (pip install pyvista; without a display libosmesa6 or libegl1)
 """
+
 import os, subprocess, sys, tempfile
 
 import numpy as np
@@ -45,7 +46,11 @@ def poisson():
     u, plotter = read('u.vts'), scene(900, 700)
     for box, invert in (((0, 0.5, 0, 1, 0, 1), False), ((0.5, 1, 0, 0.5, 0, 1), False), ((0.5, 1, 0.5, 1, 0, 0.5), False)):
         plotter.add_mesh(u.clip_box(box, invert=invert), scalars='u', cmap='magma_r', clim=(0, 1), show_scalar_bar=False, ambient=0.25)
-    for origin, normal, box in (((0.5, 0, 0), 'x', (0.499, 0.501, 0.5, 1, 0.5, 1)), ((0, 0.5, 0), 'y', (0.5, 1, 0.499, 0.501, 0.5, 1)), ((0, 0, 0.5), 'z', (0.5, 1, 0.5, 1, 0.499, 0.501))):
+    for origin, normal, box in (
+        ((0.5, 0, 0), 'x', (0.499, 0.501, 0.5, 1, 0.5, 1)),
+        ((0, 0.5, 0), 'y', (0.5, 1, 0.499, 0.501, 0.5, 1)),
+        ((0, 0, 0.5), 'z', (0.5, 1, 0.5, 1, 0.499, 0.501)),
+    ):
         lines = u.slice(normal, origin=origin).contour(np.linspace(0.1, 0.9, 9), scalars='u').clip_box(box, invert=False)
         plotter.add_mesh(lines, color='white', line_width=2, lighting=False)
     write(plotter, 'poisson', (2.5, 1.9, 1.7), (0, 0, 1))
@@ -57,14 +62,32 @@ def readme():
     u, plotter = read('u.vts').compute_derivative('u'), scene(1400, 800)
     half = u.clip('z', origin=(0, 0, 0.5))
     plotter.add_mesh(half, scalars='u', cmap='magma', clim=(-0.2, 1.1), show_scalar_bar=False, ambient=0.3)
-    plotter.add_mesh(half.slice('z', origin=(0, 0, 0.4999)).contour(np.linspace(0.05, 0.95, 19), scalars='u'), color='white', opacity=0.55, line_width=1.5, lighting=False)
+    plotter.add_mesh(
+        half.slice('z', origin=(0, 0, 0.4999)).contour(np.linspace(0.05, 0.95, 19), scalars='u'),
+        color='white',
+        opacity=0.55,
+        line_width=1.5,
+        lighting=False,
+    )
     plotter.add_mesh(u.extract_feature_edges(), color=INK, line_width=1.5)
     for i in range(6):  # where tutorials/diffusion.c has them
         angle, r = 3 * (i + 0.5) / 6, 1.5 - (0.3 if i % 2 else 0.7)
-        plotter.add_mesh(pv.Sphere(radius=0.2, center=(r * np.sin(angle), 1 - r * np.cos(angle), 0.5), theta_resolution=60, phi_resolution=60), color='#9fb3c8', smooth_shading=True)
+        plotter.add_mesh(
+            pv.Sphere(radius=0.2, center=(r * np.sin(angle), 1 - r * np.cos(angle), 0.5), theta_resolution=60, phi_resolution=60),
+            color='#9fb3c8',
+            smooth_shading=True,
+        )
     for r in np.linspace(0.55, 1.45, 13):
         for z in (0.62, 0.82):
-            line = u.streamlines(vectors='gradient', source_center=(0.01, 1 - r, z), source_radius=0, n_points=1, max_length=8, terminal_speed=1e-9, integration_direction='both')
+            line = u.streamlines(
+                vectors='gradient',
+                source_center=(0.01, 1 - r, z),
+                source_radius=0,
+                n_points=1,
+                max_length=8,
+                terminal_speed=1e-9,
+                integration_direction='both',
+            )
             if line.n_points > 1:
                 plotter.add_mesh(line.tube(radius=0.007, n_sides=12), color='#efe9dc', smooth_shading=True)
     write(plotter, 'readme', (-0.45, 0, 1), (1, 0, 0))

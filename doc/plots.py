@@ -7,10 +7,13 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 here = os.path.dirname(os.path.abspath(__file__))
-BLUE, RED, GREEN, ORANGE, PURPLE, SKY, GREY = '#0072b2', '#d55e00', '#007a58', '#c98a00', '#a8487e', '#56b4e9', '#666666'  # Okabe and Ito's, some darker
-plt.rcParams.update({'svg.hashsalt': 'patchfd', 'font.size': 11, 'axes.titlesize': 11.5, 'axes.titlelocation': 'left', 'axes.spines.top': False,
-                     'axes.spines.right': False, 'axes.grid': True, 'grid.color': '#e4e4e4', 'axes.axisbelow': True, 'lines.linewidth': 2,
-                     'lines.markersize': 4.5, 'figure.facecolor': 'white', 'xtick.color': '#444444', 'ytick.color': '#444444'})
+# Okabe and Ito's colours, some darker
+BLUE, RED, GREEN, ORANGE, PURPLE, SKY, GREY = '#0072b2', '#d55e00', '#007a58', '#c98a00', '#a8487e', '#56b4e9', '#666666'
+PRECISIONS = ('Double precision', 'Single precision')
+plt.rcParams.update({
+    'svg.hashsalt': 'patchfd', 'font.size': 11, 'axes.titlesize': 11.5, 'axes.titlelocation': 'left', 'axes.axisbelow': True,
+    'axes.spines.top': False, 'axes.spines.right': False, 'axes.grid': True, 'grid.color': '#e4e4e4', 'lines.linewidth': 2,
+    'lines.markersize': 4.5, 'figure.facecolor': 'white', 'xtick.color': '#444444', 'ytick.color': '#444444'})
 
 
 def read(name):
@@ -63,46 +66,50 @@ def rivals():
         color, low, high = BLUE if r['ours'] else GREY, r['solve_low'], r['solve_high']
         ax.plot([0.01, low], [i, i], color=color, lw=1, alpha=0.5)
         ax.plot([low, high], [i, i], 'o-', color=color, lw=5, ms=9)
-        ax.annotate(f'{low:g}' + (f' to {high:g}' if high > low else '') + ' s', (high, i), (9, 0), textcoords='offset points', va='center', color='#222222')
+        text = f'{low:g} to {high:g} s' if high > low else f'{low:g} s'
+        ax.annotate(text, (high, i), (9, 0), textcoords='offset points', va='center', color='#222222')
     names(ax, [r['solver'] for r in rows])
-    ax.set(xscale='log', xlim=(0.01, 100), xlabel='seconds of one solve to a relative residual of 1e-9 (log scale)', title='Poisson, Q3, 912,673 unknowns, one CPU core')
+    ax.set(xscale='log', xlim=(0.01, 100), xlabel='seconds of one solve to a relative residual of 1e-9 (log scale)')
+    ax.set_title('Poisson, Q3, 912,673 unknowns, one CPU core')
     plain(ax.xaxis)
 
 
 def size():
-    axes = panels(('V-cycles, mixed precision', 'Full cycles, double precision'), 'million unknowns solved a second', xscale='log', yscale='log', xlabel='unknowns', xlim=(2.5e3, 6e8))
-    for ax, y in zip(axes, ('v_mixed', 'f_double')):
-        for k, color, at, dx, dy in ((1, RED, -1, 24, -7), (3, BLUE, -1, 22, 8 if y == 'v_mixed' else -6), (5, GREEN, 0, -7, 0), (7, PURPLE, 0, -7, 6)):
+    axes = panels(('V-cycles, mixed precision', 'Full cycles, double precision'), 'million unknowns solved a second',
+                  xscale='log', yscale='log', xlabel='unknowns', xlim=(2.5e3, 6e8))
+    for ax, y, dy3 in zip(axes, ('v_mixed', 'f_double'), (8, -6)):
+        for k, color, at, dx, dy in ((1, RED, -1, 24, -7), (3, BLUE, -1, 22, dy3), (5, GREEN, 0, -7, 0), (7, PURPLE, 0, -7, 6)):
             line(ax, [r for r in read('size') if r['k'] == k], 'unknowns', y, color, f'Q{k}', at=at, dx=dx, dy=dy, ha='right')
 
 
 def degree():
-    for ax, kind, dy in zip(panels(('Double precision', 'Single precision'), 'picoseconds an unknown', yscale='log', ylim=(1, 700)), ('', '_float'), (0, 6)):
-        line(ax, read('degree'), 'k', 'published_step' + kind, GREY, 'step, published')
-        line(ax, read('degree'), 'k', 'published_apply' + kind, GREY, 'A x, published', 's--', dy=dy)
-        line(ax, read('degree'), 'k', 'step' + kind, BLUE, 'smoothing step', dy=-dy)
-        line(ax, read('degree'), 'k', 'apply' + kind, RED, 'A x', dy=3)
-        line(ax, read('degree'), 'k', 'prolong' + kind, GREEN, 'prolongation', dy=3)
-        line(ax, read('degree'), 'k', 'restrict' + kind, ORANGE, 'restriction', dy=-4)
+    for ax, kind, apart in zip(panels(PRECISIONS, 'picoseconds an unknown', yscale='log', ylim=(1, 700)), ('', '_float'), (0, 6)):
+        for y, color, label, style, dy in (
+                ('published_step', GREY, 'step, published', 'o-', 0), ('published_apply', GREY, 'A x, published', 's--', apart),
+                ('step', BLUE, 'smoothing step', 'o-', -apart), ('apply', RED, 'A x', 'o-', 3),
+                ('prolong', GREEN, 'prolongation', 'o-', 3), ('restrict', ORANGE, 'restriction', 'o-', -4)):
+            line(ax, read('degree'), 'k', y + kind, color, label, style, dy=dy)
 
 
 def cpu():
     axes = panels(('One core', 'Two cores, one rank on each'), 'nanoseconds an unknown', yscale='log', ylim=(0.6, 300))
     line(axes[0], read('cpu'), 'k', 'aij', GREY, 'A x, assembled')
     for ax, cores in zip(axes, ('', 'two_')):
-        for kind, text, style in (('', '', 'o-'), ('_float', ', single', 'o--')):
-            line(ax, read('cpu'), 'k', cores + 'step' + kind, BLUE, 'smoothing step' if not kind else 'step, single', style)
-            line(ax, read('cpu'), 'k', cores + 'apply' + kind, RED, 'A x' + text, style)
+        for y, color, label, style in (('step', BLUE, 'smoothing step', 'o-'), ('step_float', BLUE, 'step, single', 'o--'),
+                                       ('apply', RED, 'A x', 'o-'), ('apply_float', RED, 'A x, single', 'o--')):
+            line(ax, read('cpu'), 'k', cores + y, color, label, style)
 
 
 def roofline():
-    for ax, kind in zip(panels(('Double precision', 'Single precision'), 'per cent of the rate of a copy', ylim=(0, 100)), ('', '_float')):
-        for operation, color, label, dy in (('step', BLUE, 'smoothing step', 0), ('A x', RED, 'A x', 0), ('restrict', ORANGE, 'restriction', 0), ('prolong', GREEN, 'prolongation', 6)):
+    for ax, kind in zip(panels(PRECISIONS, 'per cent of the rate of a copy', ylim=(0, 100)), ('', '_float')):
+        for operation, color, label, dy in (('step', BLUE, 'smoothing step', 0), ('A x', RED, 'A x', 0),
+                                            ('restrict', ORANGE, 'restriction', 0), ('prolong', GREEN, 'prolongation', 6)):
             line(ax, [r for r in read('roofline') if r['operation'] == operation], 'k', 'copy' + kind, color, label, dy=dy)
 
 
 def gpus():
-    ax, rows, colors = plt.subplots(figsize=(8, 4.2))[1], read('gpus'), {'V-cycles': BLUE, 'direct': GREEN, 'multigrid': RED, 'CG': PURPLE}
+    ax, rows = plt.subplots(figsize=(8, 4.2))[1], read('gpus')
+    colors = {'V-cycles': BLUE, 'direct': GREEN, 'multigrid': RED, 'CG': PURPLE}
     for i, r in enumerate(rows):
         value = {'efficiency': r['two'], 'rate': r['two'] / r['one'] / 2}.get(r['unit'], r['one'] / r['two'])
         ax.barh(i, value, 0.66, color=colors[r['what']])
@@ -115,10 +122,12 @@ def breakdown():
     ax, rows = plt.subplots(figsize=(8, 3))[1], read('breakdown')
     for i, r in enumerate(rows):
         left, r['rest'] = 0, r['rest'] + r['coarsest'] + r['zero']
-        for key, label, color in (('smoother', 'smoother', BLUE), ('operator', 'operator, residuals', SKY), ('transfers', 'transfers', GREEN), ('krylov', 'Krylov method', RED), ('rest', 'rest', '#bbbbbb')):
+        for key, label, color, ink in (('smoother', 'smoother', BLUE, 'white'), ('operator', 'operator, residuals', SKY, '#222222'),
+                                       ('transfers', 'transfers', GREEN, 'white'), ('krylov', 'Krylov method', RED, 'white'),
+                                       ('rest', 'rest', '#bbbbbb', '#222222')):
             ax.barh(i, r[key], 0.62, left, color=color, label=None if i else label)
             if r[key] > 30:
-                ax.text(left + r[key] / 2, i, f'{r[key]:.0f}', ha='center', va='center', color='#222222' if color in (SKY, '#bbbbbb') else 'white')
+                ax.text(left + r[key] / 2, i, f'{r[key]:.0f}', ha='center', va='center', color=ink)
             left += r[key]
     names(ax, [r['solve'] for r in rows])
     ax.legend(ncol=5, loc='lower left', bbox_to_anchor=(-0.22, 1), frameon=False, handlelength=1, columnspacing=1.2)
@@ -127,5 +136,6 @@ def breakdown():
 
 for plot in (rivals, size, degree, cpu, roofline, gpus, breakdown):
     plot()
-    plt.savefig(os.path.join(here, 'pictures', plot.__name__ + '.svg'), bbox_inches='tight', metadata={'Date': None, 'Creator': None})
+    file = os.path.join(here, 'pictures', plot.__name__ + '.svg')
+    plt.savefig(file, bbox_inches='tight', metadata={'Date': None, 'Creator': None})
     plt.close()
