@@ -3,13 +3,14 @@
 
 BUILD  ?= build
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 NP     ?= 1
 .SUFFIXES:
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN) # a -j on the command line wins
 endif
 .DELETE_ON_ERROR:
-.PHONY: all doc run tutorials check test testdocs gputest bench install env valgrind debug ptx clean help gentest FORCE
+.PHONY: all doc run tutorials check test testdocs sometests matrix gputest bench install dist env valgrind debug ptx clean help gentest FORCE
 
 all: ## build the library
 
@@ -28,24 +29,32 @@ doc: $(BUILD)/doc/venv/ready ## build the site, $(BUILD)/doc/html/index.html
 $(BUILD)/doc/venv/ready: doc/requirements.txt
 	python3 -m venv $(@D) && $(@D)/bin/pip install -q -r $< && touch $@
 
+matrix: ## build and test with other versions of PETSc, other compilers and MPIs (FULL=1: all tests)
+	+@config/matrix $(ARGS)
+
+dist: ## pack what is committed as dist/patchfd-VERSION.tar.gz, with recipes for packages of it
+	@config/dist
+
 help: ## print this
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' makefile | expand -t 18
 	@echo
 	@echo 'Variables, as in "make run NP=2":'
 	@echo '  NP, ARGS        ranks and options of "run" and "bench"'
-	@echo '  PREFIX          where "install" puts things and "env" finds them ($(PREFIX))'
+	@echo '  PREFIX          where "install" puts things and "env" finds them ($(PREFIX)); LIBDIR: the library, if not in PREFIX/lib'
 	@echo '  BUILD           the build folder ($(BUILD))'
 	@echo '  VECTOR_FLAGS    what the compiler is told about the processor (-march=native where it knows that)'
-	@echo '  VECTOR_LEVELS   avx2, avx512 or both: host kernels for all x86 processors and for these, chosen when the library is loaded'
+	@echo '  VECTOR_LEVELS   avx2, avx512 or both: host kernels for all x86 processors and for these, chosen when the library is loaded (what "install" does)'
 	@echo '  V=1             show the commands'
+	@echo '  CUDA            1: with CUDA, 0: without (with it where a GPU is seen, or where the PETSc that is found has it)'
 	@echo '  CUDA_PTX=80     compile kernels to PTX for this compute capability or newer, not for the GPU that PETSc was built for'
 	@echo '  PETSC_DIR, PETSC_ARCH, PATCHFD_CACHE, PATCHFD_PETSC_OPTS, PATCHFD_CUDA_ARCH: see doc/installation.md'
 
-ifneq ($(filter-out clean debug doc help,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean debug dist doc help matrix,$(or $(MAKECMDGOALS),all)),)
 
 # ---- PETSc: found, or built the first time ----
-FOUND := $(shell PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PATCHFD_CACHE='$(PATCHFD_CACHE)' PATCHFD_PETSC_OPTS='$(PATCHFD_PETSC_OPTS)' \
-           PATCHFD_CUDA_ARCH='$(PATCHFD_CUDA_ARCH)' LAPACKE_LIB='$(LAPACKE_LIB)' config/bootstrap)
+PETSC_DIR_GIVEN := $(PETSC_DIR)
+FOUND := $(shell PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PATCHFD_CACHE='$(PATCHFD_CACHE)' PATCHFD_PETSC_VERSION='$(PATCHFD_PETSC_VERSION)' \
+           PATCHFD_PETSC_OPTS='$(PATCHFD_PETSC_OPTS)' CUDA='$(CUDA)' PATCHFD_CUDA_ARCH='$(PATCHFD_CUDA_ARCH)' LAPACKE_LIB='$(LAPACKE_LIB)' config/bootstrap)
 ifneq ($(.SHELLSTATUS),0)
 $(error no PETSc; the lines above say why)
 endif
@@ -63,8 +72,11 @@ $(error CUDA_PTX=$(CUDA_PTX): it must be a compute capability, 80 or newer, with
 endif
 override CUDAC_FLAGS := $(filter-out -gencode -gencode=% arch=% -arch=%,$(CUDAC_FLAGS)) -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 endif
-ifneq ($(shell echo 'typedef double V __attribute__((vector_size(16))); V f(V a) { return __builtin_shufflevector(a, a, 1, 0); }' | $(CC) -xc -c - -o /dev/null 2>/dev/null && echo yes),yes)
-$(error the compiler $(CC) has no __builtin_shufflevector; take gcc 12 or newer, or clang)
+# the first since gcc 12
+VECTOR_TYPES := typedef double V __attribute__((vector_size(16))); typedef long long M __attribute__((vector_size(16)));
+ifneq ($(shell for f in 'vector(a, a, 1, 0)' '(a, (M){1, 0})'; do echo '$(VECTOR_TYPES) V g(V a) { return __builtin_shuffle'"$$f"'; }' | \
+  $(CC) -xc -c - -o /dev/null 2>/dev/null && echo yes && break; done),yes)
+$(error the compiler $(CC) has no vectors, neither __builtin_shufflevector nor __builtin_shuffle; take gcc 11 or newer, or clang)
 endif
 # -isystem because the warnings are for our files, not for PETSc's headers; -O3 because PETSc's default is less, but debug builds stay debug builds
 LAPACKE_LIB ?= -llapacke
@@ -74,6 +86,7 @@ VECTOR_FLAGS_avx512 := -march=x86-64-v4
 ifneq ($(filter-out avx2 avx512,$(VECTOR_LEVELS)),)
 $(error VECTOR_LEVELS=$(VECTOR_LEVELS): it may contain avx2 and avx512)
 endif
+PROCESSOR_GIVEN := $(filter-out undefined,$(origin VECTOR_FLAGS))$(VECTOR_LEVELS)
 ifneq ($(VECTOR_LEVELS),)
 VECTOR_FLAGS := $(VECTOR_LEVELS:%=-DPATCHFD_LEVEL_%)
 else ifeq ($(origin VECTOR_FLAGS),undefined)
@@ -89,6 +102,7 @@ override CUDAFLAGS := $(INCLUDES) -Xcompiler -Wall,-Wextra -g -lineinfo $(OPTIMI
 OUT     := $(abspath $(BUILD))
 VERSION := $(shell sed -n 's/.*PATCHFD_VERSION_[A-Z]* *\([0-9]\)/\1/p' include/petscpatchfd.h)
 PETSC_VERSION = $(shell sed -n 's/.define PETSC_VERSION_M[AJIN]*OR  *//p' $(PETSC_DIR)/include/petscversion.h)
+# as PETSc's: a minor version may change the interface, a subminor one may not (packages/README.md)
 SONAME  := libpatchfd.$(SL_LINKER_SUFFIX).$(word 1,$(VERSION)).$(word 2,$(VERSION))
 LIB     := $(OUT)/lib/libpatchfd.$(SL_LINKER_SUFFIX)
 ARCHIVE := $(OUT)/obj/libpatchfd.a
@@ -100,31 +114,44 @@ HAVE_CUDA := $(shell grep "define PETSC_HAVE_CUDA " $(PETSCCONF_H))
 SOURCES   := $(wildcard src/*/*.c) $(if $(HAVE_CUDA),$(wildcard src/cuda/*.cu))
 LEVELS  := $(if $(VECTOR_LEVELS),plain $(VECTOR_LEVELS))
 TABLES  := src/host/double.c src/host/float.c
+SOURCES := $(TABLES) $(filter-out $(TABLES),$(SOURCES)) # these take most of the time: first, so that all cores end together
 OBJECTS := $(patsubst %,$(OUT)/obj/%.o,$(if $(LEVELS),$(filter-out $(TABLES),$(SOURCES)) $(foreach l,$(LEVELS),$(TABLES:.c=.$l.c)),$(SOURCES)))
 BENCHES := $(patsubst %.c,$(OUT)/bin/%,$(wildcard benchmarks/*.c))
 
+comma   := ,
 # a line a command; "make V=1" shows the commands
 say = $(if $(V),,@printf '%8s %s\n' $1 $(2:$(CURDIR)/%=%); )
+
+# What will be done, for how long, where; "env" is for eval.
+ifeq ($(MAKELEVEL)$(filter env,$(MAKECMDGOALS))$(wildcard $(LIB)),0)
+$(info libpatchfd: PETSc $(subst $() ,.,$(PETSC_VERSION)) in $(PETSC_DIR)$(PETSC_ARCH:%=/%); building the library \
+$(if $(HAVE_CUDA),with CUDA in $(BUILD)/$(comma) about 15 minutes,for the host in $(BUILD)/$(comma) 2 to 3 minutes) on two cores)
+endif
 
 all: $(LIB)
 $(ARCHIVE): $(OBJECTS) $(OUT)/sources
 	@$(RM) $@ && $(AR) crs $@ $(OBJECTS)
 $(LIB): $(ARCHIVE)
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CLINKER) -shared -Wl,-soname,$(SONAME) -o $(@D)/$(SONAME) $(OBJECTS) $(LAPACKE_LIB) $(PETSC_LIB)
-	@ln -sf $(SONAME) $@
+	$(call say,LINK,$@)$(CLINKER) -shared -Wl,-soname,$(SONAME) -o $(@D)/$(SONAME) $(OBJECTS) $(LDFLAGS) $(LAPACKE_LIB) $(PETSC_LIB)
+	@test $(SONAME) = $(@F) || ln -sf $(SONAME) $@
+# Variables for the debugger in loops that are optimized take a quarter of the tables' time: these have only lines.
+$(OUT)/obj/src/host/double.% $(OUT)/obj/src/host/float.%: DEBUG_INFO := $(if $(OPTIMIZE),-g1)
+# before PETSc 3.24 these write to $*.o
+COMPILE   = $(subst -o $*.o,-o $@,$(PETSC_COMPILE_SINGLE))
+CUCOMPILE = $(subst -o $*.o,-o $@,$(PETSC_CUCOMPILE_SINGLE))
 $(OUT)/obj/%.c.o: %.c $(OUT)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(PETSC_COMPILE_SINGLE) $(C_DEPFLAGS) $(abspath $<)
+	$(call say,CC,$<)$(COMPILE) $(C_DEPFLAGS) $(DEBUG_INFO) $(abspath $<)
 define LEVEL_RULE
 $(OUT)/obj/%.$1.c.o: %.c $(OUT)/flags
 	@mkdir -p $$(@D)
-	$$(call say,CC,$$< for $1)$$(PETSC_COMPILE_SINGLE) $$(C_DEPFLAGS) -DPATCHFD_LEVEL=$1 $$(VECTOR_FLAGS_$1) $$(abspath $$<)
+	$$(call say,CC,$$< for $1)$$(COMPILE) $$(C_DEPFLAGS) $$(DEBUG_INFO) -DPATCHFD_LEVEL=$1 $$(VECTOR_FLAGS_$1) $$(abspath $$<)
 endef
 $(foreach l,$(LEVELS),$(eval $(call LEVEL_RULE,$l)))
 $(OUT)/obj/%.cu.o: %.cu $(OUT)/flags
 	@mkdir -p $(@D)
-	$(call say,CUDAC,$<)$(PETSC_CUCOMPILE_SINGLE) $(CUDA_DEPFLAGS) $(abspath $<)
+	$(call say,CUDAC,$<)$(CUCOMPILE) $(CUDA_DEPFLAGS) $(abspath $<)
 $(OUT)/bin/tests/% $(OUT)/bin/benchmarks/%: LINK = $(LINK_OBJECTS)
 $(OUT)/bin/%: $(OUT)/obj/%.c.o $(LIB)
 	@mkdir -p $(@D)
@@ -190,7 +217,7 @@ $(OUT)/bin/plugin/%: $(dir $(HARNESS))src/%.c $(OUT)/flags
 # It writes them to test_ARCH_tap.log, whatever TESTLOGTAPFILE says, and here ARCH is empty.
 # Not the harness's own target "test", whose closing advice does not hold here.
 # What starts MPI programs may be several words ("mpiexec --oversubscribe"): here it always is, so that nothing can rely on one.
-test gputest run-valgrind: override MPIEXEC := env $(MPIEXEC)
+test sometests gputest run-valgrind: override MPIEXEC := env $(MPIEXEC)
 # TESTDIR/expected has the names of the tests that must have a record
 HARNESS_MAKE = $(TESTENV) $(MAKE) --no-print-directory --keep-going -f $(HARNESS) PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH) \
   TESTSRCDIR=$(CURDIR) TESTDIR=$(TESTDIR) TESTLOGTAPFILE=$(TESTDIR)/test__tap.log TESTLOGERRFILE=$(TESTDIR)/test__err.log \
@@ -204,9 +231,16 @@ test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) tutorials ## run all tests
 	+-@$(TESTDOCS) | tee $(TESTDIR)/docs_tap.log
 	@config/tally $(TESTDIR) test_ source plugin python docs
 
-TESTDOCS = $(TESTENV) PETSC_PYTHON='$(PYTHON)' BUILD=$(BUILD) $(PYTHON) config/testdocs
+TESTDOCS = $(TESTENV) VECTOR_FLAGS='$(VECTOR_FLAGS)' PETSC_PYTHON='$(PYTHON)' BUILD=$(BUILD) $(PYTHON) config/testdocs
 testdocs: $(OUT)/bin/plugin/ksp/ksp/tutorials/ex45 tutorials ## run the commands of the documents, or of DOCS="README.md doc/options.md"
 	+@$(TESTDOCS) $(DOCS)
+
+# Tests with these names, and the library in PETSc's programs.
+sometests: gentest $(PLUGIN_PROGRAMS)
+	@sed -n 's/^test-[a-z.]* := //p' $(TESTDIR)/testfiles | tr ' ' '\n' | grep -E '$(TESTS)' >$(TESTDIR)/expected
+	+-@$(HARNESS_MAKE) TESTTARGETS="$$(tr '\n' ' ' <$(TESTDIR)/expected)" test | grep -v "^Using MAKEFLAGS"
+	-@$(TESTENV) config/testplugin '$(MPIEXEC)' $(LIB) $(OUT)/bin/plugin | tee $(TESTDIR)/plugin_tap.log
+	@config/tally $(TESTDIR) test_ plugin
 
 # The harness finds tests by what they require, but not under their names, which it has only for those in PETSc's own folders.
 gputest: gentest ## run the tests that need a GPU
@@ -220,7 +254,7 @@ ptx: ## compile some GPU kernels for the oldest GPUs
 	+@$(if $(HAVE_CUDA),$(MAKE) --no-print-directory BUILD=$(BUILD)/ptx CUDA_PTX=80 $(PTX_SOURCES:%=$(OUT)/ptx/obj/src/cuda/%.o),echo "this PETSc has no CUDA")
 
 valgrind: ## run the first test of each test program under valgrind, on 1 and on 2 ranks (ALL=1: all tests)
-	@config/bootstrap need valgrind
+	@PETSC_DIR='$(PETSC_DIR_GIVEN)' config/bootstrap need valgrind
 	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/valgrind VECTOR_FLAGS='$(VALGRIND_VECTOR_FLAGS)' run-valgrind
 # valgrind knows AVX2 but not AVX-512
 VALGRIND_VECTOR_FLAGS := $(if $(shell grep -sow -m1 avx2 /proc/cpuinfo),-mavx2 -mfma)
@@ -230,23 +264,31 @@ run-valgrind: $(VALGRIND_PROGRAMS)
 	@$(TESTENV) ALL=$(ALL) OPENBLAS_CORETYPE=Haswell PYTHONPATH=$(dir $(HARNESS))config $(PYTHON) config/valgrind '$(MPIEXEC)' $^
 
 # ---- installation ----
-install: $(LIB) ## copy headers, library, patchfd.pc and the Python module to PREFIX
-	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
+install: ## copy headers, library, patchfd.pc and the Python module to PREFIX
+# What is installed may run on another machine than this one: a build for all processors, unless VECTOR_FLAGS or VECTOR_LEVELS say for which.
+ifeq ($(PROCESSOR_GIVEN),)
+	@echo "libpatchfd: building for all processors in $(BUILD)/install; \"make install VECTOR_FLAGS='$(VECTOR_FLAGS)'\" installs what runs here and is built"
+	+@$(MAKE) --no-print-directory install BUILD=$(BUILD)/install VECTOR_FLAGS= VECTOR_LEVELS='$(if $(filter x86_64,$(shell uname -m)),avx2 avx512)'
+else
+install: $(LIB)
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 include/*.h $(DESTDIR)$(PREFIX)/include
-	install -m 755 $(OUT)/lib/$(SONAME) $(DESTDIR)$(PREFIX)/lib
-	install -m 644 python/patchfd.py $(DESTDIR)$(PREFIX)/lib
-	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/$(notdir $(LIB))
-	sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(subst $() ,.,$(VERSION))|' -e 's|@LAPACKE_LIB@|$(LAPACKE_LIB)|' \
-	  -e 's|@PETSC@|$(subst $() ,.,$(PETSC_VERSION))|' -e 's|@PETSC_NEXT@|$(word 1,$(PETSC_VERSION)).$(shell expr $(word 2,$(PETSC_VERSION)) + 1)|' \
-	  config/patchfd.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/patchfd.pc
+	install -m 755 $(OUT)/lib/$(SONAME) $(DESTDIR)$(LIBDIR)
+	install -m 644 python/patchfd.py $(DESTDIR)$(LIBDIR)
+	test $(SONAME) = $(notdir $(LIB)) || ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/$(notdir $(LIB))
+	sed -e 's|@PREFIX@|$(shell realpath -m --relative-to=$(LIBDIR)/pkgconfig $(PREFIX))|' -e 's|@VERSION@|$(subst $() ,.,$(VERSION))|' \
+	  -e 's|@LAPACKE_LIB@|$(LAPACKE_LIB)|' -e 's|@PETSC@|$(subst $() ,.,$(PETSC_VERSION))|' \
+	  -e 's|@PETSC_NEXT@|$(word 1,$(PETSC_VERSION)).$(shell expr $(word 2,$(PETSC_VERSION)) + 1)|' \
+	  config/patchfd.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/patchfd.pc
+endif
 
 # For eval: no progress, no commands.  A PETSC_ARCH of another PETSc would be wrong beside an installed one.  PETSc may have its own MPI.
 # No LD_LIBRARY_PATH: library and programs have the folders of what they need in them.
 env: ## print what a shell needs to use what was installed: eval "$(make -s env PREFIX=...)"
 	@echo "export PETSC_DIR='$(PETSC_DIR)'"
 	@echo "$(if $(PETSC_ARCH),export PETSC_ARCH='$(PETSC_ARCH)',unset PETSC_ARCH)"
-	@echo "export PKG_CONFIG_PATH='$(abspath $(PREFIX))/lib/pkgconfig:$(PETSC_DIR)$(PETSC_ARCH:%=/%)/lib/pkgconfig'\"\$${PKG_CONFIG_PATH:+:\$$PKG_CONFIG_PATH}\""
-	@echo "export PYTHONPATH='$(abspath $(PREFIX))/lib'\"\$${PYTHONPATH:+:\$$PYTHONPATH}\""
+	@echo "export PKG_CONFIG_PATH='$(abspath $(LIBDIR))/pkgconfig:$(PETSC_DIR)$(PETSC_ARCH:%=/%)/lib/pkgconfig'\"\$${PKG_CONFIG_PATH:+:\$$PKG_CONFIG_PATH}\""
+	@echo "export PYTHONPATH='$(abspath $(LIBDIR))'\"\$${PYTHONPATH:+:\$$PYTHONPATH}\""
 	@$(if $(filter /%,$(firstword $(CC))),test "$$(command -v mpicc)" = '$(firstword $(CC))' || echo "export PATH='$(patsubst %/,%,$(dir $(firstword $(CC))))'\":\$$PATH\"")
 	@test "$$(id -u)" != 0 || echo "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
 
