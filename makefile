@@ -47,14 +47,15 @@ help: ## print this
 	@echo '  V=1             show the commands'
 	@echo '  CUDA            1: with CUDA, 0: without (with it where a GPU is seen, or where the PETSc that is found has it)'
 	@echo '  CUDA_PTX=80     compile kernels to PTX for this compute capability or newer, not for the GPU that PETSc was built for'
-	@echo '  PETSC_DIR, PETSC_ARCH, PATCHFD_CACHE, PATCHFD_PETSC_OPTS, PATCHFD_CUDA_ARCH: see doc/installation.md'
+	@echo '  PETSC_DIR, PETSC_ARCH, PATCHFD_PETSC_OPTS, PATCHFD_CACHE, ...: see doc/installation.md'
 
 ifneq ($(filter-out clean debug dist doc help matrix,$(or $(MAKECMDGOALS),all)),)
 
 # ---- PETSc: found, or built the first time ----
-PETSC_DIR_GIVEN := $(PETSC_DIR)
-FOUND := $(shell PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PATCHFD_CACHE='$(PATCHFD_CACHE)' PATCHFD_PETSC_VERSION='$(PATCHFD_PETSC_VERSION)' \
-           PATCHFD_PETSC_OPTS='$(PATCHFD_PETSC_OPTS)' CUDA='$(CUDA)' PATCHFD_CUDA_ARCH='$(PATCHFD_CUDA_ARCH)' LAPACKE_LIB='$(LAPACKE_LIB)' config/bootstrap)
+# before make 4.4 $(shell) has the environment of make, without what was set after "make"
+BOOTSTRAP := $(foreach v,PETSC_DIR PETSC_ARCH PATCHFD_CACHE PATCHFD_PETSC_VERSION PATCHFD_PETSC_OLDEST PATCHFD_PETSC_OPTS PATCHFD_CUDA_ARCH PATCHFD_SUDO \
+  CUDA LAPACKE_LIB,$(if $(filter undefined,$(origin $v)),,$v='$($v)')) config/bootstrap
+FOUND := $(shell $(BOOTSTRAP))
 ifneq ($(.SHELLSTATUS),0)
 $(error no PETSc; the lines above say why)
 endif
@@ -254,7 +255,7 @@ ptx: ## compile some GPU kernels for the oldest GPUs
 	+@$(if $(HAVE_CUDA),$(MAKE) --no-print-directory BUILD=$(BUILD)/ptx CUDA_PTX=80 $(PTX_SOURCES:%=$(OUT)/ptx/obj/src/cuda/%.o),echo "this PETSc has no CUDA")
 
 valgrind: ## run the first test of each test program under valgrind, on 1 and on 2 ranks (ALL=1: all tests)
-	@PETSC_DIR='$(PETSC_DIR_GIVEN)' config/bootstrap need valgrind
+	@$(BOOTSTRAP) need valgrind
 	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/valgrind VECTOR_FLAGS='$(VALGRIND_VECTOR_FLAGS)' run-valgrind
 # valgrind knows AVX2 but not AVX-512
 VALGRIND_VECTOR_FLAGS := $(if $(shell grep -sow -m1 avx2 /proc/cpuinfo),-mavx2 -mfma)
