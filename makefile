@@ -123,8 +123,8 @@ comma   := ,
 # a line a command; "make V=1" shows the commands
 say = $(if $(V),,@printf '%8s %s\n' $1 $(2:$(CURDIR)/%=%); )
 
-# What will be done, for how long, where; "env" is for eval.
-ifeq ($(MAKELEVEL)$(filter env,$(MAKECMDGOALS))$(wildcard $(LIB)),0)
+# What will be done, for how long, where; "env" is for eval, and "install" has its own line.
+ifeq ($(MAKELEVEL)$(filter env $(if $(PROCESSOR_GIVEN),,install),$(MAKECMDGOALS))$(wildcard $(LIB)),0)
 $(info libpatchfd: PETSc $(subst $() ,.,$(PETSC_VERSION)) in $(PETSC_DIR)$(PETSC_ARCH:%=/%); building the library \
 $(if $(HAVE_CUDA),with CUDA in $(BUILD)/$(comma) about 15 minutes,for the host in $(BUILD)/$(comma) 2 to 3 minutes) on two cores)
 endif
@@ -268,7 +268,7 @@ run-valgrind: $(VALGRIND_PROGRAMS)
 install: ## copy headers, library, patchfd.pc and the Python module to PREFIX
 # What is installed may run on another machine than this one: a build for all processors, unless VECTOR_FLAGS or VECTOR_LEVELS say for which.
 ifeq ($(PROCESSOR_GIVEN),)
-	@echo "libpatchfd: building for all processors in $(BUILD)/install; \"make install VECTOR_FLAGS='$(VECTOR_FLAGS)'\" installs what runs here and is built"
+	@echo "libpatchfd: building for all processors in $(BUILD)/install, the host kernels once for each kind; \"make install VECTOR_FLAGS='$(VECTOR_FLAGS)'\" installs what runs here"
 	+@$(MAKE) --no-print-directory install BUILD=$(BUILD)/install VECTOR_FLAGS= VECTOR_LEVELS='$(if $(filter x86_64,$(shell uname -m)),avx2 avx512)'
 else
 install: $(LIB)
