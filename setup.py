@@ -29,7 +29,7 @@ def petsc_range():
         oldest = newest = version(Path(petsc.get_petsc_dir(), 'include', 'petscversion.h'), 'PETSC')
     except ImportError:
         script = (root / 'config/bootstrap').read_text()
-        oldest, newest = (re.search(rf'^{key}=\D*([\d.]+)', script, re.M)[1].split('.') for key in ('oldest', 'version'))
+        oldest, newest = (re.search(rf'^{key}=([\d.]+)', script, re.M)[1].split('.') for key in ('oldest', 'version'))
     return f'petsc >= {oldest[0]}.{oldest[1]}, < {newest[0]}.{int(newest[1]) + 1}'
 
 
