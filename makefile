@@ -47,14 +47,15 @@ help: ## print this
 	@echo '  V=1             show the commands'
 	@echo '  CUDA            1: with CUDA, 0: without (with it where a GPU is seen, or where the PETSc that is found has it)'
 	@echo '  CUDA_PTX=80     compile kernels to PTX for this compute capability or newer, not for the GPU that PETSc was built for'
-	@echo '  PETSC_DIR, PETSC_ARCH, PATCHFD_CACHE, PATCHFD_PETSC_OPTS, PATCHFD_CUDA_ARCH: see doc/installation.md'
+	@echo '  PETSC_DIR, PETSC_ARCH, PATCHFD_PETSC_OPTS, PATCHFD_CACHE, ...: see doc/installation.md'
 
 ifneq ($(filter-out clean debug dist doc help matrix,$(or $(MAKECMDGOALS),all)),)
 
 # ---- PETSc: found, or built the first time ----
-PETSC_DIR_GIVEN := $(PETSC_DIR)
-FOUND := $(shell PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PATCHFD_CACHE='$(PATCHFD_CACHE)' PATCHFD_PETSC_VERSION='$(PATCHFD_PETSC_VERSION)' \
-           PATCHFD_PETSC_OPTS='$(PATCHFD_PETSC_OPTS)' CUDA='$(CUDA)' PATCHFD_CUDA_ARCH='$(PATCHFD_CUDA_ARCH)' LAPACKE_LIB='$(LAPACKE_LIB)' config/bootstrap)
+# before make 4.4 $(shell) has the environment of make, without what was set after "make"
+BOOTSTRAP := $(foreach v,PETSC_DIR PETSC_ARCH PATCHFD_CACHE PATCHFD_PETSC_VERSION PATCHFD_PETSC_OLDEST PATCHFD_PETSC_OPTS PATCHFD_CUDA_ARCH PATCHFD_SUDO \
+  CUDA LAPACKE_LIB,$(if $(filter undefined,$(origin $v)),,$v='$($v)')) config/bootstrap
+FOUND := $(shell $(BOOTSTRAP))
 ifneq ($(.SHELLSTATUS),0)
 $(error no PETSc; the lines above say why)
 endif
@@ -122,8 +123,8 @@ comma   := ,
 # a line a command; "make V=1" shows the commands
 say = $(if $(V),,@printf '%8s %s\n' $1 $(2:$(CURDIR)/%=%); )
 
-# What will be done, for how long, where; "env" is for eval.
-ifeq ($(MAKELEVEL)$(filter env,$(MAKECMDGOALS))$(wildcard $(LIB)),0)
+# What will be done, for how long, where; "env" is for eval, and "install" has its own line.
+ifeq ($(MAKELEVEL)$(filter env $(if $(PROCESSOR_GIVEN),,install),$(MAKECMDGOALS))$(wildcard $(LIB)),0)
 $(info libpatchfd: PETSc $(subst $() ,.,$(PETSC_VERSION)) in $(PETSC_DIR)$(PETSC_ARCH:%=/%); building the library \
 $(if $(HAVE_CUDA),with CUDA in $(BUILD)/$(comma) about 15 minutes,for the host in $(BUILD)/$(comma) 2 to 3 minutes) on two cores)
 endif
@@ -254,7 +255,7 @@ ptx: ## compile some GPU kernels for the oldest GPUs
 	+@$(if $(HAVE_CUDA),$(MAKE) --no-print-directory BUILD=$(BUILD)/ptx CUDA_PTX=80 $(PTX_SOURCES:%=$(OUT)/ptx/obj/src/cuda/%.o),echo "this PETSc has no CUDA")
 
 valgrind: ## run the first test of each test program under valgrind, on 1 and on 2 ranks (ALL=1: all tests)
-	@PETSC_DIR='$(PETSC_DIR_GIVEN)' config/bootstrap need valgrind
+	@$(BOOTSTRAP) need valgrind
 	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/valgrind VECTOR_FLAGS='$(VALGRIND_VECTOR_FLAGS)' run-valgrind
 # valgrind knows AVX2 but not AVX-512
 VALGRIND_VECTOR_FLAGS := $(if $(shell grep -sow -m1 avx2 /proc/cpuinfo),-mavx2 -mfma)
@@ -267,7 +268,7 @@ run-valgrind: $(VALGRIND_PROGRAMS)
 install: ## copy headers, library, patchfd.pc and the Python module to PREFIX
 # What is installed may run on another machine than this one: a build for all processors, unless VECTOR_FLAGS or VECTOR_LEVELS say for which.
 ifeq ($(PROCESSOR_GIVEN),)
-	@echo "libpatchfd: building for all processors in $(BUILD)/install; \"make install VECTOR_FLAGS='$(VECTOR_FLAGS)'\" installs what runs here and is built"
+	@echo "libpatchfd: building for all processors in $(BUILD)/install, the host kernels once for each kind; \"make install VECTOR_FLAGS='$(VECTOR_FLAGS)'\" installs what runs here"
 	+@$(MAKE) --no-print-directory install BUILD=$(BUILD)/install VECTOR_FLAGS= VECTOR_LEVELS='$(if $(filter x86_64,$(shell uname -m)),avx2 avx512)'
 else
 install: $(LIB)

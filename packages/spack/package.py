@@ -23,11 +23,11 @@ class Patchfd(MakefilePackage):
     depends_on("gmake", type="build")
     depends_on("mpi")
     # with the GPU kernels if PETSc has CUDA: ^petsc+cuda cuda_arch=90
-    depends_on("petsc@3.25:3+mpi+shared+double~complex")
+    depends_on("petsc@3.26:3+mpi+shared+double~complex")
     depends_on("lapack")
 
     requires("^[virtuals=lapack] openblas", "^[virtuals=lapack] netlib-lapack+lapacke", policy="one_of")
-    conflicts("%gcc@:11", msg="the host kernels need __builtin_shufflevector")
+    conflicts("%gcc@:10", msg="the host kernels are compiled with gcc 11 and newer")
 
     def edit(self, spec, prefix):
         self.arguments = [
