@@ -116,12 +116,12 @@ SOURCES   := $(wildcard src/*/*.c) $(if $(HAVE_CUDA),$(wildcard src/cuda/*.cu))
 LEVELS  := $(if $(VECTOR_LEVELS),plain $(VECTOR_LEVELS))
 TABLES  := src/host/double.c src/host/float.c
 SOURCES := $(TABLES) $(filter-out $(TABLES),$(SOURCES)) # these take most of the time: first, so that all cores end together
-OBJECTS := $(patsubst %,$(OUT)/obj/%.o,$(if $(LEVELS),$(filter-out $(TABLES),$(SOURCES)) $(foreach l,$(LEVELS),$(TABLES:.c=.$l.c)),$(SOURCES)))
+OBJECTS := $(patsubst %,$(OUT)/obj/%.o,$(if $(LEVELS),$(foreach l,$(LEVELS),$(TABLES:.c=.$l.c)) $(filter-out $(TABLES),$(SOURCES)),$(SOURCES)))
 BENCHES := $(patsubst %.c,$(OUT)/bin/%,$(wildcard benchmarks/*.c))
 
 comma   := ,
 # a line a command; "make V=1" shows the commands
-say = $(if $(V),,@printf '%8s %s\n' $1 $(2:$(CURDIR)/%=%); )
+say = $(if $(V),,@printf '%8s %s\n' $1 '$(2:$(CURDIR)/%=%)'; )
 
 # What will be done, for how long, where; "env" is for eval, and "install" has its own line.
 ifeq ($(MAKELEVEL)$(filter env $(if $(PROCESSOR_GIVEN),,install),$(MAKECMDGOALS))$(wildcard $(LIB)),0)
