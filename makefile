@@ -89,7 +89,7 @@ $(error VECTOR_LEVELS=$(VECTOR_LEVELS): it may contain avx2 and avx512)
 endif
 PROCESSOR_GIVEN := $(filter-out undefined,$(origin VECTOR_FLAGS))$(VECTOR_LEVELS)
 ifneq ($(VECTOR_LEVELS),)
-VECTOR_FLAGS := $(VECTOR_LEVELS:%=-DPATCHFD_LEVEL_%)
+override VECTOR_FLAGS := $(VECTOR_LEVELS:%=-DPATCHFD_LEVEL_%) # "make install" passes VECTOR_FLAGS= with them
 else ifeq ($(origin VECTOR_FLAGS),undefined)
 VECTOR_FLAGS := $(shell $(CC) -march=native -xc -c /dev/null -o /dev/null 2>/dev/null && echo -march=native)
 endif
