@@ -81,7 +81,7 @@ $(error the compiler $(CC) has no vectors, neither __builtin_shufflevector nor _
 endif
 # -isystem because the warnings are for our files, not for PETSc's headers; -O3 because PETSc's default is less, but debug builds stay debug builds
 LAPACKE_LIB ?= -llapacke
-# with levels the processor that compiles does not matter
+# with levels the processor that compiles does not matter, nor does VECTOR_FLAGS, which "make install" sets to nothing
 VECTOR_FLAGS_avx2   := -march=x86-64-v3
 VECTOR_FLAGS_avx512 := -march=x86-64-v4
 ifneq ($(filter-out avx2 avx512,$(VECTOR_LEVELS)),)
@@ -89,7 +89,7 @@ $(error VECTOR_LEVELS=$(VECTOR_LEVELS): it may contain avx2 and avx512)
 endif
 PROCESSOR_GIVEN := $(filter-out undefined,$(origin VECTOR_FLAGS))$(VECTOR_LEVELS)
 ifneq ($(VECTOR_LEVELS),)
-override VECTOR_FLAGS := $(VECTOR_LEVELS:%=-DPATCHFD_LEVEL_%) # "make install" passes VECTOR_FLAGS= with them
+override VECTOR_FLAGS := $(VECTOR_LEVELS:%=-DPATCHFD_LEVEL_%)
 else ifeq ($(origin VECTOR_FLAGS),undefined)
 VECTOR_FLAGS := $(shell $(CC) -march=native -xc -c /dev/null -o /dev/null 2>/dev/null && echo -march=native)
 endif
