@@ -81,7 +81,7 @@ $(error the compiler $(CC) has no vectors, neither __builtin_shufflevector nor _
 endif
 # -isystem because the warnings are for our files, not for PETSc's headers; -O3 because PETSc's default is less, but debug builds stay debug builds
 LAPACKE_LIB ?= -llapacke
-# with levels the processor that compiles does not matter
+# with levels the processor that compiles does not matter, nor does VECTOR_FLAGS, which "make install" sets to nothing
 VECTOR_FLAGS_avx2   := -march=x86-64-v3
 VECTOR_FLAGS_avx512 := -march=x86-64-v4
 ifneq ($(filter-out avx2 avx512,$(VECTOR_LEVELS)),)
@@ -89,7 +89,7 @@ $(error VECTOR_LEVELS=$(VECTOR_LEVELS): it may contain avx2 and avx512)
 endif
 PROCESSOR_GIVEN := $(filter-out undefined,$(origin VECTOR_FLAGS))$(VECTOR_LEVELS)
 ifneq ($(VECTOR_LEVELS),)
-VECTOR_FLAGS := $(VECTOR_LEVELS:%=-DPATCHFD_LEVEL_%)
+override VECTOR_FLAGS := $(VECTOR_LEVELS:%=-DPATCHFD_LEVEL_%)
 else ifeq ($(origin VECTOR_FLAGS),undefined)
 VECTOR_FLAGS := $(shell $(CC) -march=native -xc -c /dev/null -o /dev/null 2>/dev/null && echo -march=native)
 endif
@@ -116,12 +116,12 @@ SOURCES   := $(wildcard src/*/*.c) $(if $(HAVE_CUDA),$(wildcard src/cuda/*.cu))
 LEVELS  := $(if $(VECTOR_LEVELS),plain $(VECTOR_LEVELS))
 TABLES  := src/host/double.c src/host/float.c
 SOURCES := $(TABLES) $(filter-out $(TABLES),$(SOURCES)) # these take most of the time: first, so that all cores end together
-OBJECTS := $(patsubst %,$(OUT)/obj/%.o,$(if $(LEVELS),$(filter-out $(TABLES),$(SOURCES)) $(foreach l,$(LEVELS),$(TABLES:.c=.$l.c)),$(SOURCES)))
+OBJECTS := $(patsubst %,$(OUT)/obj/%.o,$(if $(LEVELS),$(foreach l,$(LEVELS),$(TABLES:.c=.$l.c)) $(filter-out $(TABLES),$(SOURCES)),$(SOURCES)))
 BENCHES := $(patsubst %.c,$(OUT)/bin/%,$(wildcard benchmarks/*.c))
 
 comma   := ,
 # a line a command; "make V=1" shows the commands
-say = $(if $(V),,@printf '%8s %s\n' $1 $(2:$(CURDIR)/%=%); )
+say = $(if $(V),,@printf '%8s %s\n' $1 '$(2:$(CURDIR)/%=%)'; )
 
 # What will be done, for how long, where; "env" is for eval, and "install" has its own line.
 ifeq ($(MAKELEVEL)$(filter env $(if $(PROCESSOR_GIVEN),,install),$(MAKECMDGOALS))$(wildcard $(LIB)),0)

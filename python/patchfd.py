@@ -7,7 +7,7 @@
 
 Importing it loads libpatchfd.so and registers the types "box", "patchmg", "patchfd" and "single" with petsc4py's PETSc, which has to be
 the one that the library was built with.  The library is the file that PATCHFD_LIBRARY names, or the one in the folder of this file
-(where `make install` puts it), or that of build/ beside it.
+(where `make install` puts it), or that of build/ beside it, or the system's.
 
 What a C routine returns through pointers is returned, as a tuple if there are several.  Arrays are sequences or NumPy arrays of one dimension;
 their lengths and types are checked.  An enumeration is a string, as on the command line.
@@ -24,6 +24,7 @@ destroyed.
 A PETSc error is raised as PETSc.Error.  If an exception in a function was the reason, that is its __cause__.
 """
 import ctypes
+import ctypes.util
 import math
 import operator
 import os
@@ -42,10 +43,10 @@ def _load():
     here = os.path.dirname(os.path.abspath(__file__))
     given = os.environ.get('PATCHFD_LIBRARY')
     tried = [given] if given else [os.path.join(here, 'libpatchfd.so'), os.path.join(here, '..', 'build', 'lib', 'libpatchfd.so')]
-    for path in tried:
-        if os.path.exists(path):
-            return ctypes.PyDLL(path)  # raises what a function of Python's has left in src/sys/python.c
-    raise ImportError('no libpatchfd.so; PATCHFD_LIBRARY may name it.  Looked for ' + ', '.join(tried))
+    found = next(filter(os.path.exists, tried), None) or (None if given else ctypes.util.find_library('patchfd'))
+    if not found:
+        raise ImportError('no libpatchfd.so; PATCHFD_LIBRARY may name it.  Looked for ' + ', '.join(tried))
+    return ctypes.PyDLL(found)  # raises what a function of Python's has left in src/sys/python.c
 
 
 _library = _load()
