@@ -30,7 +30,7 @@ html_theme_options = {
 copyright = 'libpatchfd authors, BSD 2-Clause'
 html_sidebars = {'doc/index': [], 'doc/options': [], 'doc/manualpages/**': []}
 BELOW = {  # pages that are below another one in the navigation; on GitHub the links in their text do this
-    'doc/guide/index': ['../../README', '../installation', '../applicability*', 'box', '*', '../gpu', '../single', '../python'],
+    'doc/guide/index': ['../../README', '../installation', 'box', '*', '../gpu', '../single', '../python'],
     'doc/tutorials/index': ['poisson', '*'],
     'doc/method': ['method/*'],
     'doc/performance': ['log/README*', 'log/*'],
