@@ -44,7 +44,7 @@ class Build(build_py):
         else:  # pip builds with a PETSc in a temporary folder; the one that is used is beside patchfd
             import petsc
             found = petsc.get_petsc_dir()
-            arguments += [f'PETSC_DIR={found}', 'PETSC_ARCH=', f'PETSC_LIB=-L{shlex.quote(found)}/lib -lpetsc',
+            arguments += [f'PETSC_DIR={found}', 'PETSC_ARCH=', f'PETSC_LIB=-L{shlex.quote(found)}/lib -lpetsc -lm',
                           "LDFLAGS=-Wl,-rpath,'$$ORIGIN/../../petsc/lib'"]
         if platform.machine() in ('x86_64', 'AMD64') and not {'VECTOR_FLAGS', 'VECTOR_LEVELS'} & os.environ.keys():
             arguments.append('VECTOR_LEVELS=avx2 avx512')
