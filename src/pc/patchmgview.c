@@ -34,6 +34,7 @@ PetscErrorCode PCView_PatchMG(PC pc, PetscViewer viewer)
 static PetscErrorCode VisitLevel(const PC_MG *mg, PetscInt l, PetscInt n, const Vec v[])
 {
   const PC_MG_Levels *level = mg->levels[l];
+  PatchFDKernels      kern;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) {
@@ -44,7 +45,8 @@ static PetscErrorCode VisitLevel(const PC_MG *mg, PetscInt l, PetscInt n, const 
     PetscCall(MatInterpolateAdd(level->interpolate, v[3], v[1], v[1]));
     PetscCall(KSPSolve(level->smoothu, v[0], v[1]));
   }
-  PetscCall(PetscDeviceContextSynchronize(NULL));
+  PetscCall(PatchFDVecGetKernels(v[1], &kern));
+  if (!PetscMemTypeHost(kern->memtype)) PetscCall(PetscDeviceContextSynchronize(NULL)); /* starts CUDA where nobody uses it */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
