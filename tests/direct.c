@@ -62,7 +62,7 @@ static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing, P
   MatNullSpace   nullspace;
   PetscReal      norm, error;
   PetscBool      single;
-  PetscInt       cells[3], degree, n = 0; /* in single precision errors grow with the square of the longest line */
+  PetscInt       cells[3], degree, n = 0; /* errors grow with the square of the longest line */
   PetscLogDouble start, end, first = 0, best = PETSC_MAX_REAL;
 
   PetscFunctionBeginUser;
@@ -99,7 +99,7 @@ static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing, P
   PetscCall(DMBoxGetCells(dm, cells));
   PetscCall(DMBoxGetDegree(dm, &degree));
   for (PetscInt d = 0; d < dim; d++) n = PetscMax(n, cells[d] * (degree + 1));
-  if (error <= (single ? PetscMin(2e-2, PetscMax(5e-5, 1e-7 * (PetscReal)n * (PetscReal)n)) : 2e-10) * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: exact\n", dim, kind));
+  if (error <= (single ? PetscMin(2e-2, PetscMax(5e-5, 1e-7 * (PetscReal)n * (PetscReal)n)) : PetscMax(2e-10, 1e-15 * (PetscReal)n * (PetscReal)n)) * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: exact\n", dim, kind));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: WRONG by %g\n", dim, kind, (double)(error / norm)));
   PetscCall(PetscInfo(dm, "error %g\n", (double)(error / norm)));
   if (messages) PetscCall(PrintMessages(pc, b, y));

@@ -69,6 +69,7 @@ typedef struct {
   PetscInt  nK;
   PetscBool changed;                                /* the coefficients are those of the second solve */
   PetscBool symmetric, additive, dmalone, deep;     /* deep: with a prefix */
+  PetscReal rounding;                               /* what sums in another order make of a solution in double precision */
   PetscReal rtol, same;                             /* tolerances of the solve, and of what should be the same: 0 where it need not */
   PetscInt  most;                                   /* iterations */
   char      mesh[1024], solver[1024], twin[1024];   /* options */
@@ -265,7 +266,9 @@ static void DrawSolver(Dice *d, Case *c)
   else if (krylov == 9 && c->precision == DOUBLE && c->kind != STOKES && c->kind != HEAT) ksp = "gmres"; /* those iterate inside */
   else if (krylov == 8 && c->kind == POISSON && c->method != SMOOTHER && !c->additive && !p.damping) ksp = "richardson";
   c->rtol = c->precision == SINGLE ? 1e-3 : 1e-9;
-  c->same = c->precision == DOUBLE ? 1e-10 : (c->dim > 1 && c->kind != BIHARMONIC && c->contrast == 1 ? 1e-3 : 1e-2); /* the worse conditioned ones in single precision */
+  c->rounding = 0;
+  for (PetscInt i = 0; i < c->dim; i++) c->rounding = PetscMax(c->rounding, 1e-15 * PetscPowRealInt((PetscReal)(c->cells[i] * c->degree), c->kind == BIHARMONIC ? 4 : 2)); /* the condition */
+  c->same = c->precision == DOUBLE ? PetscMax(1e-10, c->rounding) : (c->dim > 1 && c->kind != BIHARMONIC && c->contrast == 1 ? 1e-3 : 1e-2); /* the worse conditioned ones in single precision */
   c->most = c->method == SMOOTHER || c->kind == HEAT ? 400 : (c->additive ? 150 : 60);
   for (PetscInt i = 0; i < c->dim; i++)
     if ((i < c->nK && c->K[i] != c->K[0]) || c->contrast != 1 || c->ratio[i] != 1) c->most = PetscMax(c->most, 150); /* anisotropic, in parts of the box */

