@@ -69,7 +69,7 @@ typedef struct {
   PetscInt  nK;
   PetscBool changed;                                /* the coefficients are those of the second solve */
   PetscBool symmetric, additive, dmalone, deep;     /* deep: with a prefix */
-  PetscReal rounding;                               /* what sums in another order make of a solution in double precision */
+  PetscReal rounding;                               /* what sums in another order make of a cycle: by the condition */
   PetscReal rtol, same;                             /* tolerances of the solve, and of what should be the same: 0 where it need not */
   PetscInt  most;                                   /* iterations */
   char      mesh[1024], solver[1024], twin[1024];   /* options */
@@ -222,7 +222,6 @@ static void DrawPatches(Dice *d, PetscBool symmetric, Case *c, Patches *p)
   }
   /* the choice of `auto` is another one on GPUs */
   if (c->kind == BIHARMONIC) p->local = graded || c->dim == 3 || Chance(d, 0.5) ? "fd_inexact" : "dense";
-  if (c->kind == BIHARMONIC && c->dim == 3 && !c->additive) p->damping = "0.6"; /* the default, 0.7, is too much for symmetric sweeps: what the patches leave out is up to twice what they have */
   if (c->kind == STOKES) p->local = graded || Chance(d, 0.4) ? "schur" : "dense";
   if (c->kind == DIFFUSION) {
     p->local = "fd_inexact";
@@ -259,17 +258,21 @@ static void DrawSolver(Dice *d, Case *c)
 
   c->method = c->kind == HEAT ? (Chance(d, 0.5) ? CYCLES : JACOBI) : (Method)Weighted(d, methods);
   if (c->method == DIRECT && big) c->method = CYCLES;
+  c->rounding = 0;
+  for (PetscInt i = 0; i < c->dim; i++) c->rounding = PetscMax(c->rounding, PetscPowRealInt((PetscReal)(c->cells[i] * c->degree), c->kind == BIHARMONIC ? 4 : 2));
+  c->rounding *= c->contrast * 1e-7;
+  if (c->rounding > 1) c->precision = DOUBLE; /* of such a matrix single precision sees nothing */
+  if (c->precision == DOUBLE) c->rounding *= 1e-8;
   DrawPatches(d, (PetscBool)(asked && c->method == SMOOTHER), c, &p);
   c->symmetric = (PetscBool)(definite && (asked || c->method != CYCLES || (c->additive && cycle < 9)) && (c->method != SMOOTHER || c->additive || !strcmp(p.order, "symmetric")));
   if (c->kind == HEAT) c->symmetric = (PetscBool)(c->method == JACOBI);
   if (c->symmetric && krylov < 7) ksp = krylov < 4 || c->precision == SINGLE ? "cg" : "fusedcg";
   else if (krylov == 9 && c->precision == DOUBLE && c->kind != STOKES && c->kind != HEAT) ksp = "gmres"; /* those iterate inside */
   else if (krylov == 8 && c->kind == POISSON && c->method != SMOOTHER && !c->additive && !p.damping) ksp = "richardson";
-  c->rtol = c->precision == SINGLE ? 1e-3 : 1e-9;
-  c->rounding = 0;
-  for (PetscInt i = 0; i < c->dim; i++) c->rounding = PetscMax(c->rounding, 1e-15 * PetscPowRealInt((PetscReal)(c->cells[i] * c->degree), c->kind == BIHARMONIC ? 4 : 2)); /* the condition */
-  c->same = c->precision == DOUBLE ? PetscMax(1e-10, c->rounding) : (c->dim > 1 && c->kind != BIHARMONIC && c->contrast == 1 ? 1e-3 : 1e-2); /* the worse conditioned ones in single precision */
-  c->most = c->method == SMOOTHER || c->kind == HEAT ? 400 : (c->additive ? 150 : 60);
+  c->rtol = c->precision == SINGLE ? 1e-3 : (c->method == SMOOTHER && c->kind == BIHARMONIC ? 1e-6 : 1e-9);
+  c->same = c->precision == DOUBLE ? 1e-10 : (c->dim > 1 && c->contrast == 1 ? 1e-3 : 1e-2);
+  if (c->rounding > c->same) c->same = c->rounding < 0.1 ? c->rounding : 0;
+  c->most = c->method == SMOOTHER || c->method == JACOBI || c->kind == HEAT ? 1000 : (c->additive || (c->kind == BIHARMONIC && p.local[0] == 'f') ? 300 : 60);
   for (PetscInt i = 0; i < c->dim; i++)
     if ((i < c->nK && c->K[i] != c->K[0]) || c->contrast != 1 || c->ratio[i] != 1) c->most = PetscMax(c->most, 150); /* anisotropic, in parts of the box */
   if (c->kind == HEAT && c->method == CYCLES) c->same = 0;
@@ -285,7 +288,7 @@ static void DrawSolver(Dice *d, Case *c)
     Add(text, outer, "ksp_rtol %g", (double)c->rtol);
     Add(text, outer, "ksp_max_it %" PetscInt_FMT, c->most);
     if (!strcmp(ksp, "cg") || !strcmp(ksp, "fusedcg") || !strcmp(ksp, "gmres")) Add(text, outer, strcmp(ksp, "gmres") ? "ksp_norm_type unpreconditioned" : "ksp_pc_side right");
-    if (!strcmp(ksp, "fgmres") || !strcmp(ksp, "gmres")) Add(text, outer, "ksp_gmres_restart 100");
+    if (!strcmp(ksp, "fgmres") || !strcmp(ksp, "gmres")) Add(text, outer, "ksp_gmres_restart 300");
     if (!twin && c->precision == MIXED) Add(text, outer, "pc_type single");
     if (c->method == JACOBI) Add(text, prefix, "pc_type jacobi");
     if (c->method == SMOOTHER) {

@@ -70,7 +70,6 @@ PetscErrorCode MatBoxReset(Mat_Box *m)
 
     if (!kern) continue;
     PetscCall(kern->operatordestroy(&m->mult[kern->id]));
-    PetscCall(VecDestroy(&m->scaling[kern->id]));
     PetscCall(PatchFDBoxSolveDestroy(&m->boxsolve[kern->id]));
     PetscCall(kern->free(m->whole_b[kern->id]));
     PetscCall(kern->free(m->whole_x[kern->id]));

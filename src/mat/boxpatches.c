@@ -179,7 +179,8 @@ static PetscErrorCode ChooseDamping(MatPatches p)
   if (x->method != PATCHES || p->spec.patch == PC_PATCHFD_PATCH_BOX) p->omega = 1;
   else if (additive) p->omega = inexact3 ? 0.1 : 1.0 / (PetscReal)(1 << dim);
   else if (x->m->form.points && p->spec.fit == PC_PATCHFD_FIT_LINE) PetscCall(MatBoxGetDamping(x->local, x->products, &p->omega));
-  else p->omega = inexact3 && !x->m->form.points ? 0.7 : 1;
+  else if (inexact3 && !x->m->form.points) p->omega = p->spec.order == PC_PATCHFD_ORDER_SYMMETRIC ? 0.6 : 0.7;
+  else p->omega = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -296,7 +297,7 @@ static PetscErrorCode Correct(MatPatches p, PatchFDKernels kern, PetscInt n, con
   void       *xa;
 
   PetscFunctionBegin;
-  if (IsInexact(box)) PetscCall(MatBoxGetScaling(box->m, r, &s)); /* fits have theirs */
+  if (IsInexact(box)) PetscCall(MatBoxLocalGetScaling(box->local, r, &s)); /* fits have theirs */
   if (s) {
     PetscCall(MatPatchesGetWork(p, kern, PATCHES_WORK_R, r, &sr));
     PetscCall(MatPatchesGetWork(p, kern, PATCHES_WORK_Z, r, &z));
@@ -487,7 +488,7 @@ static PetscErrorCode SetUp(MatPatches p, PatchFDKernels kern)
   PetscCall(MatBoxGetOperator(x->m, kern, &plan));
   if (!IsInexact(x)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMCreateGlobalVector(x->m->dm, &v));
-  PetscCall(MatBoxGetScaling(x->m, v, &s));
+  PetscCall(MatBoxLocalGetScaling(x->local, v, &s));
   PetscCall(VecDestroy(&v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,7 +6,7 @@
     log alpha_i = <log G_i>_i,  log mu_j = mean over i != j of <log G_i>_j - <log G_i>,
 
   which is exact where every G_i is a product of functions of one coordinate each: annuli, layers, grading.  Local solvers diagonalize that
-  sum, so they are inexact in general; residuals come from the points, and MatBoxGetScaling() takes care of what G has in common in all
+  sum, so they are inexact in general; residuals come from the points, and MatBoxLocalGetScaling() takes care of what G has in common in all
   directions.
 */
 #include <patchfd/private/sysimpl.h>

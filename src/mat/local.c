@@ -360,7 +360,10 @@ PetscErrorCode MatBoxLocalRelease(MatBoxLocal **local)
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
     for (int p = 0; p < PATCHFD_NUM_PRECISIONS && PatchFDKernelTables[i]; p++)
       PetscCall(PatchFDKernelTables[i]->localdestroy(&l->plan[i][p]));
-  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) PetscCall(MatBoxFitDestroy(PatchFDKernelTables[i], &l->fit[i]));
+  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) {
+    PetscCall(MatBoxFitDestroy(PatchFDKernelTables[i], &l->fit[i]));
+    PetscCall(VecDestroy(&l->scaling[i]));
+  }
   for (int d = 0; d < 3; d++) {
     for (int f = 0; f < DMBOX_MAX_FIELDS; f++) PetscCall(PatchFDPatchesDestroy(&l->patches[f][d]));
     PetscCall(PetscFree(l->cls[d]));

@@ -9,25 +9,30 @@
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
-PetscErrorCode MatBoxGetScaling(Mat_Box *m, Vec v, Vec *scaling)
+PetscErrorCode MatBoxLocalGetScaling(MatBoxLocal *l, Vec v, Vec *scaling)
 {
-  PatchFDKernels kern;
-  Vec            diagonal;
+  const PetscBool weighted = (PetscBool)(l->rule.type == MATBOX_LOCAL_FD);
+  PatchFDKernels  kern;
+  Vec             diagonal;
 
   PetscFunctionBegin;
   *scaling = NULL;
-  if (!m->form.points) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!l->m->form.points) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecGetKernels(v, &kern));
-  if (!m->scaling[kern->id]) {
-    PetscCall(VecDuplicate(v, &m->scaling[kern->id]));
+  if (!l->scaling[kern->id]) {
+    Mat_Box nearby = *l->m;
+
+    if (weighted) PetscCall(MatBoxFormCreate(l->m, PETSC_TRUE, &nearby.form));
+    PetscCall(VecDuplicate(v, &l->scaling[kern->id]));
     PetscCall(VecDuplicate(v, &diagonal));
-    PetscCall(MatBoxTermDiagonal(m, m->scaling[kern->id]));
-    PetscCall(MatBoxPointDiagonal(m, diagonal));
-    PetscCall(VecPointwiseDivide(m->scaling[kern->id], m->scaling[kern->id], diagonal));
-    PetscCall(VecSqrtAbs(m->scaling[kern->id]));
+    PetscCall(MatBoxTermDiagonal(&nearby, l->scaling[kern->id]));
+    PetscCall(MatBoxPointDiagonal(l->m, diagonal));
+    PetscCall(VecPointwiseDivide(l->scaling[kern->id], l->scaling[kern->id], diagonal));
+    PetscCall(VecSqrtAbs(l->scaling[kern->id]));
     PetscCall(VecDestroy(&diagonal));
+    for (PetscInt i = 0; weighted && i < nearby.form.nband; i++) PetscCall(PatchFDBandDestroy(&nearby.form.band[i]));
   }
-  *scaling = m->scaling[kern->id];
+  *scaling = l->scaling[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,7 +93,7 @@ static PetscErrorCode LargestEigenvalue(MatBoxLocal *l, PatchFDKernels kern, Pat
   Vec            s;
 
   PetscFunctionBegin;
-  PetscCall(MatBoxGetScaling(l->m, x, &s));
+  PetscCall(MatBoxLocalGetScaling(l, x, &s));
   *largest = 0;
   for (PetscInt i = 0; i < steps; i++) {
     const void *ax, *ab;

@@ -494,9 +494,9 @@ PetscErrorCode PCPatchFDGetOrder(PC pc, PCPatchFDOrder *order)
   Level: intermediate
 
   Notes:
-  The default is 1 for multiplicative smoothers, and 0.7 for `fd_inexact` with `biharmonic` in 3D. For additive smoothers it is
-  2^-dim, and 0.1 for `fd_inexact` with `biharmonic` in 3D. For `diffusion` with `-pc_patchfd_fit line` it comes from an estimate of
-  the largest eigenvalue. Bricks of a `DMDA` take 0.75 if the smoother is additive.
+  The default is 1 for multiplicative smoothers, and for `fd_inexact` with `biharmonic` in 3D 0.7, or 0.6 for symmetric order. For
+  additive smoothers it is 2^-dim, and 0.1 for `fd_inexact` with `biharmonic` in 3D. For `diffusion` with `-pc_patchfd_fit line` it
+  comes from an estimate of the largest eigenvalue. Bricks of a `DMDA` take 0.75 if the smoother is additive.
 
   After `PCSetUp()`, `PCPatchFDGetDamping()` returns the factor in use.
 

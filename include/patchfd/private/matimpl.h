@@ -174,6 +174,7 @@ struct _MatBoxLocal {
   MatBoxLocal    *next; /* of the same matrix */
   MatBoxLocalRule rule;
   PetscReal       damping; /* see MatBoxGetDamping(); 0 before */
+  Vec             scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxLocalGetScaling() */
   PatchFDPatches patches[DMBOX_MAX_FIELDS][3];
   PetscBool      havepatches;
   PetscInt       nclass[3], *cls[3]; /* the classes that say all about a patch in a direction, whatever the field */
@@ -228,7 +229,6 @@ struct _Mat_Box {
   PatchFDCut         cut;       /* of the last direction into slabs of the ranks, and the eigenvectors of this one's piece */
   PatchFDEigen       piece;
   PetscBool          shared[PATCHFD_NUM_KERNELS]; /* do ranks share the direct solve? */
-  Vec                scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxGetScaling() */
   void              *mult[PATCHFD_NUM_KERNELS];
   PatchFDBoxSolve    boxsolve[PATCHFD_NUM_KERNELS];
   void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* these arrays */
@@ -377,10 +377,9 @@ PETSC_INTERN PetscErrorCode MatBoxLocalSweep(MatBoxLocal *, PatchFDKernels, Patc
 PETSC_INTERN PetscErrorCode MatBoxResidual(Mat_Box *, PatchFDKernels, const PatchFDColor *, const void *b, const void *x, void *r);
 /*
   Where local solvers are those of an operator nearby (scaling.c): the roots of the ratios of its diagonal and that of the matrix, a Vec
-  like `v`, which belongs to the matrix;
-  NULL for others
+  like `v`, which belongs to the local solvers; NULL for others
 */
-PETSC_INTERN PetscErrorCode MatBoxGetScaling(Mat_Box *, Vec v, Vec *scaling);
+PETSC_INTERN PetscErrorCode MatBoxLocalGetScaling(MatBoxLocal *, Vec v, Vec *scaling);
 /* as MatBoxLocalCorrect() on Vecs, from s r, and s times the corrections: sr and z have room, sr may be r */
 PETSC_INTERN PetscErrorCode MatBoxLocalCorrectScaled(MatBoxLocal *, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[],
                                                      PetscReal omega, Vec s, Vec r, Vec sr, Vec z, Vec x);
