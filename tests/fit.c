@@ -920,6 +920,7 @@ int main(int argc, char **argv)
       suffix: jump_exact
       nsize: {{1 2 3 4}}
       args: -mg_levels_pc_patchfd_fit_exact 30
+      filter: grep -o ".*iterations"
     test:
       suffix: jump_view
       nsize: {{1 3}}
