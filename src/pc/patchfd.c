@@ -43,9 +43,8 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   PetscCall(PetscInfo(pc, "Local solvers for %" PetscInt_FMT " unknowns made in %.3g s\n", N, end - start));
   pc->failedreason = p->patches->singular ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_NOERROR;
   PetscCheck(!pc->failedreason || !pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_MAT_LU_ZRPVT,
-             "PCPATCHFD: the matrix of %s is singular, or not positive definite where it has to be: too small a penalty (-dm_box_penalty), "
-             "or a negative shift (-dm_box_shift)",
-             p->spec.patch == PC_PATCHFD_PATCH_VERTEX ? "a patch" : "the whole box");
+             "PCPATCHFD: the matrix of %s is singular, or not positive definite where it has to be: %s",
+             p->spec.patch == PC_PATCHFD_PATCH_VERTEX ? "a patch" : "the whole box", p->patches->ops->remedy);
   PetscCall(PetscObjectStateIncrease((PetscObject)pc)); /* recordings hold what was before */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -408,8 +407,9 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   are for the host.
 
   The `DMDA` must have one unknown per node and must not be periodic. Rows must reach no farther than the next unknown in each
-  direction and have positive diagonal entries. Type (additive: damping 0.75 by default), order, damping and sweeps apply; other
-  settings are errors.
+  direction. Type (additive: damping 0.75 by default), order, damping and sweeps apply; other settings are errors. The solve ends with
+  `KSP_DIVERGED_PC_FAILED` if a diagonal entry is not positive, an entry is not finite, or the estimates of inner steps find a brick
+  that is not positive definite.
 
   Bricks need fewer passes over the matrix than `PCSOR`. Their set-up costs as much as 6 or 7 iterations. They pay off if several
   systems are solved with a matrix or if many iterations are needed, as on graded and anisotropic meshes. Do not use them if
