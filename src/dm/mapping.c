@@ -4,6 +4,7 @@
   mesh, and finer and coarser ones take their nodes from its polynomials.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/options.h>
 #include <patchfd/private/vecimpl.h>
 
 const char *const DMBoxMappingTypes[] = {"none",       "sine", "sine1", "sine2", "kershaw", "kershaw_smooth", "annulus", "DMBoxMappingType",
@@ -463,11 +464,11 @@ PetscErrorCode DMBoxOptionsMapping(DM dm, PatchFDOptionItems PetscOptionsObject)
   PetscCheck(!flgs[1] || type != DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "-dm_box_mapping_parameter is for maps with a name: -dm_box_mapping is none");
   if (flgs[0] || flgs[1]) PetscCall(DMBoxSetMappingType(dm, type, parameter));
-  PetscCall(PetscOptionsInt("-dm_box_mapping_degree", "Degree of the images of cells: 1, or -1 for that of the space",
-                            "DMBoxSetMappingDegree", degree, &degree, &flg));
+  PatchFDOptions(Int, PatchFDOptionsWord((PetscReal)degree), "-dm_box_mapping_degree", "Degree of the images of cells, 1 or that of the space",
+                 "DMBoxSetMappingDegree", degree, &degree, &flg);
   if (flg) PetscCall(DMBoxSetMappingDegree(dm, degree));
-  PetscCall(PetscOptionsString("-dm_box_mapping_file", "A structured grid whose points are those of the box in space",
-                               "DMBoxSetMappingFile", NULL, file, sizeof(file), &flg));
+  PatchFDOptions(String, "none", "-dm_box_mapping_file", "A structured grid whose points are those of the box in space",
+                 "DMBoxSetMappingFile", NULL, file, sizeof(file), &flg);
   PetscCheck(!flg || !flgs[0] || type == DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "-dm_box_mapping %s and -dm_box_mapping_file %s: a DMBOX has one map", DMBoxMappingTypes[type], file);
   if (flg) PetscCall(DMBoxSetMappingFile(dm, file));

@@ -12,6 +12,7 @@
 */
 #include "patchfd.h" /*I "petscpatchfd.h" I*/
 #include <patchfd/private/bricks.h>
+#include <patchfd/private/options.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
@@ -109,8 +110,8 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PatchFDOptionItems PetscOp
                             &s.rule.lanczos, &flgs[3]));
   if (flgs[0] || flgs[1] || flgs[2] || flgs[3])
     PetscCall(PCPatchFDSetFitSteps(pc, s.rule.maxsteps, s.rule.reduction, s.rule.stable, s.rule.lanczos));
-  PetscCall(PetscOptionsReal("-pc_patchfd_fit_exact", "Condition number above which a patch is solved exactly", "PCPatchFDSetFitExact",
-                             s.rule.exact, &s.rule.exact, &flg));
+  PatchFDOptions(Real, PatchFDOptionsWord(s.rule.exact), "-pc_patchfd_fit_exact",
+                 "Condition number above which a patch is solved exactly", "PCPatchFDSetFitExact", s.rule.exact, &s.rule.exact, &flg);
   if (flg) PetscCall(PCPatchFDSetFitExact(pc, s.rule.exact));
   PetscCall(PetscOptionsEnum("-pc_patchfd_classes", "Which matrices the patches have", "PCPatchFDSetClasses", PCPatchFDClassesTypes,
                              (PetscEnum)s.classes, (PetscEnum *)&s.classes, &flg));
@@ -127,15 +128,17 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PatchFDOptionItems PetscOp
   PetscCall(PetscOptionsEnum("-pc_patchfd_order", "Order of the colours", "PCPatchFDSetOrder", PCPatchFDOrders, (PetscEnum)s.order,
                              (PetscEnum *)&s.order, &flg));
   if (flg) PetscCall(PCPatchFDSetOrder(pc, s.order));
-  PetscCall(PetscOptionsReal("-pc_patchfd_damping", "Factor of the corrections", "PCPatchFDSetDamping", s.damping, &s.damping, &flg));
+  PatchFDOptions(Real, PatchFDOptionsWord(s.damping), "-pc_patchfd_damping", "Factor of the corrections", "PCPatchFDSetDamping", s.damping,
+                 &s.damping, &flg);
   if (flg) PetscCall(PCPatchFDSetDamping(pc, s.damping));
   PetscCall(PetscOptionsInt("-pc_patchfd_sweeps", "Sweeps an application", "PCPatchFDSetSweeps", s.sweeps, &s.sweeps, &flg));
   if (flg) PetscCall(PCPatchFDSetSweeps(pc, s.sweeps));
-  PetscCall(PetscOptionsInt("-pc_patchfd_brick_size", "Unknowns of a DMDA's bricks in a direction", "PCPatchFDSetBrickSize", s.bricksize,
-                            &s.bricksize, &flg));
+  PatchFDOptions(Int, PatchFDOptionsWord((PetscReal)s.bricksize), "-pc_patchfd_brick_size", "Unknowns of a DMDA's bricks in a direction",
+                 "PCPatchFDSetBrickSize", s.bricksize, &s.bricksize, &flg);
   if (flg) PetscCall(PCPatchFDSetBrickSize(pc, s.bricksize));
-  PetscCall(PetscOptionsReal("-pc_patchfd_schur_rtol", "Relative tolerance of the pressure's iterations in a patch",
-                             "PCPatchFDSetSchurTolerances", s.schurrtol, &s.schurrtol, &flgs[0]));
+  PatchFDOptions(Real, PatchFDOptionsWord(s.schurrtol), "-pc_patchfd_schur_rtol",
+                 "Relative tolerance of the pressure's iterations in a patch", "PCPatchFDSetSchurTolerances", s.schurrtol, &s.schurrtol,
+                 &flgs[0]);
   PetscCall(PetscOptionsInt("-pc_patchfd_schur_max_it", "Most iterations of the pressure in a patch", "PCPatchFDSetSchurTolerances",
                             s.schurmaxit, &s.schurmaxit, &flgs[1]));
   if (flgs[0] || flgs[1]) PetscCall(PCPatchFDSetSchurTolerances(pc, s.schurrtol, s.schurmaxit));

@@ -7,6 +7,7 @@
 #include <petsc/private/pcmgimpl.h>
 #include <patchfd/private/degrees.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/options.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include "patchmg.h"
@@ -63,8 +64,8 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PatchFDOptionItems PetscOp
   if (flg) PetscCall(PCPatchMGSetSymmetric(pc, symmetric));
   PetscCall(PetscOptionsBool("-pc_patchmg_graph", "On a GPU, replay the V-cycle as a graph", "PCPatchMGSetGraph", graph, &graph, &flg));
   if (flg) PetscCall(PCPatchMGSetGraph(pc, graph));
-  PetscCall(PetscOptionsInt("-pc_patchmg_coarse_eq_limit", "Coarsen no further than to so many unknowns", "PCPatchMGSetCoarseEqLim", limit,
-                            &limit, &flg));
+  PatchFDOptions(Int, PatchFDOptionsWord((PetscReal)limit), "-pc_patchmg_coarse_eq_limit", "Coarsen no further than to so many unknowns",
+                 "PCPatchMGSetCoarseEqLim", limit, &limit, &flg);
   if (flg) PetscCall(PCPatchMGSetCoarseEqLim(pc, limit));
   PetscCall(PetscViewerDestroy(&p->viewer));
   PetscCall(PetscOptionsViewer("-pc_patchmg_view_levels", "Show the levels as a table, after set-up", "PCPatchMGViewLevels", &p->viewer,
