@@ -516,9 +516,13 @@ PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
   `DMBoxAddNeumannLoad()`, `DMBoxComputeError()` and similar routines, those of `DMGetCoordinates()`, and those in files for
   ParaView.
 
-  DMs made by `DMRefine()`, `DMCoarsen()` and `DMClone()` also use the map, at their own nodes, so `ctx` must exist as long as such
-  DMs are made. You may compose an object that owns the contexts of all functions, for instance a `PetscContainer`, with the DM
-  under the name "DMBoxFunctions" (`PetscObjectCompose()`). These DMs then reference it, and it is destroyed with the last of them.
+  DMs made by `DMRefine()`, `DMCoarsen()` and `DMClone()` also use the map, at their own nodes. So `ctx` must exist as long as `dm` and
+  such DMs, and with them solvers and matrices that reference them. To have it destroyed with the last of them, compose an object that
+  owns it with `dm`, before they are made, under the name "DMBoxFunctions": all of them reference it. One object owns the contexts of
+  all functions of `dm`.
+.vb
+     PetscObjectContainerCompose((PetscObject)dm, "DMBoxFunctions", ctx, destroy); // PETSc 3.22: PetscContainerCreate() and its kin
+.ve
 
 .seealso: `DMBOX`, `DMBoxGetMapping()`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingFile()`,
 `DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`
