@@ -464,8 +464,8 @@ PetscErrorCode DMBoxOptionsMapping(DM dm, PatchFDOptionItems PetscOptionsObject)
   PetscCheck(!flgs[1] || type != DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "-dm_box_mapping_parameter is for maps with a name: -dm_box_mapping is none");
   if (flgs[0] || flgs[1]) PetscCall(DMBoxSetMappingType(dm, type, parameter));
-  PatchFDOptions(Int, PatchFDOptionsWord((PetscReal)degree), "-dm_box_mapping_degree", "Degree of the images of cells, 1 or that of the space",
-                 "DMBoxSetMappingDegree", degree, &degree, &flg);
+  PatchFDOptions(Int, PatchFDOptionsWord((PetscReal)degree), "-dm_box_mapping_degree",
+                 "Degree of the images of cells, 1 or that of the space", "DMBoxSetMappingDegree", degree, &degree, &flg);
   if (flg) PetscCall(DMBoxSetMappingDegree(dm, degree));
   PatchFDOptions(String, "none", "-dm_box_mapping_file", "A structured grid whose points are those of the box in space",
                  "DMBoxSetMappingFile", NULL, file, sizeof(file), &flg);

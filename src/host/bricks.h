@@ -298,8 +298,8 @@ static V BricksDot(const BricksPlan *p, const V *x, const V *y)
   return sum;
 }
 
-/* Where an iteration has ended, a = 1 and b = 0.  size = p' B_j^{-1} p, from z' B_j^{-1} z = z' r and since z is orthogonal to the direction
-   before: energies that are negative beside it are no rounding */
+/* Where an iteration has ended, a = 1 and b = 0.  size = p' B_j^{-1} p, from z' B_j^{-1} z = z' r and since z is orthogonal to the
+   direction before: energies that are negative beside it are no rounding */
 static void BricksCGBatch(const BricksPlan *p, const BricksBatch *b, PetscInt steps, PetscReal a[], PetscReal beta[], PetscBool *definite)
 {
   const REAL done = REAL_BYTES == 8 ? 1e-26 : 1e-12, rounding = REAL_BYTES == 8 ? 1e-10 : 1e-4;

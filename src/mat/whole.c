@@ -540,8 +540,8 @@ static PetscErrorCode FactorCheckSize(Mat A, const Mat_Box *m)
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCheck(N <= limit, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-             "-pc_patchfd_patch box, the default on the coarsest mesh of PCPATCHMG, has every process factor the %s matrix of the whole mesh: "
-             "at most %" PetscInt_FMT " unknowns, found %" PetscInt_FMT " of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
+             "-pc_patchfd_patch box, the default on the coarsest mesh of PCPATCHMG, has every process factor the %s matrix of the whole "
+             "mesh: at most %" PetscInt_FMT " unknowns, found %" PetscInt_FMT " of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
              " cells. Take -dm_box_cells that can be halved more often, or an assembled matrix (-dm_mat_type aij) and a preconditioner "
              "for it", dense ? "dense" : "sparse", limit, N, n[0], n[1], n[2]);
   PetscFunctionReturn(PETSC_SUCCESS);
