@@ -992,6 +992,7 @@ int main(int argc, char **argv)
   PetscCall(PetscStrcmp(test, "vtk", &is[3]));
   PetscCall(PetscStrcmp(test, "errors", &is[4]));
   PetscCall(PetscStrcmp(test, "speed", &is[5]));
+  PetscCheck(is[0] || is[1] || is[2] || is[3] || is[4] || is[5], PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-test %s does not exist", test);
   if (is[0]) PetscCall(TestLayout(PETSC_COMM_WORLD));
   if (is[1]) PetscCall(TestHierarchy(PETSC_COMM_WORLD));
   if (is[2]) PetscCall(TestFunction(PETSC_COMM_WORLD));

@@ -4,6 +4,7 @@ static char help[] = "PCPATCHFD on assembled matrices of a DMDA (PCPatchFDSetBri
   -test table      : compares these with the values of a reference implementation\n\
   -test update     : the transpose, and a matrix that changes\n\
   -test errors     : bad input\n\
+  -test failure    : matrices that bricks cannot have, and those that they can\n\
   -problem <name:number>, -n, -size, -dim : of the iterations\n\n";
 
 #include <petscpatchfd.h>
@@ -526,9 +527,6 @@ static PetscErrorCode ReportMatrices(const Problem *p, DM da, Mat A)
   PetscCall(CreateIdentity(n, N, 1, &B));
   PetscCall(Report("no DM", B, NULL, NULL));
   PetscCall(MatDestroy(&B));
-  PetscCall(CreateIdentity(n, N, -1, &B));
-  PetscCall(Report("negative diagonal", B, da, NULL));
-  PetscCall(MatDestroy(&B));
   PetscCall(MatCreateShell(comm, n, n, N, N, NULL, &B));
   PetscCall(Report("no rows", B, da, NULL));
   PetscCall(MatDestroy(&B));
@@ -639,6 +637,108 @@ static PetscErrorCode TestUpdate(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* numbers of A at the same places: those of one row, or all */
+typedef enum {
+  SAME,
+  NEGATIVE,   /* a diagonal entry */
+  NONFINITE,  /* an entry */
+  INDEFINITE, /* bricks with positive diagonals */
+  POSITIVE,   /* couplings: the matrix has the same eigenvalues, since couplings go from red to black unknowns */
+  BALANCED,   /* rows whose sum is zero */
+  NUM_CHANGES
+} Change;
+
+static PetscErrorCode ChangeMatrix(Mat A, Change change, Mat B)
+{
+  PetscInt first, end, N;
+  Vec      one, sum;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+  PetscCall(MatGetOwnershipRange(A, &first, &end));
+  PetscCall(MatGetSize(A, &N, NULL));
+  if (change == INDEFINITE) PetscCall(MatShift(B, -3));
+  for (PetscInt i = first; i < end && change == POSITIVE; i++) {
+    const PetscInt    *column;
+    const PetscScalar *value;
+    PetscInt           n;
+
+    PetscCall(MatGetRow(A, i, &n, &column, &value));
+    for (PetscInt t = 0; t < n; t++) PetscCall(MatSetValue(B, i, column[t], PetscAbsScalar(value[t]), INSERT_VALUES));
+    PetscCall(MatRestoreRow(A, i, &n, &column, &value));
+  }
+  if (end == N && (change == NEGATIVE || change == NONFINITE)) /* a row of one rank, of which all must hear */
+    PetscCall(MatSetValue(B, N - 1, N - 1 - (change == NONFINITE), change == NEGATIVE ? -1 : NAN, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  if (change != BALANCED) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(A, &one, &sum));
+  PetscCall(VecSet(one, -1));
+  PetscCall(MatMult(A, one, sum));
+  PetscCall(MatDiagonalSet(B, sum, ADD_VALUES));
+  PetscCall(VecDestroy(&one));
+  PetscCall(VecDestroy(&sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* one solver for all: one that has failed goes on with the next matrix.  On one rank there is a brick of all unknowns */
+static PetscErrorCode TestFailure(void)
+{
+  const char *const names[NUM_CHANGES] = {"as it is", "negative diagonal", "not finite", "indefinite", "positive couplings", "singular"};
+  Problem           p                  = {"smooth", 0.5, DIRICHLET, 2, {14, 12, 1}};
+  DM                da;
+  Mat               A, B;
+  Vec               b, x, r;
+  KSP               ksp;
+  PC                pc;
+  MatNullSpace      constants;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDMDA(&p, 1, 1, DM_BOUNDARY_NONE, &da));
+  PetscCall(CreateMatrix(&p, da, &A));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, B, B));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, 60));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  PetscCall(PCPatchFDSetBrickSize(pc, 16));
+  PetscCall(KSPSetFromOptions(ksp));
+  for (PetscInt i = 0; i <= 2 * NUM_CHANGES; i++) {
+    const Change       change = i % 2 ? (Change)(i / 2) : SAME;
+    KSPConvergedReason reason;
+    PetscReal          norm;
+
+    PetscCall(ChangeMatrix(A, change, B));
+    PetscCall(VecSetRandom(b, NULL));
+    PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &constants));
+    PetscCall(MatSetNullSpace(B, change == BALANCED ? constants : NULL));
+    if (change == BALANCED) PetscCall(MatNullSpaceRemove(constants, b));
+    PetscCall(MatNullSpaceDestroy(&constants));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(MatResidual(B, b, x, r));
+    PetscCall(VecNorm(r, NORM_2, &norm));
+    if (i % 2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s%s\n", names[change], KSPConvergedReasons[reason], reason > 0 && !(norm < 1e-5) ? ", WRONG" : ""));
+    else if (reason <= 0 || !(norm < 1e-5)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "then as it is: %s, residual %g\n", KSPConvergedReasons[reason], (double)norm));
+  }
+  PetscCall(ChangeMatrix(A, INDEFINITE, B));
+  PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
+  CATCH(ierr, KSPSetUp(ksp));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "-ksp_error_if_not_converged: %s\n  %s\n", ierr ? "refused" : "ACCEPTED", lastmessage));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char test[32] = "step";
@@ -652,6 +752,7 @@ int main(int argc, char **argv)
   else if (!strcmp(test, "table")) PetscCall(TestTable());
   else if (!strcmp(test, "update")) PetscCall(TestUpdate());
   else if (!strcmp(test, "errors")) PetscCall(TestErrors());
+  else if (!strcmp(test, "failure")) PetscCall(TestFailure());
   else SETERRQ(PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-test %s does not exist", test);
   PetscCall(PetscFinalize());
   return 0;
@@ -687,5 +788,11 @@ int main(int argc, char **argv)
      output_file: output/bricks_errors.out
      args: -test errors
      filter: sed -e "s/type seqaij/type aij/" -e "s/type mpiaij/type aij/"
+
+   test:
+     suffix: failure
+     nsize: {{1 3}}
+     output_file: output/bricks_failure.out
+     args: -test failure
 
 TEST*/

@@ -1088,6 +1088,7 @@ int main(int argc, char **argv)
 {
   Problem p                = {.medium = "scalar", .contrast = 100};
   char    test[32]         = "action", medium[32] = "";
+  size_t  i                = 0;
   const struct {
     const char *name;
     PetscErrorCode (*run)(Problem *);
@@ -1100,8 +1101,9 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-medium", medium, sizeof(medium), NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-contrast", &p.contrast, NULL));
   if (medium[0]) p.medium = medium;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(tests); i++)
-    if (!strcmp(test, tests[i].name)) PetscCall((*tests[i].run)(&p));
+  while (i < PETSC_STATIC_ARRAY_LENGTH(tests) && strcmp(test, tests[i].name)) i++;
+  PetscCheck(i < PETSC_STATIC_ARRAY_LENGTH(tests), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-test %s does not exist", test);
+  PetscCall((*tests[i].run)(&p));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -1,9 +1,11 @@
 static char help[] = "A DMBOX as PETSc knows DMs: coordinates, local vectors, files that do not depend on the number of ranks, SNES without callbacks.\n\
-  -test coordinates | local | files | snes | errors\n\
+  -test coordinates | local | files | snes | contexts | errors\n\
   -cuda : vectors on the GPU\n\n";
 
 #include <petscpatchfd.h>
+#include <patchfd/private/compat.h>
 #include "catch.h"
+#include "runtest.h"
 
 /* a graded box with Dirichlet and Neumann sides; its nodes are no multiples of each other */
 static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, VecType type, DM *dm)
@@ -541,25 +543,93 @@ static PetscErrorCode TestErrors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- contexts of functions ---- */
+
+typedef struct {
+  PetscInt  calls;
+  PetscBool gone;
+} Context;
+
+static PetscErrorCode ContextDestroy(PetscCtxRt ctx)
+{
+  Context *c = PATCHFD_DESTROY_CTX(Context, ctx);
+
+  PetscFunctionBeginUser;
+  c->gone = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the box as it is, and a coefficient */
+static PetscErrorCode WithContext(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+{
+  Context *c = (Context *)ctx;
+
+  PetscFunctionBeginUser;
+  PetscCheck(!c->gone, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A function is called with a context that is gone");
+  c->calls++;
+  for (PetscInt i = 0; i < Nc; i++) u[i] = Nc == dim ? x[i] : 1 + x[0] * x[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what owns the contexts lives as long as a DM that may call the functions, whatever is destroyed first */
+static PetscErrorCode TestContexts(void)
+{
+  const PetscInt cells[] = {4, 4};
+  Context        old = {0}, c = {0};
+  PetscContainer owner;
+  PetscInt       calls;
+  DM             dm, fine, coarse, clone;
+  Mat            A;
+  Vec            v;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
+  PetscCall(DMBoxSetOperator(dm, "diffusion"));
+  for (int i = 0; i < 2; i++) { /* the second one in place of the first */
+    PetscCall(DMBoxSetMapping(dm, WithContext, i ? &c : &old));
+    PetscCall(DMBoxSetDiffusionFunction(dm, 1, WithContext, NULL, i ? &c : &old));
+    PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &owner));
+    PetscCall(PetscContainerSetPointer(owner, i ? &c : &old));
+    PetscCall(PetscContainerSetCtxDestroy(owner, ContextDestroy));
+    PetscCall(PetscObjectCompose((PetscObject)dm, "DMBoxFunctions", (PetscObject)owner));
+    PetscCall(PetscContainerDestroy(&owner));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "set: the first %s\n", old.gone ? "is gone" : "lives"));
+  }
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMRefine(dm, PETSC_COMM_WORLD, &fine));
+  PetscCall(DMCoarsen(dm, PETSC_COMM_WORLD, &coarse));
+  PetscCall(DMClone(dm, &clone));
+  PetscCall(DMDestroy(&dm));
+  calls = c.calls;
+  PetscCall(DMCreateMatrix(fine, &A));
+  PetscCall(DMDestroy(&fine));
+  PetscCall(DMDestroy(&clone));
+  PetscCall(MatCreateVecs(A, &v, NULL));
+  PetscCall(MatGetDiagonal(A, v));
+  PetscCall(VecDestroy(&v));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a matrix alone: %s\n", c.calls > calls ? "called" : "NOT CALLED"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a coarse mesh alone: %s\n", c.gone ? "gone" : "lives"));
+  PetscCall(DMDestroy(&coarse));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "after the last one: %s\n", c.gone ? "gone" : "LIVES"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  char      test[64] = "coordinates";
-  PetscBool is[5];
+  const Test tests[] = {
+    {"coordinates", TestCoordinates},
+    {"local",       TestLocal      },
+    {"files",       TestFiles      },
+    {"snes",        TestSNES       },
+    {"contexts",    TestContexts   },
+    {"errors",      TestErrors     },
+  };
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-test", test, sizeof(test), NULL));
-  PetscCall(PetscStrcmp(test, "coordinates", &is[0]));
-  PetscCall(PetscStrcmp(test, "local", &is[1]));
-  PetscCall(PetscStrcmp(test, "files", &is[2]));
-  PetscCall(PetscStrcmp(test, "snes", &is[3]));
-  PetscCall(PetscStrcmp(test, "errors", &is[4]));
-  if (is[0]) PetscCall(TestCoordinates());
-  if (is[1]) PetscCall(TestLocal());
-  if (is[2]) PetscCall(TestFiles());
-  if (is[3]) PetscCall(TestSNES());
-  if (is[4]) PetscCall(TestErrors());
+  PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "coordinates"));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -659,6 +729,11 @@ int main(int argc, char **argv)
     suffix: snes_aij
     nsize: 2
     args: -test snes -dm_mat_type aij -pc_type jacobi
+
+  test:
+    suffix: contexts
+    nsize: {{1 2}}
+    args: -test contexts
 
   test:
     suffix: errors

@@ -463,6 +463,43 @@ static PetscErrorCode TestMesh(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a mesh that cannot be halved and is too large to be factored on every process: the error comes before the memory is taken */
+static PetscErrorCode TestFactors(void)
+{
+  const struct {
+    PetscInt    dim, cells[3], degree;
+    PCType      type;
+    const char *options, *limit, *found;
+  } all[] = {
+    {3, {17, 17, 17}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit decide", "30000", "17 x 17 x 17"},
+    {3, {17, 17, 17}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "30000", "17 x 17 x 17"},
+    {3, {17, 19, 17}, 2, PCPATCHFD, "-dm_box_operator diffusion -pc_patchfd_patch box", "30000", "17 x 19 x 17"},
+    {2, {161, 163}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "100000", "161 x 163 x 1"},
+    {2, {65, 63}, 1, PCPATCHMG, "-dm_box_space rt -dm_box_operator stokes -pc_patchmg_coarse_eq_limit 0", "dense", "65 x 63 x 1"},
+  };
+
+  PetscFunctionBeginUser;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(all); i++) {
+    DM  dm;
+    Mat A;
+    PC  pc;
+
+    PetscCall(PetscOptionsInsertString(NULL, all[i].options));
+    PetscCall(DMBoxCreate(PETSC_COMM_WORLD, all[i].dim, all[i].cells, all[i].degree, &dm));
+    PetscCall(DMSetFromOptions(dm));
+    PetscCall(DMSetUp(dm));
+    PetscCall(DMCreateMatrix(dm, &A));
+    PetscCall(NewPC(A, all[i].type, "", &pc));
+    FAILS(all[i].options, SetUp(pc), PETSC_ERR_SUP, all[i].limit, all[i].found);
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&dm));
+    for (const char *const *name = (const char *const[]){"-dm_box_operator", "-dm_box_space", "-pc_patchmg_coarse_eq_limit", "-pc_patchfd_patch", NULL}; *name; name++)
+      PetscCall(PetscOptionsClearValue(NULL, *name));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt     cells[] = {4, 4, 4}, odd[] = {6, 4, 4};
@@ -541,6 +578,7 @@ int main(int argc, char **argv)
   PetscCall(TestStokes(dm, A, x));
   PetscCall(TestFunctions(dm, b));
   PetscCall(TestMesh());
+  PetscCall(TestFactors());
 
   /* NaN in the right-hand side: no loop, no wrong answer */
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));

@@ -333,6 +333,7 @@ int main(int argc, char **argv)
   PetscCall(DMBoxOperatorRegister("robin", Create_Robin));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-test", test, sizeof(test), NULL));
   PetscCall(PetscStrcmp(test, "errors", &errors));
+  PetscCheck(errors || !strcmp(test, "solve"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-test is %s; it must be solve or errors", test);
   if (errors) PetscCall(TestErrors());
   else {
     for (PetscInt dim = 1; dim <= 3; dim++)

@@ -4,13 +4,15 @@
 namespace patchfd
 {
 
-static cudaMemPool_t pool = NULL;
+static cudaMemPool_t pool     = NULL;
+static int           has_pool = -1; /* is it one that the driver has for this GPU?  -1: nobody has asked */
 
 static PetscErrorCode PoolDestroy(void)
 {
   PetscFunctionBegin;
   if (pool) PetscCallCUDA(cudaMemPoolDestroy(pool));
-  pool = NULL;
+  pool     = NULL;
+  has_pool = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -24,11 +26,13 @@ static PetscErrorCode PoolCreate(void)
   properties.allocType     = cudaMemAllocationTypePinned;
   properties.location.type = cudaMemLocationTypeDevice;
   PetscCallCUDA(cudaGetDevice(&properties.location.id));
+  PetscCallCUDA(cudaDeviceGetAttribute(&has_pool, cudaDevAttrMemoryPoolsSupported, properties.location.id));
+  PetscCall(PetscRegisterFinalize(PoolDestroy));
+  if (!has_pool) PetscFunctionReturn(PETSC_SUCCESS); /* virtual GPUs */
   PetscCallCUDA(cudaMemPoolCreate(&pool, &properties));
   PetscCallCUDA(cudaMemGetInfo(&unused, &total));
   keep = total / 4;
   PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
-  PetscCall(PetscRegisterFinalize(PoolDestroy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,8 +83,9 @@ PetscErrorCode PoolBorrow(size_t bytes, void **a)
   PetscFunctionBegin;
   *a = NULL;
   PetscCall(Stream(&stream));
-  if (!pool) PetscCall(PoolCreate());
-  PetscCall(Allocate(bytes, [&]() { return cudaMallocFromPoolAsync(a, PetscMax(bytes, 1), pool, stream); }));
+  if (has_pool < 0) PetscCall(PoolCreate());
+  if (!has_pool) PetscCall(DeviceMalloc(bytes, a));
+  else PetscCall(Allocate(bytes, [&]() { return cudaMallocFromPoolAsync(a, PetscMax(bytes, 1), pool, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,7 +96,7 @@ PetscErrorCode PoolReturn(void *a)
   PetscFunctionBegin;
   if (!a) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
-  PetscCallCUDA(cudaFreeAsync(a, stream));
+  PetscCallCUDA(has_pool ? cudaFreeAsync(a, stream) : cudaFree(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

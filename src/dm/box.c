@@ -13,6 +13,7 @@
 */
 #include <patchfd/private/boximpl.h>
 #include <patchfd/private/vecimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/options.h>
 #include <patchfd/private/sysimpl.h>
 #include <petsc/private/vecimpl.h>
 
@@ -66,7 +67,7 @@ static PetscErrorCode DMBoxOptionsInt(DM dm, const char option[], const char tex
   PetscBool flg, spread;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsIntArray(option, text, man, v, &n, &flg));
+  PatchFDOptions(IntArray, PatchFDOptionsWord((PetscReal)v[0]), option, text, man, v, &n, &flg);
   if (!flg) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxCheckCount(dm, option, n, dm->dim, &spread));
   if (spread) v[1] = v[2] = v[0];
@@ -194,12 +195,12 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PatchFDOptionItems PetscOption
   PetscCall(PetscOptionsEnum("-dm_box_halo", "How values that other ranks need travel", "DMBoxSetHaloType", PatchFDHaloTypes,
                              (PetscEnum)halo, (PetscEnum *)&halo, &flg));
   if (flg) PetscCall(DMBoxSetHaloType(dm, halo));
-  PetscCall(PetscOptionsReal("-dm_box_semicoarsening",
-                             "DMCoarsen() leaves out directions that are coupled less than this times the strongest",
-                             "DMBoxSetSemicoarsening", threshold, &threshold, &flg));
+  PatchFDOptions(Real, PatchFDOptionsWord(threshold), "-dm_box_semicoarsening",
+                 "DMCoarsen() leaves out directions that are coupled less than this times the strongest", "DMBoxSetSemicoarsening",
+                 threshold, &threshold, &flg);
   if (flg) PetscCall(DMBoxSetSemicoarsening(dm, threshold));
-  PetscCall(PetscOptionsBool3("-dm_box_galerkin", "Operators of coarse meshes are those of the finer ones", "DMBoxSetGalerkin", galerkin,
-                              &galerkin, &flg));
+  PatchFDOptions(Bool3, galerkin == PETSC_BOOL3_UNKNOWN ? "auto" : NULL, "-dm_box_galerkin",
+                 "Operators of coarse meshes are those of the finer ones", "DMBoxSetGalerkin", galerkin, &galerkin, &flg);
   if (flg) PetscCall(DMBoxSetGalerkin(dm, galerkin));
   PetscCall(DMBoxOptionsExtraPoints(dm, PetscOptionsObject));
   PetscCall(DMBoxOptionsBoundary(dm, PetscOptionsObject));

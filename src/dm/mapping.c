@@ -4,6 +4,7 @@
   mesh, and finer and coarser ones take their nodes from its polynomials.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/options.h>
 #include <patchfd/private/vecimpl.h>
 
 const char *const DMBoxMappingTypes[] = {"none",       "sine", "sine1", "sine2", "kershaw", "kershaw_smooth", "annulus", "DMBoxMappingType",
@@ -463,11 +464,11 @@ PetscErrorCode DMBoxOptionsMapping(DM dm, PatchFDOptionItems PetscOptionsObject)
   PetscCheck(!flgs[1] || type != DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "-dm_box_mapping_parameter is for maps with a name: -dm_box_mapping is none");
   if (flgs[0] || flgs[1]) PetscCall(DMBoxSetMappingType(dm, type, parameter));
-  PetscCall(PetscOptionsInt("-dm_box_mapping_degree", "Degree of the images of cells: 1, or -1 for that of the space",
-                            "DMBoxSetMappingDegree", degree, &degree, &flg));
+  PatchFDOptions(Int, PatchFDOptionsWord((PetscReal)degree), "-dm_box_mapping_degree",
+                 "Degree of the images of cells, 1 or that of the space", "DMBoxSetMappingDegree", degree, &degree, &flg);
   if (flg) PetscCall(DMBoxSetMappingDegree(dm, degree));
-  PetscCall(PetscOptionsString("-dm_box_mapping_file", "A structured grid whose points are those of the box in space",
-                               "DMBoxSetMappingFile", NULL, file, sizeof(file), &flg));
+  PatchFDOptions(String, "none", "-dm_box_mapping_file", "A structured grid whose points are those of the box in space",
+                 "DMBoxSetMappingFile", NULL, file, sizeof(file), &flg);
   PetscCheck(!flg || !flgs[0] || type == DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "-dm_box_mapping %s and -dm_box_mapping_file %s: a DMBOX has one map", DMBoxMappingTypes[type], file);
   if (flg) PetscCall(DMBoxSetMappingFile(dm, file));
@@ -515,9 +516,13 @@ PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
   `DMBoxAddNeumannLoad()`, `DMBoxComputeError()` and similar routines, those of `DMGetCoordinates()`, and those in files for
   ParaView.
 
-  DMs made by `DMRefine()`, `DMCoarsen()` and `DMClone()` also use the map, at their own nodes, so `ctx` must exist as long as such
-  DMs are made. You may compose an object that owns the contexts of all functions, for instance a `PetscContainer`, with the DM
-  under the name "DMBoxFunctions" (`PetscObjectCompose()`). These DMs then reference it, and it is destroyed with the last of them.
+  DMs made by `DMRefine()`, `DMCoarsen()` and `DMClone()` also use the map, at their own nodes. So `ctx` must exist as long as `dm` and
+  such DMs, and with them solvers and matrices that reference them. To have it destroyed with the last of them, compose an object that
+  owns it with `dm`, before they are made, under the name "DMBoxFunctions": all of them reference it. One object owns the contexts of
+  all functions of `dm`.
+.vb
+     PetscObjectContainerCompose((PetscObject)dm, "DMBoxFunctions", ctx, destroy); // PETSc 3.22: PetscContainerCreate() and its kin
+.ve
 
 .seealso: `DMBOX`, `DMBoxGetMapping()`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingFile()`,
 `DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`

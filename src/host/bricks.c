@@ -123,6 +123,7 @@ static PetscErrorCode ScanRow(Mat A, Reader *r, const PetscInt at[3], PetscInt r
   const PetscScalar *values;
   PetscInt           n;
   PetscReal          diagonal = 0;
+  PetscBool          finite   = PETSC_TRUE;
 
   PetscFunctionBegin;
   *entries = 0;
@@ -132,7 +133,8 @@ static PetscErrorCode ScanRow(Mat A, Reader *r, const PetscInt at[3], PetscInt r
     PetscInt place;
 
     if (values[t] == 0) continue;
-    place = FindPlace(r, at, row, t, columns[t]);
+    finite = (PetscBool)(finite && !PetscIsInfOrNanScalar(values[t]));
+    place  = FindPlace(r, at, row, t, columns[t]);
     if (place >= 0) *entries |= 1U << place;
     else if (kinds->bad[0] == PETSC_INT_MAX) {
       kinds->bad[0] = row;
@@ -141,7 +143,7 @@ static PetscErrorCode ScanRow(Mat A, Reader *r, const PetscInt at[3], PetscInt r
     if (place == OWN_PLACE) diagonal = PetscRealPart(values[t]);
   }
   PetscCall(MatRestoreRow(A, row, &n, &columns, &values));
-  if (!(diagonal > 0)) kinds->negative = PetscMin(kinds->negative, row);
+  if (!finite || diagonal <= 0) kinds->irregular = PetscMin(kinds->irregular, row);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +154,7 @@ PetscErrorCode PatchFDHostRowsScan(Mat A, const PatchFDGrid *grid, PatchFDRowKin
 
   PetscFunctionBegin;
   PetscCall(ReaderBegin(A, grid, &r));
-  *kinds = (PatchFDRowKinds){.entries = 1U << OWN_PLACE, .bad = {PETSC_INT_MAX, PETSC_INT_MAX}, .negative = PETSC_INT_MAX};
+  *kinds = (PatchFDRowKinds){.entries = 1U << OWN_PLACE, .bad = {PETSC_INT_MAX, PETSC_INT_MAX}, .irregular = PETSC_INT_MAX};
   for (int d = 0; d < 3; d++) {
     kinds->coupled[d][0] = PETSC_INT_MAX;
     kinds->coupled[d][1] = 0;
@@ -376,24 +378,24 @@ static void LineMatrices(const PatchFDBricks *b, const Planes *planes, int d, in
   }
 }
 
-/* the scales (diag T / diag A)^(1/2) */
+/* the scales (diag T / diag A)^(1/2) with T = sum of A + shift M.  Unknowns whose couplings are all positive have nothing but the shift */
 static void Scales(const PatchFDBricks *b, const PetscInt first[3], PetscReal dA[3][PATCHFD_BRICK_MAX], PetscReal dM[3][PATCHFD_BRICK_MAX],
-                   PetscReal scale[])
+                   PetscReal shift, PetscReal scale[])
 {
   EACH_UNKNOWN(b, first, at, i)
   {
     const PetscReal *row = RowOf(b, first, at);
     const PetscReal *A[3] = {dA[0] + at[0], dA[1] + at[1], dA[2] + at[2]}, *M[3] = {dM[0] + at[0], dM[1] + at[1], dM[2] + at[2]};
 
-    scale[i] = row ? PetscSqrtReal((*A[0] * *M[1] * *M[2] + *M[0] * *A[1] * *M[2] + *M[0] * *M[1] * *A[2]) / row[0]) : 0;
+    scale[i] = row ? PetscSqrtReal((*A[0] * *M[1] * *M[2] + *M[0] * (*A[1] * *M[2] + *M[1] * (*A[2] + shift * *M[2]))) / row[0]) : 0;
   }
 }
 
-/* smallest eigenvalues of zero, of bricks that are coupled to nothing, must not be divided by */
-static void Shift(const PatchFDBricks *b, PetscReal record[])
+/* smallest eigenvalues of zero, of bricks that are coupled to nothing, must not be divided by: what is added to them */
+static PetscReal Shift(const PatchFDBricks *b, PetscReal record[])
 {
   const PetscReal tiny = 1e-6;
-  PetscReal       least = 0, most = 0, *lambda = record + b->n[0] * b->n[0], *at = record;
+  PetscReal       shift, least = 0, most = 0, *lambda = record + b->n[0] * b->n[0], *at = record;
 
   for (int d = 0; d < 3; d++) {
     PetscReal lo, hi;
@@ -408,7 +410,9 @@ static void Shift(const PatchFDBricks *b, PetscReal record[])
     least += lo;
     most += hi;
   }
-  for (PetscInt i = 0; i < b->n[0]; i++) lambda[i] += PetscMax(0, tiny * most - least);
+  shift = most > 0 ? PetscMax(0, tiny * most - least) : 1;
+  for (PetscInt i = 0; i < b->n[0]; i++) lambda[i] += shift;
+  return shift;
 }
 
 /* bricks p .. p + count - 1, at most LANES of them */
@@ -438,8 +442,7 @@ static void FitBricks(PatchFDBricks *b, PetscCount p, int count, Planes *planes,
   for (int l = 0; l < count; l++) {
     PetscReal *record = b->record + (p + l) * b->nrecord;
 
-    Shift(b, record);
-    Scales(b, b->first + 3 * (p + l), dA[l], dM[l], record + at);
+    Scales(b, b->first + 3 * (p + l), dA[l], dM[l], Shift(b, record), record + at);
   }
 }
 

@@ -298,12 +298,13 @@ static V BricksDot(const BricksPlan *p, const V *x, const V *y)
   return sum;
 }
 
-/* where an iteration has ended, a = 1 and b = 0 */
-static void BricksCGBatch(const BricksPlan *p, const BricksBatch *b, PetscInt steps, PetscReal a[], PetscReal beta[])
+/* Where an iteration has ended, a = 1 and b = 0.  size = p' B_j^{-1} p, from z' B_j^{-1} z = z' r and since z is orthogonal to the
+   direction before: energies that are negative beside it are no rounding */
+static void BricksCGBatch(const BricksPlan *p, const BricksBatch *b, PetscInt steps, PetscReal a[], PetscReal beta[], PetscBool *definite)
 {
-  const REAL done = REAL_BYTES == 8 ? 1e-26 : 1e-12;
+  const REAL done = REAL_BYTES == 8 ? 1e-26 : 1e-12, rounding = REAL_BYTES == 8 ? 1e-10 : 1e-4;
   const V   *scale = b->fit;
-  V          rz, start;
+  V          rz, start, size;
 
   for (int d = 0; d < 3; d++) scale += p->n[d] * (p->n[d] + 1);
   for (PetscInt k = 0, at = 0; k < p->n[2]; k++)
@@ -312,7 +313,7 @@ static void BricksCGBatch(const BricksPlan *p, const BricksBatch *b, PetscInt st
         for (int l = 0; l < VL; l++)
           ((REAL *)&p->r[at])[l] = ((const REAL *)&scale[at])[l] == 0 ? 0 : (REAL)PatchFDFitNoise((unsigned)i, (unsigned)j, (unsigned)k);
   BricksSolve(p, b, p->r, p->z);
-  rz = start = BricksDot(p, p->r, p->z);
+  rz = start = size = BricksDot(p, p->r, p->z);
   for (PetscInt i = 0; i < p->volume; i++) p->p[i] = p->z[i];
   for (PetscInt s = 0; s < steps; s++) {
     V length, next, pq;
@@ -320,6 +321,7 @@ static void BricksCGBatch(const BricksPlan *p, const BricksBatch *b, PetscInt st
     for (PetscInt i = 0; i < p->volume; i++) p->y[i] = (V){0};
     BricksSubtractOwn(p, b, p->p, p->y);
     pq = -BricksDot(p, p->p, p->y);
+    for (int l = 0; l < VL; l++) *definite = (PetscBool)(*definite && !(rz[l] > done * start[l] && pq[l] < -rounding * size[l]));
     for (int l = 0; l < VL; l++) ((REAL *)&length)[l] = rz[l] > done * start[l] && pq[l] > 0 ? rz[l] / pq[l] : 1;
     for (PetscInt i = 0; i < p->volume; i++) p->r[i] += length * p->y[i];
     BricksSolve(p, b, p->r, p->z);
@@ -336,16 +338,18 @@ static void BricksCGBatch(const BricksPlan *p, const BricksBatch *b, PetscInt st
       ((REAL *)&length)[l] = q;
     }
     for (PetscInt i = 0; i < p->volume; i++) p->p[i] = p->z[i] + length * p->p[i];
-    rz = next;
+    size = next + length * length * size;
+    rz   = next;
   }
 }
 
-static PetscErrorCode BricksCG(void *plan, PetscInt steps, PetscReal a[], PetscReal beta[])
+static PetscErrorCode BricksCG(void *plan, PetscInt steps, PetscReal a[], PetscReal beta[], PetscBool *definite)
 {
   const BricksPlan *p = (const BricksPlan *)plan;
 
   PetscFunctionBegin;
-  for (PetscCount i = 0; i < p->nbatch; i++) BricksCGBatch(p, &p->batch[i], steps, a, beta);
+  *definite = PETSC_TRUE;
+  for (PetscCount i = 0; i < p->nbatch; i++) BricksCGBatch(p, &p->batch[i], steps, a, beta, definite);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

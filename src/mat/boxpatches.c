@@ -495,7 +495,8 @@ static PetscErrorCode SetUp(MatPatches p, PatchFDKernels kern)
 
 PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatches *patches)
 {
-  static const struct _MatPatchesOps ops = {.prepare  = MatPatchesPrepare_Box,
+  static const struct _MatPatchesOps ops = {.remedy   = "too small a penalty (-dm_box_penalty), or a negative shift (-dm_box_shift)",
+                                            .prepare  = MatPatchesPrepare_Box,
                                             .sweep    = MatPatchesSweep_Box,
                                             .correct  = MatPatchesCorrect_Box,
                                             .residual = MatPatchesResidual_Box,

@@ -136,7 +136,7 @@ static PetscErrorCode MakeGrid(Mat A, DM da, PatchFDGrid *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what the rows of all ranks are, and errors where bricks cannot have them */
+/* what the rows of all ranks are, and errors where bricks cannot have their pattern */
 static PetscErrorCode ScanRows(Mat A, const PatchFDGrid *grid, PatchFDRowKinds *kinds)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)A);
@@ -149,7 +149,7 @@ static PetscErrorCode ScanRows(Mat A, const PatchFDGrid *grid, PatchFDRowKinds *
     most[d]  = kinds->coupled[d][1];
   }
   least[3] = kinds->bad[0];
-  least[4] = kinds->negative;
+  least[4] = kinds->irregular;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, least, 5, MPIU_INT, MPI_MIN, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 3, MPIU_INT, MPI_MAX, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &kinds->entries, 1, MPI_UNSIGNED, MPI_BOR, comm));
@@ -158,9 +158,10 @@ static PetscErrorCode ScanRows(Mat A, const PatchFDGrid *grid, PatchFDRowKinds *
   PetscCheck(least[3] == PETSC_INT_MAX, comm, PETSC_ERR_SUP,
              "PCPATCHFD: row %" PetscInt_FMT " of the matrix has an entry in column %" PetscInt_FMT ", of an unknown of the DMDA that is "
              "not next to its own; bricks take stencils that reach one unknown far. Use -pc_type sor for this matrix", least[3], column);
-  PetscCheck(least[4] == PETSC_INT_MAX, comm, PETSC_ERR_ARG_WRONG,
-             "PCPATCHFD: the diagonal entry of row %" PetscInt_FMT " is not positive; bricks take matrices with positive diagonals, as "
-             "those of -div(K grad u)", least[4]);
+  kinds->irregular = least[4];
+  if (kinds->irregular != PETSC_INT_MAX)
+    PetscCall(PetscInfo(A, "Row %" PetscInt_FMT " has a diagonal entry that is not positive, or entries that are not finite: bricks do not "
+                           "take it\n", kinds->irregular));
   for (int d = 0; d < 3; d++) {
     kinds->coupled[d][0] = PetscMin(least[d], most[d]);
     kinds->coupled[d][1] = most[d];
@@ -346,8 +347,8 @@ static PetscErrorCode MakePlan(MatBricks b, PatchFDKernels kern)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* how many steps each brick takes, from a plan that is not kept */
-static PetscErrorCode ChooseSteps(MatBricks b, const PatchFDFitRule *rule)
+/* how many steps each brick takes, from a plan that is not kept; definite: has the iteration not shown that one of this rank is not? */
+static PetscErrorCode ChooseSteps(MatBricks b, const PatchFDFitRule *rule, PetscBool *definite)
 {
   PatchFDBricks *d = &b->desc;
   PetscReal     *alpha, *beta, *bound;
@@ -356,7 +357,7 @@ static PetscErrorCode ChooseSteps(MatBricks b, const PatchFDFitRule *rule)
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(d->nbrick * rule->lanczos, &alpha, d->nbrick * rule->lanczos, &beta, 2 * d->nbrick, &bound));
   PetscCall(PatchFDBricksDouble.create(d, &plan));
-  PetscCall(PatchFDBricksDouble.cg(plan, rule->lanczos, alpha, beta));
+  PetscCall(PatchFDBricksDouble.cg(plan, rule->lanczos, alpha, beta, definite));
   PetscCall(PatchFDBricksDouble.destroy(&plan));
   PetscCall(PatchFDHostFitBounds(d->nbrick, rule->lanczos, alpha, beta, bound));
   PetscCall(PatchFDHostBricksSetSteps(rule, bound, d));
@@ -402,25 +403,33 @@ static PetscErrorCode TakeLayout(Mat A, DM da, PetscInt size, MatPatches before,
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   before->data = NULL;
   *bricks      = b;
+  b->kinds = kinds;
   PetscCall(Forget(b));
   PetscCall(MakeBricks(b, size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MakeNumbers(Mat A, const PatchFDFitRule *rule, PatchFDKernels kern, MatBricks b)
+/* singular: they must not be used */
+static PetscErrorCode MakeNumbers(Mat A, const PatchFDFitRule *rule, PatchFDKernels kern, MatBricks b, PetscBool *singular)
 {
   PetscReal *row;
+  PetscBool  definite = PETSC_TRUE;
 
   PetscFunctionBegin;
+  *singular = (PetscBool)(b->kinds.irregular != PETSC_INT_MAX);
+  if (*singular) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ReadRows(A, b, &row));
   b->desc.row = row;
   PetscCall(PatchFDHostBricksFit(&b->desc));
-  if (rule->lanczos) PetscCall(ChooseSteps(b, rule));
+  if (rule->lanczos) PetscCall(ChooseSteps(b, rule, &definite));
   PetscCall(MakePlan(b, kern));
   PetscCall(PetscFree(row));
   b->desc.row = NULL;
   for (PetscInt i = 0; i < b->desc.ngroup; i++) b->count[b->desc.steps[i]] += b->desc.group[i + 1] - b->desc.group[i];
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, b->count, PATCHFD_FIT_MAX_STEPS + 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &definite, 1, PATCHFD_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  *singular = (PetscBool)!definite;
+  if (*singular) PetscCall(PetscInfo(A, "A brick is not positive definite\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -592,7 +601,8 @@ static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
 
 PetscErrorCode MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *spec, MatPatches *patches)
 {
-  static const struct _MatPatchesOps ops = {.prepare  = MatPatchesPrepare_Bricks,
+  static const struct _MatPatchesOps ops = {.remedy   = "bricks take matrices like those of -div(K grad u), with positive diagonal entries",
+                                            .prepare  = MatPatchesPrepare_Bricks,
                                             .sweep    = MatPatchesSweep_Bricks,
                                             .correct  = MatPatchesCorrect_Bricks,
                                             .view     = MatPatchesView_Bricks,
@@ -624,7 +634,7 @@ PetscErrorCode MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *spec, M
     PetscCall(ScanRows(A, &b->grid, &b->kinds));
     PetscCall(MakeLayout(A, spec->bricksize, b));
   }
-  PetscCall(MakeNumbers(A, &spec->rule, kern, b));
+  PetscCall(MakeNumbers(A, &spec->rule, kern, b, &p->singular));
   p->omega = spec->damping;
   /* each brick has neighbours: sums of all corrections are too large by up to a factor of two */
   if (p->omega == PETSC_DETERMINE) p->omega = spec->type == PC_PATCHFD_TYPE_ADDITIVE ? 0.75 : 1;

@@ -117,6 +117,9 @@ PetscErrorCode DMBoxGetDiffusion(DM dm, PetscInt *n, PetscReal K[], PetscReal *s
   You may call it at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`). Call it again if the functions are the
   same but return other values.
 
+  The functions are called later, also for DMs that are made of this one: `DMBoxSetMapping()` says how long `ctx` must exist, and how it
+  is destroyed with the last of them.
+
 .seealso: `DMBOX`, `DMBoxGetDiffusionFunction()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `MatBoxUpdate()`
 @*/
 PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunctionFn *K, DMBoxFunctionFn *shift, void *ctx)

@@ -130,8 +130,8 @@ static PetscErrorCode DMBoxOperatorCheck_Heat(DM dm, DMBoxOperator op)
 static PetscErrorCode DMBoxOptionsSides(DM dm, const char option[], const char text[], PetscReal v[6], PetscBool *flg,
                                         PatchFDOptionItems PetscOptionsObject)
 {
-  PetscReal w[7];
-  PetscInt  n = 2 * dm->dim + 1;
+  PetscReal w[7] = {v[0], v[1], v[2], v[3], v[4], v[5]};
+  PetscInt  n    = 2 * dm->dim + 1;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsRealArray(option, text, "DMBoxSetHeatRobin", w, &n, flg));
@@ -542,8 +542,11 @@ PetscErrorCode DMBoxGetHeatRobin(DM dm, PetscInt side, PetscReal *h, PetscReal *
 
   Level: beginner
 
-  Note:
+  Notes:
   Its values at the nodes are interpolated linearly.
+
+  The function is called later, also for DMs that are made of this one: `DMBoxSetMapping()` says how long `ctx` must exist, and how it
+  is destroyed with the last of them.
 
 .seealso: `DMBOX`, `DMBoxGetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatDirichlet()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
 @*/
@@ -605,10 +608,13 @@ PetscErrorCode DMBoxGetHeatSource(DM dm, DMBoxFunctionFn **f, void *ctx)
 
   Level: beginner
 
-  Note:
+  Notes:
   Its values at the nodes of the side are interpolated linearly, on each side separately. Without it, and without
   `DMBoxSetHeatRobin()`, a `DMBOX_BOUNDARY_NEUMANN` side is insulated. On sides of other types it is an error, in `DMSetUp()` if you
   call this before.
+
+  The function is called later, also for DMs that are made of this one: `DMBoxSetMapping()` says how long `ctx` must exist, and how it
+  is destroyed with the last of them.
 
 .seealso: `DMBOX`, `DMBoxGetHeatFlux()`, `DMBoxSetHeatSource()`, `DMBoxSetHeatRobin()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
 @*/
@@ -667,8 +673,11 @@ PetscErrorCode DMBoxGetHeatFlux(DM dm, PetscInt side, DMBoxFunctionFn **f, void 
 
   Level: beginner
 
-  Note:
+  Notes:
   `DMBoxTSSetHeat()` uses it; the values may change in time. For a single solve use `DMBoxLiftDirichlet()`.
+
+  The function is called later, also for DMs that are made of this one: `DMBoxSetMapping()` says how long `ctx` must exist, and how it
+  is destroyed with the last of them.
 
 .seealso: `DMBOX`, `DMBoxGetHeatDirichlet()`, `DMBoxSetBoundary()`, `DMBoxSetHeatSteady()`, `DMBoxTSSetHeat()`
 @*/

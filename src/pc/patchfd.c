@@ -12,6 +12,7 @@
 */
 #include "patchfd.h" /*I "petscpatchfd.h" I*/
 #include <patchfd/private/bricks.h>
+#include <patchfd/private/options.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
@@ -43,9 +44,8 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   PetscCall(PetscInfo(pc, "Local solvers for %" PetscInt_FMT " unknowns made in %.3g s\n", N, end - start));
   pc->failedreason = p->patches->singular ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_NOERROR;
   PetscCheck(!pc->failedreason || !pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_MAT_LU_ZRPVT,
-             "PCPATCHFD: the matrix of %s is singular, or not positive definite where it has to be: too small a penalty (-dm_box_penalty), "
-             "or a negative shift (-dm_box_shift)",
-             p->spec.patch == PC_PATCHFD_PATCH_VERTEX ? "a patch" : "the whole box");
+             "PCPATCHFD: the matrix of %s is singular, or not positive definite where it has to be: %s",
+             p->spec.patch == PC_PATCHFD_PATCH_VERTEX ? "a patch" : "the whole box", p->patches->ops->remedy);
   PetscCall(PetscObjectStateIncrease((PetscObject)pc)); /* recordings hold what was before */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -110,8 +110,8 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PatchFDOptionItems PetscOp
                             &s.rule.lanczos, &flgs[3]));
   if (flgs[0] || flgs[1] || flgs[2] || flgs[3])
     PetscCall(PCPatchFDSetFitSteps(pc, s.rule.maxsteps, s.rule.reduction, s.rule.stable, s.rule.lanczos));
-  PetscCall(PetscOptionsReal("-pc_patchfd_fit_exact", "Condition number above which a patch is solved exactly", "PCPatchFDSetFitExact",
-                             s.rule.exact, &s.rule.exact, &flg));
+  PatchFDOptions(Real, PatchFDOptionsWord(s.rule.exact), "-pc_patchfd_fit_exact",
+                 "Condition number above which a patch is solved exactly", "PCPatchFDSetFitExact", s.rule.exact, &s.rule.exact, &flg);
   if (flg) PetscCall(PCPatchFDSetFitExact(pc, s.rule.exact));
   PetscCall(PetscOptionsEnum("-pc_patchfd_classes", "Which matrices the patches have", "PCPatchFDSetClasses", PCPatchFDClassesTypes,
                              (PetscEnum)s.classes, (PetscEnum *)&s.classes, &flg));
@@ -128,15 +128,17 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PatchFDOptionItems PetscOp
   PetscCall(PetscOptionsEnum("-pc_patchfd_order", "Order of the colours", "PCPatchFDSetOrder", PCPatchFDOrders, (PetscEnum)s.order,
                              (PetscEnum *)&s.order, &flg));
   if (flg) PetscCall(PCPatchFDSetOrder(pc, s.order));
-  PetscCall(PetscOptionsReal("-pc_patchfd_damping", "Factor of the corrections", "PCPatchFDSetDamping", s.damping, &s.damping, &flg));
+  PatchFDOptions(Real, PatchFDOptionsWord(s.damping), "-pc_patchfd_damping", "Factor of the corrections", "PCPatchFDSetDamping", s.damping,
+                 &s.damping, &flg);
   if (flg) PetscCall(PCPatchFDSetDamping(pc, s.damping));
   PetscCall(PetscOptionsInt("-pc_patchfd_sweeps", "Sweeps an application", "PCPatchFDSetSweeps", s.sweeps, &s.sweeps, &flg));
   if (flg) PetscCall(PCPatchFDSetSweeps(pc, s.sweeps));
-  PetscCall(PetscOptionsInt("-pc_patchfd_brick_size", "Unknowns of a DMDA's bricks in a direction", "PCPatchFDSetBrickSize", s.bricksize,
-                            &s.bricksize, &flg));
+  PatchFDOptions(Int, PatchFDOptionsWord((PetscReal)s.bricksize), "-pc_patchfd_brick_size", "Unknowns of a DMDA's bricks in a direction",
+                 "PCPatchFDSetBrickSize", s.bricksize, &s.bricksize, &flg);
   if (flg) PetscCall(PCPatchFDSetBrickSize(pc, s.bricksize));
-  PetscCall(PetscOptionsReal("-pc_patchfd_schur_rtol", "Relative tolerance of the pressure's iterations in a patch",
-                             "PCPatchFDSetSchurTolerances", s.schurrtol, &s.schurrtol, &flgs[0]));
+  PatchFDOptions(Real, PatchFDOptionsWord(s.schurrtol), "-pc_patchfd_schur_rtol",
+                 "Relative tolerance of the pressure's iterations in a patch", "PCPatchFDSetSchurTolerances", s.schurrtol, &s.schurrtol,
+                 &flgs[0]);
   PetscCall(PetscOptionsInt("-pc_patchfd_schur_max_it", "Most iterations of the pressure in a patch", "PCPatchFDSetSchurTolerances",
                             s.schurmaxit, &s.schurmaxit, &flgs[1]));
   if (flgs[0] || flgs[1]) PetscCall(PCPatchFDSetSchurTolerances(pc, s.schurrtol, s.schurmaxit));
@@ -408,8 +410,9 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   are for the host.
 
   The `DMDA` must have one unknown per node and must not be periodic. Rows must reach no farther than the next unknown in each
-  direction and have positive diagonal entries. Type (additive: damping 0.75 by default), order, damping and sweeps apply; other
-  settings are errors.
+  direction. Type (additive: damping 0.75 by default), order, damping and sweeps apply; other settings are errors. The solve ends with
+  `KSP_DIVERGED_PC_FAILED` if a diagonal entry is not positive, an entry is not finite, or the estimates of inner steps find a brick
+  that is not positive definite.
 
   Bricks need fewer passes over the matrix than `PCSOR`. Their set-up costs as much as 6 or 7 iterations. They pay off if several
   systems are solved with a matrix or if many iterations are needed, as on graded and anisotropic meshes. Do not use them if

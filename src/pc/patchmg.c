@@ -7,6 +7,7 @@
 #include <petsc/private/pcmgimpl.h>
 #include <patchfd/private/degrees.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/options.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include "patchmg.h"
@@ -63,8 +64,8 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PatchFDOptionItems PetscOp
   if (flg) PetscCall(PCPatchMGSetSymmetric(pc, symmetric));
   PetscCall(PetscOptionsBool("-pc_patchmg_graph", "On a GPU, replay the V-cycle as a graph", "PCPatchMGSetGraph", graph, &graph, &flg));
   if (flg) PetscCall(PCPatchMGSetGraph(pc, graph));
-  PetscCall(PetscOptionsInt("-pc_patchmg_coarse_eq_limit", "Coarsen no further than to so many unknowns", "PCPatchMGSetCoarseEqLim", limit,
-                            &limit, &flg));
+  PatchFDOptions(Int, PatchFDOptionsWord((PetscReal)limit), "-pc_patchmg_coarse_eq_limit", "Coarsen no further than to so many unknowns",
+                 "PCPatchMGSetCoarseEqLim", limit, &limit, &flg);
   if (flg) PetscCall(PCPatchMGSetCoarseEqLim(pc, limit));
   PetscCall(PetscViewerDestroy(&p->viewer));
   PetscCall(PetscOptionsViewer("-pc_patchmg_view_levels", "Show the levels as a table, after set-up", "PCPatchMGViewLevels", &p->viewer,
@@ -78,32 +79,6 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PatchFDOptionItems PetscOp
   /* PCMG would make a level where there is none yet: in PCSetUp() the matrix tells how many there are */
   if (((PC_MG *)pc->data)->levels || PCPatchMGHasDM_Private(pc) || flg) PetscCall(PCPatchMGReadOptions_Private(pc, PetscOptionsObject));
   p->options = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  When the coarsest solver has read its options: nobody has asked for a factorization that takes minutes and gigabytes.  Of several fields,
-  it has a limit of its own; diffusion gets another level
-*/
-static PetscErrorCode PCPatchMGCheckFactors(PetscObject coarse, PETSC_UNUSED PatchFDOptionItems PetscOptionsObject, void *ctx)
-{
-  PC              pc    = (PC)ctx;
-  const PetscReal limit = pc->dm->dim == 3 ? 20000 : 300000;
-  PCPatchFDPatch  patch = PC_PATCHFD_PATCH_VERTEX;
-  PetscReal       unknowns;
-  Mat_Box        *m;
-
-  PetscFunctionBegin;
-  PetscTryMethod(coarse, "PCPatchFDGetPatch_C", (PC, PCPatchFDPatch *), ((PC)coarse, &patch));
-  PetscCall(MatBoxFind(pc->pmat, &m));
-  if (patch != PC_PATCHFD_PATCH_BOX || !m || m->form.separable || m->form.points || MatBoxIsSaddlePoint(m))
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBoxCoarseUnknowns(pc->dm, ((PC_MG *)pc->data)->nlevels - 1, &unknowns));
-  PetscCheck(unknowns <= limit, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCPATCHMG: the coarsest mesh has %.0f unknowns, which every process would factor; without -pc_patchmg_coarse_eq_limit at "
-             "most %.0f are. Take -dm_box_cells that can be halved more often, "
-             "-pc_patchmg_coarse_eq_limit 0 to have it factored all the same, or another solver by -%spc_type",
-             (double)unknowns, (double)limit, coarse->prefix ? coarse->prefix : "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -190,10 +165,8 @@ static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PetscBool degrees, PetscBool 
     PC downpc;
 
     PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), degrees, assembled));
-    PetscCall(KSPGetPC(levels[l]->smoothd, &downpc));
-    if (l == 0 && !degrees && PATCHMG(pc)->eqlimit == PETSC_DECIDE)
-      PetscCall(PCPatchMGAddHandler_Private(downpc, PCPatchMGCheckFactors, pc));
     if (levels[l]->smoothu == levels[l]->smoothd) continue;
+    PetscCall(KSPGetPC(levels[l]->smoothd, &downpc));
     PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, degrees, PETSC_FALSE));
     if (PATCHMG(pc)->symmetric && !degrees) PetscCall(PCPatchMGSetMirror_Private(downpc, levels[l]));
   }

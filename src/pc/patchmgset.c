@@ -161,8 +161,8 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
   levels below would take longer.
 
   With `PETSC_DECIDE`, a mesh of `diffusion` that cannot be halved and is too large to be factored gets an additional level of
-  degree 1 (`PCPATCHMG`). With any other limit it is factored. For `biharmonic`, more than 20000 unknowns (2D: 300000) on the
-  coarsest mesh are an error with `PETSC_DECIDE`; with any other limit every process factors them.
+  degree 1 (`PCPATCHMG`). With any other limit it is factored. Each process has all factors: a coarsest mesh that would be factored
+  and has more than 30000 unknowns (2D: 100000, `stokes`: 12000) is an error.
 
   A program that configures solvers of levels by routines first sets their number by `PCMGSetLevels()`, or calls this routine with
   0.

@@ -38,7 +38,7 @@ typedef struct {
   PetscCount   nalone;   /* rows that have none */
   /* the first row with an entry of an unknown that is not next to its own, and that column; PETSC_INT_MAX for none */
   PetscInt     bad[2];
-  PetscInt     negative; /* the first row whose diagonal entry is not positive */
+  PetscInt     irregular; /* the first row whose diagonal entry is not positive, or that has entries that are not finite */
 } PatchFDRowKinds;
 
 typedef struct {
@@ -66,7 +66,7 @@ PETSC_INTERN PetscErrorCode PatchFDHostRowsScan(Mat, const PatchFDGrid *, PatchF
 /* row[owned unknown][stencil.n]; local numbers and inverse diagonal entries of rows without couplings */
 PETSC_INTERN PetscErrorCode PatchFDHostRowsRead(Mat, const PatchFDGrid *, const PatchFDStencil *, PetscReal row[], PetscInt alone[],
                                                 PetscReal inverse[]);
-/* the fits of all bricks, one step each; first, color, row and sizes are given */
+/* the fits of all bricks, one step each; first, color, row, of finite numbers with positive diagonals, and sizes are given */
 PETSC_INTERN PetscErrorCode PatchFDHostBricksFit(PatchFDBricks *);
 PETSC_INTERN PetscErrorCode PatchFDHostBricksSetSteps(const PatchFDFitRule *, const PetscReal bound[], PatchFDBricks *);
 PETSC_INTERN PetscErrorCode PatchFDHostBricksDestroy(PatchFDBricks *);
@@ -80,8 +80,9 @@ typedef struct {
     box
   */
   PetscErrorCode (*apply)(void *plan, PetscInt color, PetscBool solve, PetscReal omega, const void *b, void *x);
-  /* conjugate gradients on each brick from a residual without a pattern: a and b, [steps][nbrick], for PatchFDHostFitBounds() */
-  PetscErrorCode (*cg)(void *plan, PetscInt steps, PetscReal a[], PetscReal b[]);
+  /* conjugate gradients on each brick from a residual without a pattern: a and b, [steps][nbrick], for PatchFDHostFitBounds().  definite:
+     has no brick shown a direction of negative energy? */
+  PetscErrorCode (*cg)(void *plan, PetscInt steps, PetscReal a[], PetscReal b[], PetscBool *definite);
   /* x[i] = b[i] inverse[i], or with `add` that added, for the unknowns of a list, in a Vec's own array */
   PetscErrorCode (*alone)(PetscCount n, const PetscInt list[], const PetscReal inverse[], PetscBool add, const void *b, void *x);
   PetscErrorCode (*destroy)(void **plan);

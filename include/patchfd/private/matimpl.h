@@ -446,8 +446,6 @@ static inline PetscBool DMBoxIsMirrored(const DM_Box *box, PetscInt d)
   return (PetscBool)(!box->nvertices[d] && box->boundary[2 * d] == box->boundary[2 * d + 1]);
 }
 
-/* after n coarsenings of the mesh */
-PETSC_INTERN PetscErrorCode MatBoxCoarseUnknowns(DM, PetscInt n, PetscReal *unknowns);
 /* of n coarsenings no more than it takes to have at most so many unknowns; PETSC_DECIDE: some thousands for large problems on GPUs */
 PETSC_INTERN PetscErrorCode MatBoxLimitCoarsenings(DM, PetscInt limit, PetscInt *n);
 /* where n of them lead to a mesh by quadrature that is too large to be factored one more, which is to lower the degree to 1

@@ -40,6 +40,7 @@ typedef enum {
 
 typedef struct _MatPatches *MatPatches;
 struct _MatPatchesOps {
+  const char *remedy; /* what may be wrong with a matrix whose local solvers are singular */
   /* what a kernel table needs; an error where it has none, or where the solver has no transpose */
   PetscErrorCode (*prepare)(MatPatches, PatchFDKernels, PetscBool transpose);
   /* n colours one after another, and all that `its` times; zero: x is zero, or has any values where `overwrites` says so */
