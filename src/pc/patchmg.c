@@ -195,7 +195,7 @@ static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PetscBool degrees, PetscBool 
       PetscCall(PCPatchMGAddHandler_Private(downpc, PCPatchMGCheckFactors, pc));
     if (levels[l]->smoothu == levels[l]->smoothd) continue;
     PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, degrees, PETSC_FALSE));
-    if (PATCHMG(pc)->symmetric && !degrees) PetscCall(PCPatchMGSetMirror_Private(downpc, levels[l]));
+    if (PATCHMG(pc)->symmetric && !degrees) PetscCall(PCPatchMGSetMirror_Private(downpc, pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
