@@ -4,7 +4,7 @@ nu = -8 / log10(mean reduction of the residual an iteration), a fractional numbe
   exact, single    : multiplicative, exact local solvers, with the matrices that the patches have in the mesh, or one for all of them\n\
   inexact          : multiplicative, fast diagonalization of the part that is a Kronecker sum, damped by 0.7 in 3D\n\
   additive, a-inex : additive, two steps before and after the coarse correction, exact and inexact local solvers, damped by 1/4 in 2D, in 3D by 1/8 and 0.1\n\
-S is FGMRES, with the same colour order before and after the coarse correction, R is CG, with the reversed one after it.\n\
+S is FGMRES, with the same colour order before and after the coarse correction, Q is CG, with the reversed one before it.\n\
   -dim <d>, -degrees <k,...>, -levels <first,last>, -max_unknowns <n>\n\
   -reference : compare with the values of the reference implementation (nu to 0.1)\n\n";
 
@@ -32,11 +32,11 @@ static const struct {
   const char *name, *options[2];
 } solver[NS] = {
   {"exact S",   {FGMRES RB DENSE MESH, FGMRES RB DENSE MESH}                                           },
-  {"exact R",   {CG RB DENSE MESH, CG RB DENSE MESH}                                                   },
+  {"exact Q",   {CG RB DENSE MESH, CG RB DENSE MESH}                                                   },
   {"single S",  {FGMRES RB DENSE SINGLE, FGMRES RB DENSE SINGLE}                                       },
-  {"single R",  {CG RB DENSE SINGLE, CG RB DENSE SINGLE}                                               },
+  {"single Q",  {CG RB DENSE SINGLE, CG RB DENSE SINGLE}                                               },
   {"inexact S", {FGMRES RB FD MESH PATCHX "-mg_coarse_pc_patchfd_damping 1", FGMRES RB FD MESH SCALE "0.7"}},
-  {"inexact R", {CG RB FD MESH PATCHX "-mg_coarse_pc_patchfd_damping 1", CG RB FD MESH SCALE "0.7"}    },
+  {"inexact Q", {CG RB FD MESH PATCHX "-mg_coarse_pc_patchfd_damping 1", CG RB FD MESH SCALE "0.7"}    },
   {"additive",  {CG DENSE MESH TWO PATCH, CG DENSE MESH TWO SCALE "0.125"}                       },
   {"a-inex",    {CG FD MESH TWO PATCHX, CG FD MESH TWO SCALE "0.1"}                              },
 };

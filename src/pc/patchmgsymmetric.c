@@ -80,7 +80,8 @@ static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
   transpose of the pre-smoother.
 
   Where no order is chosen, a PCPATCHFD before the coarse correction goes backward, and after it forward: so the first colour, the interiors
-  of coarse cells, is next to the coarse correction on both sides, and CG converges faster than with the other way round (doc/log/iterations.md).
+  of coarse cells, is next to the coarse correction on both sides, and CG converges faster than the other way round
+  (doc/method/cycles.md).
 */
 static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptionItems PetscOptionsObject, void *ctx)
 {
@@ -91,8 +92,8 @@ static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptio
   KSP                 down, up;
   const char         *prefix, *downprefix;
   PC                  uppc;
-  Mat_Box            *m;
-  PetscBool           richardson, linear, patchfd, own, pcset, order, selfscale = PETSC_FALSE;
+  Mat_Box            *m = NULL;
+  PetscBool           richardson, linear, patchfd, own, pcset, order, backward, selfscale = PETSC_FALSE;
   PetscReal           scale = 1;
   PetscInt            its;
 
@@ -102,9 +103,6 @@ static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptio
   down = mg->levels[l]->smoothd;
   up   = mg->levels[l]->smoothu;
   PetscCall(KSPGetPC(up, &uppc));
-  PetscCall(PCPatchFDSetAutoOrder(downpc, PC_PATCHFD_ORDER_FORWARD));
-  PetscCall(PCPatchFDSetAutoOrder(uppc, PC_PATCHFD_ORDER_FORWARD));
-  if (!PATCHMG(pc)->symmetric) PetscFunctionReturn(PETSC_SUCCESS); /* since the last set-up */
   PetscCall(KSPGetOptionsPrefix(down, &downprefix));
   PetscCall(KSPGetOptionsPrefix(up, &prefix));
   PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-ksp_type", &own));
@@ -114,6 +112,11 @@ static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptio
   PetscCall(PetscObjectTypeCompare((PetscObject)down, KSPRICHARDSON, &richardson));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)down, &linear, KSPRICHARDSON, KSPCHEBYSHEV, KSPPREONLY, ""));
   PetscCall(PetscObjectTypeCompare((PetscObject)downpc, PCPATCHFD, &patchfd));
+  if (pc->pmat) PetscCall(MatBoxFind(pc->pmat, &m));
+  backward = (PetscBool)(PATCHMG(pc)->symmetric && richardson && !order && m && !MatBoxIsSaddlePoint(m));
+  PetscCall(PCPatchFDSetAutoOrder(downpc, backward ? PC_PATCHFD_ORDER_BACKWARD : PC_PATCHFD_ORDER_FORWARD));
+  PetscCall(PCPatchFDSetAutoOrder(uppc, PC_PATCHFD_ORDER_FORWARD));
+  if (!PATCHMG(pc)->symmetric) PetscFunctionReturn(PETSC_SUCCESS); /* but it was at an earlier set-up */
   PetscCall(KSPGetTolerances(down, NULL, NULL, NULL, &its));
   if (richardson) PetscCall(KSPRichardsonGetScale_Private(down, &scale, &selfscale));
   PetscCall(KSPSetNormType(up, KSP_NORM_NONE));
@@ -135,8 +138,6 @@ static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptio
     PetscCall(KSPSetType(up, KSPRICHARDSON));
     PetscCall(KSPRichardsonSetScale(up, scale));
     PetscCall(KSPSetTolerances(up, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, its));
-    PetscCall(MatBoxFind(pc->pmat, &m));
-    if (!order && m && !MatBoxIsSaddlePoint(m)) PetscCall(PCPatchFDSetAutoOrder(downpc, PC_PATCHFD_ORDER_BACKWARD));
     PetscCall(PCPatchFDSetAdjoint(uppc, downpc));
   } else if (own) { /* it only begins with what the pre-smoother is */
     PetscCall(KSPSetType(up, ((PetscObject)down)->type_name));
