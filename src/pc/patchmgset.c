@@ -18,7 +18,7 @@
   Level: beginner
 
   Notes:
-  Use it with `KSPCG`, which needs a symmetric V-cycle. `KSPFGMRES` without it takes as many iterations, or one fewer.
+  Use it with `KSPCG`, which needs a symmetric V-cycle. `KSPFGMRES` without it mostly takes as many iterations, or one fewer.
 
   Call it before `PCSetUp()`.
 
