@@ -483,8 +483,9 @@ PETSC_EXTERN const char *const PCPatchFDVariants[];
   PCPatchFDOrder - The order in which a multiplicative `PCPATCHFD` visits the colours
 
   Values:
-+ `PC_PATCHFD_ORDER_FORWARD` (`forward`) - by the parity of the first cell, x fastest
-. `PC_PATCHFD_ORDER_BACKWARD` (`backward`) - the reverse
++ `PC_PATCHFD_ORDER_AUTO` (`auto`)           - `backward` for the pre-smoother of a symmetric cycle of `PCPATCHMG`, otherwise `forward`
+. `PC_PATCHFD_ORDER_FORWARD` (`forward`)     - by the parity of the first cell, x fastest
+. `PC_PATCHFD_ORDER_BACKWARD` (`backward`)   - the reverse
 - `PC_PATCHFD_ORDER_SYMMETRIC` (`symmetric`) - forward, then backward
 
   Level: intermediate
@@ -492,6 +493,7 @@ PETSC_EXTERN const char *const PCPatchFDVariants[];
 .seealso: `PCPATCHFD`, `PCPatchFDSetOrder()`
 E*/
 typedef enum {
+  PC_PATCHFD_ORDER_AUTO,
   PC_PATCHFD_ORDER_FORWARD,
   PC_PATCHFD_ORDER_BACKWARD,
   PC_PATCHFD_ORDER_SYMMETRIC

@@ -153,7 +153,7 @@ static const char *const more[] = {
   "-mg_coarse_pc_patchfd_patch vertex -mg_coarse_pc_patchfd_order symmetric",
   "-pc_mg_multiplicative_cycles 2 -mg_levels_pc_patchfd_damping 0.9",
   /* the user's own post-smoother, here the right one */
-  "-mg_levels_pc_patchfd_damping 0.9 -mg_levels_up_pc_patchfd_damping 0.9 -mg_levels_up_pc_patchfd_order backward",
+  "-mg_levels_pc_patchfd_damping 0.9 -mg_levels_up_pc_patchfd_damping 0.9 -mg_levels_up_pc_patchfd_order backward", /* of one in forward order, then */
   "-mg_levels_pc_patchfd_damping 0.9 -mg_levels_up_ksp_type richardson -mg_levels_up_pc_type patchfd",
   "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_up_ksp_type chebyshev -mg_levels_up_pc_type jacobi",
 };
@@ -167,7 +167,7 @@ static PetscErrorCode CheckSymmetricMore(Problem *p)
 
 static PetscErrorCode TestSymmetry(Problem *p, PetscBool cross)
 {
-  const char *const order[]   = {"forward", "backward", "symmetric"};
+  const char *const order[]   = {"auto", "forward", "backward", "symmetric"};
   const char *const damping[] = {"1", "0.7", "1.4"};
   const char *const scale[]   = {"1", "0.8"};
   const char *const cycle[]   = {"v", "w"};
@@ -178,7 +178,7 @@ static PetscErrorCode TestSymmetry(Problem *p, PetscBool cross)
   };
 
   PetscFunctionBeginUser;
-  for (int o = 0; o < 3 && cross; o++)
+  for (int o = 0; o < 4 && cross; o++)
     for (int d = 0; d < 3; d++)
       for (int s = 0; s < 2; s++)
         for (int c = 0; c < 2; c++)
@@ -241,6 +241,71 @@ static PetscErrorCode TestOverride(Problem *p)
   PetscCall(PCPatchFDSetOrder(up, PC_PATCHFD_ORDER_BACKWARD));
   PetscCall(Asymmetry(p, pc, &asymmetry));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "set by routines: %s\n", asymmetry < p->tolerance ? "symmetric" : "NOT SYMMETRIC"));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the orders on the finest level, and whether they make a symmetric cycle */
+static PetscErrorCode ShowOrders(Problem *p, PC pc, const char *what)
+{
+  PCPatchFDOrder order[2];
+  PetscReal      asymmetry;
+  PetscInt       n;
+
+  PetscFunctionBeginUser;
+  PetscCall(PCMGGetLevels(pc, &n));
+  for (int i = 0; i < 2; i++) {
+    KSP ksp;
+    PC  smoother;
+
+    PetscCall(i ? PCMGGetSmootherUp(pc, n - 1, &ksp) : PCMGGetSmootherDown(pc, n - 1, &ksp));
+    PetscCall(KSPGetPC(ksp, &smoother));
+    PetscCall(PCPatchFDGetOrder(smoother, &order[i]));
+  }
+  PetscCall(Asymmetry(p, pc, &asymmetry));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, %s, %s\n", what, PCPatchFDOrders[order[0]], PCPatchFDOrders[order[1]], asymmetry < p->tolerance ? "symmetric" : "not symmetric"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* which order a smoother has where none is chosen, in any sequence of calls */
+static PetscErrorCode TestOrders(Problem *p)
+{
+  const char *const options[] = {"", "-mg_levels_pc_patchfd_order forward", "-mg_levels_pc_patchfd_order backward", "-mg_levels_pc_patchfd_order auto",
+                                 "-mg_levels_up_pc_patchfd_order backward", "-mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.125"};
+  PC                pc, smoother;
+  KSP               ksp;
+  PetscInt          n;
+
+  PetscFunctionBeginUser;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(options); i++) {
+    char all[512];
+
+    PetscCall(PetscSNPrintf(all, sizeof(all), "-pc_patchmg_symmetric %s", options[i]));
+    PetscCall(NewPC(p, p->A, all, PETSC_TRUE, &pc, NULL));
+    PetscCall(ShowOrders(p, pc, all));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(NewPC(p, p->A, "", PETSC_TRUE, &pc, NULL));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(PCReset(pc));
+    PetscCall(PCSetOperators(pc, p->A, p->A));
+    PetscCall(PCPatchMGSetSymmetric(pc, (PetscBool)(i != 1)));
+    PetscCall(PCSetUp(pc));
+    PetscCall(ShowOrders(p, pc, i != 1 ? "switched on" : "switched off"));
+  }
+  PetscCall(PCMGGetLevels(pc, &n));
+  PetscCall(PCReset(pc));
+  PetscCall(PCSetOperators(pc, p->A, p->A));
+  PetscCall(PCMGGetSmootherDown(pc, n - 1, &ksp));
+  PetscCall(KSPGetPC(ksp, &smoother));
+  PetscCall(PCPatchFDSetOrder(smoother, PC_PATCHFD_ORDER_FORWARD));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ShowOrders(p, pc, "PC_PATCHFD_ORDER_FORWARD"));
+  PetscCall(PCReset(pc));
+  PetscCall(PCSetOperators(pc, p->A, p->A));
+  PetscCall(PCPatchFDSetOrder(smoother, PC_PATCHFD_ORDER_AUTO));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ShowOrders(p, pc, "PC_PATCHFD_ORDER_AUTO"));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -354,7 +419,7 @@ static PetscErrorCode CheckRecording(Problem *p, const char *options, PetscBool 
 
 static PetscErrorCode TestRecordings(Problem *p)
 {
-  const char *const order[]   = {"forward", "backward", "symmetric"};
+  const char *const order[]   = {"auto", "forward", "backward", "symmetric"};
   const char *const damping[] = {"1", "0.8"};
   const char *const cycle[]   = {"-pc_mg_cycle_type v", "-pc_mg_cycle_type w", "-pc_patchmg_symmetric", "-pc_patchmg_symmetric -pc_mg_cycle_type w", "-pc_mg_type full",
                                  "-pc_mg_type kaskade", "-pc_mg_type additive", "-pc_mg_multiplicative_cycles 2"};
@@ -711,6 +776,7 @@ int main(int argc, char **argv)
     PetscCall(TestSymmetry(&p, cross));
     PetscCall(CheckSymmetricMore(&neumann));
     PetscCall(TestOverride(&p));
+    PetscCall(TestOrders(&p));
     if (cross) PetscCall(TestCG());
     if (errors) PetscCall(TestErrors(&p));
     if (errors) PetscCall(TestSweeps(&p));

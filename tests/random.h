@@ -205,11 +205,11 @@ typedef struct {
 
 static void DrawPatches(Dice *d, PetscBool symmetric, Case *c, Patches *p)
 {
-  static const char *const variants[] = {"auto", "boundary", "fused", "separate", "global"}, *const orders[] = {"forward", "backward", "symmetric"}, *const fits[] = {"own", "shared", "line"};
+  static const char *const variants[] = {"auto", "boundary", "fused", "separate", "global"}, *const orders[] = {"auto", "forward", "backward", "symmetric"}, *const fits[] = {"own", "shared", "line"};
 
   const PetscBool graded = (PetscBool)(c->ratio[0] != 1 || c->ratio[1] != 1 || c->ratio[2] != 1);
 
-  *p          = (Patches){.variant = "auto", .order = "forward", .local = "auto", .fit = "auto", .damping = NULL, .sweeps = Chance(d, 0.2) ? 2 : 1};
+  *p          = (Patches){.variant = "auto", .order = "auto", .local = "auto", .fit = "auto", .damping = NULL, .sweeps = Chance(d, 0.2) ? 2 : 1};
   c->additive = Chance(d, 0.15);
   if (!c->additive) {
     const PetscBool separable = (PetscBool)(c->kind == POISSON || c->kind == DGQ);
@@ -217,7 +217,7 @@ static void DrawPatches(Dice *d, PetscBool symmetric, Case *c, Patches *p)
     if (c->kind != DIFFUSION && !Chance(d, 0.4)) p->variant = variants[separable ? 1 + Below(d, 4) : 2 + Below(d, 3)];
     if (c->kind == DIFFUSION && Chance(d, 0.3)) p->variant = "global";
     if (c->kind == STOKES && ongpu && strcmp(p->variant, "auto")) p->variant = "global"; /* there the others do not exist */
-    p->order = symmetric ? "symmetric" : orders[Below(d, 3)];
+    p->order = symmetric ? "symmetric" : orders[Below(d, 4)];
     if (Chance(d, 0.2) && c->kind != DIFFUSION) p->damping = Chance(d, 0.5) ? "0.9" : "0.8"; /* there set-up finds what is needed */
   }
   /* the choice of `auto` is another one on GPUs */
@@ -237,7 +237,7 @@ static void AddPatches(const Case *c, const Patches *p, PetscBool twin, const ch
   if (c->additive) Add(text, prefix, "pc_patchfd_type additive");
   else {
     if (strcmp(variant, "auto")) Add(text, prefix, "pc_patchfd_variant %s", variant);
-    if (strcmp(p->order, "forward")) Add(text, prefix, "pc_patchfd_order %s", p->order);
+    if (strcmp(p->order, "auto")) Add(text, prefix, "pc_patchfd_order %s", p->order);
     if (p->damping) Add(text, prefix, "pc_patchfd_damping %s", p->damping);
   }
   if (p->sweeps > 1) Add(text, prefix, "pc_patchfd_sweeps %" PetscInt_FMT, p->sweeps);

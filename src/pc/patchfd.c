@@ -26,19 +26,27 @@ const char *const PCPatchFDClassesTypes[] = {"auto", "single", "exact", "PCPatch
 const char *const PCPatchFDPrecisions[] = {"auto", "same", "single", "tf32", "bf16", "fp16", "PCPatchFDPrecision", "PC_PATCHFD_PRECISION_",
                                            NULL};
 const char *const PCPatchFDUpdates[]  = {"colored", "atomic", "PCPatchFDUpdate", "PC_PATCHFD_UPDATE_", NULL};
-const char *const PCPatchFDOrders[]   = {"forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_ORDER_", NULL};
+const char *const PCPatchFDOrders[]   = {"auto", "forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_ORDER_", NULL};
+
+/* does an order of colours apply? */
+static PetscBool HasColors(const MatPatchesSpec *s)
+{
+  return (PetscBool)(s->type == PC_PATCHFD_TYPE_MULTIPLICATIVE && s->patch == PC_PATCHFD_PATCH_VERTEX);
+}
 
 /* A patch that is singular is no error: SNES, TS and others that learn of it (KSP_DIVERGED_PC_FAILED) take another step */
 static PetscErrorCode PCSetUp_PatchFD(PC pc)
 {
-  PC_PatchFD    *p = (PC_PatchFD *)pc->data;
+  PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
+  MatPatchesSpec spec = p->spec;
   PetscLogDouble start, end;
   PetscInt       N;
 
   PetscFunctionBegin;
+  if (spec.order == PC_PATCHFD_ORDER_AUTO) spec.order = HasColors(&spec) ? p->autoorder : PC_PATCHFD_ORDER_FORWARD;
   pc->setupcalled = PETSC_FALSE; /* after an error */
   PetscCall(PetscTime(&start));
-  PetscCall(MatCreatePatches(pc->pmat, pc->dm, &p->spec, &p->patches));
+  PetscCall(MatCreatePatches(pc->pmat, pc->dm, &spec, &p->patches));
   PetscCall(PetscTime(&end));
   PetscCall(MatGetSize(pc->pmat, &N, NULL));
   PetscCall(PetscInfo(pc, "Local solvers for %" PetscInt_FMT " unknowns made in %.3g s\n", N, end - start));
@@ -193,6 +201,7 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
     PetscFunctionBegin; \
     *value = p->spec.member; \
     if (pc->setupcalled && offsetof(MatPatchesSpec, member) == offsetof(MatPatchesSpec, damping)) *value = (Kind)p->patches->omega; \
+    if (pc->setupcalled && offsetof(MatPatchesSpec, member) == offsetof(MatPatchesSpec, order)) *value = (Kind)p->patches->spec.order; \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 #define CheckDamping \
@@ -284,14 +293,30 @@ static const struct {
   {"PCPatchFDGetSweeps_C",  (PetscVoidFn *)PCPatchFDGetSweeps_PatchFD },
 };
 
+/* what the order `auto` of a PCPATCHFD is, where patches have colours: forward unless this says otherwise; other PCs have none */
+PetscErrorCode PCPatchFDSetAutoOrder(PC pc, PCPatchFDOrder order)
+{
+  PC_PatchFD *p = (PC_PatchFD *)pc->data;
+  PetscBool   is;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCPATCHFD, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  if (p->spec.order == PC_PATCHFD_ORDER_AUTO && p->autoorder != order) pc->setupcalled = PETSC_FALSE;
+  p->autoorder = order;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   With the settings of `pc`, but the adjoint: what PCApplyTranspose(pc) is, for KSPRICHARDSON's steps on an iterate, too.  A symmetric
-  order is its own mirror image, and so is a sum of patches.
+  order is its own mirror image, and so is a sum of patches.  An order `auto` stays that, and is the reverse of what it is in `pc`.
 */
 PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
 {
   const MatPatchesSpec *p       = &((const PC_PatchFD *)pc->data)->spec;
-  const PCPatchFDOrder  mirror[] = {[PC_PATCHFD_ORDER_FORWARD] = PC_PATCHFD_ORDER_BACKWARD,
+  const PCPatchFDOrder  mirror[] = {[PC_PATCHFD_ORDER_AUTO] = PC_PATCHFD_ORDER_AUTO,
+                                    [PC_PATCHFD_ORDER_FORWARD] = PC_PATCHFD_ORDER_BACKWARD,
                                     [PC_PATCHFD_ORDER_BACKWARD] = PC_PATCHFD_ORDER_FORWARD,
                                     [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
 
@@ -307,8 +332,8 @@ PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
   PetscCall(PCPatchFDSetClasses(adjoint, p->classes));
   PetscCall(PCPatchFDSetPrecision(adjoint, p->precision));
   PetscCall(PCPatchFDSetUpdate(adjoint, p->update));
-  if (p->type == PC_PATCHFD_TYPE_MULTIPLICATIVE && p->patch == PC_PATCHFD_PATCH_VERTEX)
-    PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
+  PetscCall(PCPatchFDSetOrder(adjoint, HasColors(p) ? mirror[p->order] : p->order));
+  PetscCall(PCPatchFDSetAutoOrder(adjoint, mirror[((const PC_PatchFD *)pc->data)->autoorder]));
   PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
   PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
   PetscCall(PCPatchFDSetBrickSize(adjoint, p->bricksize));
@@ -367,7 +392,7 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 . -pc_patchfd_precision (auto|same|single|tf32|bf16|fp16)    - of products with dense inverses, or of factors at points, on GPUs (default
   auto)
 . -pc_patchfd_update (colored|atomic)                       - how additive corrections are summed (default colored)
-. -pc_patchfd_order (forward|backward|symmetric)            - order of the colours (default forward)
+. -pc_patchfd_order (auto|forward|backward|symmetric)       - order of the colours (default auto)
 . -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default: see `PCPatchFDSetDamping()`)
 . -pc_patchfd_sweeps n                                      - sweeps an application (default 1)
 . -pc_patchfd_brick_size m                                  - unknowns of a `DMDA`'s bricks in each direction, see `PCPatchFDSetBrickSize()`
@@ -392,7 +417,7 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   steps then update the iterate directly, which is fast. Inside other Krylov methods each application starts from zero.
 
   For `KSPFGMRES`, use the same order of the colours before and after the coarse correction; this converges fastest. `KSPCG` needs a
-  symmetric V-cycle: the reverse order after the coarse correction (`PCPatchMGSetSymmetric()`), or the symmetric order.
+  symmetric V-cycle: opposite orders before and after the coarse correction (`PCPatchMGSetSymmetric()`), or the symmetric order.
 
   With `KSPSetReusePreconditioner()` or `-snes_lag_preconditioner` the patches remain those of the matrix at the last set-up, even
   if the matrix has changed. The steps of `KSPRICHARDSON` then start from the residual of the current matrix.
@@ -435,6 +460,7 @@ PetscErrorCode PCCreate_PatchFD(PC pc)
   PetscFunctionBegin;
   PetscCall(PatchFDCite());
   PetscCall(PetscNew(&p));
+  p->autoorder       = PC_PATCHFD_ORDER_FORWARD;
   p->spec.damping    = PETSC_DETERMINE;
   p->spec.sweeps     = 1;
   p->spec.bricksize  = PETSC_DETERMINE;

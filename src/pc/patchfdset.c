@@ -437,12 +437,16 @@ PetscErrorCode PCPatchFDGetVariant(PC pc, PCPatchFDVariant *variant)
 
   Input Parameters:
 + pc    - the preconditioner
-- order - `PC_PATCHFD_ORDER_FORWARD` (default), `PC_PATCHFD_ORDER_BACKWARD`, or `PC_PATCHFD_ORDER_SYMMETRIC` (forward, then backward)
+- order - `PC_PATCHFD_ORDER_AUTO` (default), `PC_PATCHFD_ORDER_FORWARD`, `PC_PATCHFD_ORDER_BACKWARD`, or `PC_PATCHFD_ORDER_SYMMETRIC`
+          (forward, then backward)
 
   Options Database Key:
-. -pc_patchfd_order (forward|backward|symmetric) - the order
+. -pc_patchfd_order (auto|forward|backward|symmetric) - the order
 
   Level: intermediate
+
+  Note:
+  `PC_PATCHFD_ORDER_AUTO` is `PC_PATCHFD_ORDER_FORWARD`, except for the pre-smoother of a symmetric cycle, see `PCPatchMGSetSymmetric()`.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetOrder()`, `PCPatchMGSetSymmetric()`
 @*/
@@ -464,7 +468,7 @@ PetscErrorCode PCPatchFDSetOrder(PC pc, PCPatchFDOrder order)
 . pc - the preconditioner, of type `PCPATCHFD`
 
   Output Parameter:
-. order - the order
+. order - the order; after `PCSetUp()` the one that is used, not `PC_PATCHFD_ORDER_AUTO`
 
   Level: intermediate
 

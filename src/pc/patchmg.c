@@ -168,7 +168,7 @@ static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PetscBool degrees, PetscBool 
     if (levels[l]->smoothu == levels[l]->smoothd) continue;
     PetscCall(KSPGetPC(levels[l]->smoothd, &downpc));
     PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, degrees, PETSC_FALSE));
-    if (PATCHMG(pc)->symmetric && !degrees) PetscCall(PCPatchMGSetMirror_Private(downpc, levels[l]));
+    if (PATCHMG(pc)->symmetric && !degrees) PetscCall(PCPatchMGSetMirror_Private(downpc, pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -64,5 +64,5 @@ PETSC_INTERN PetscErrorCode KSPRichardsonGetScale_Private(KSP, PetscReal *scale,
 /* is called when the PC has read its options; not twice, if it is there from an earlier set-up */
 PETSC_INTERN PetscErrorCode PCPatchMGAddHandler_Private(PC, PetscErrorCode (*)(PetscObject, PatchFDOptionItems, void *), void *ctx);
 /* when the PC of a pre-smoother has read its options, the post-smoother of the level becomes its adjoint */
-PETSC_INTERN PetscErrorCode PCPatchMGSetMirror_Private(PC, PC_MG_Levels *level);
+PETSC_INTERN PetscErrorCode PCPatchMGSetMirror_Private(PC downpc, PC pc);
 PETSC_INTERN PetscErrorCode PCPatchMGCheckSymmetric_Private(PC);

@@ -18,13 +18,18 @@
   Level: beginner
 
   Notes:
-  Use it with `KSPCG`, which needs a symmetric V-cycle. `KSPFGMRES` takes one to three iterations fewer without it.
+  Use it with `KSPCG`, which needs a symmetric V-cycle. `KSPFGMRES` without it mostly takes as many iterations, or one fewer.
 
   Call it before `PCSetUp()`.
 
   In `PCSetUp()` the post-smoother takes over all settings of the pre-smoother, from options (`-mg_levels_*`) and from routines, and
   visits the colours in the reverse order. Options `-mg_levels_up_*` then change the post-smoother; the V-cycle is symmetric only if
   what they choose is the adjoint. After `PCSetUp()`, change both smoothers, `PCMGGetSmootherDown()` and `PCMGGetSmootherUp()`.
+
+  `KSPRICHARDSON` with `PCPATCHFD` goes backward in the pre-smoother and forward in the post-smoother. The colour that comes first in
+  forward order, the patches inside of coarse cells, is then next to the coarse correction on both sides. `KSPCG` takes up to two
+  iterations fewer than with the opposite orders. `-mg_levels_pc_patchfd_order forward` (`PCPatchFDSetOrder()`) chooses those. For
+  `stokes`, and if `-mg_levels_up_pc_patchfd_order` is given, the default of the pre-smoother is forward.
 
   The pre-smoother must be a fixed linear iteration: `KSPRICHARDSON`, `KSPCHEBYSHEV` or `KSPPREONLY` with a fixed number of steps.
   If it is not `KSPRICHARDSON` with `PCPATCHFD`, the post-smoother is one step with its transpose, `KSPSolveTranspose()`. Other

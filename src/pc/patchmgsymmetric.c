@@ -2,6 +2,7 @@
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/pcmgimpl.h>
 #include <petscpatchfd.h>
+#include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
 #include "patchmg.h"
 #include <petsc/private/kspimpl.h>
@@ -77,29 +78,45 @@ static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
   The pre-smoother makes I - S A of the error, the post-smoother is to make I - S' A of it.  Steps of Richardson's method with PCPATCHFD:
   the same number of the same steps, each with its colours in reverse.  Any other fixed linear iteration: one step x += S'(b - A x), by the
   transpose of the pre-smoother.
+
+  Where no order is chosen, a PCPATCHFD before the coarse correction goes backward, and after it forward: so the first colour, the interiors
+  of coarse cells, is next to the coarse correction on both sides, and CG converges faster than the other way round
+  (doc/method/cycles.md).
 */
-static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED PatchFDOptionItems PetscOptionsObject, void *ctx)
+static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptionItems PetscOptionsObject, void *ctx)
 {
-  const PC_MG_Levels *level = (const PC_MG_Levels *)ctx;
-  KSP                 down = level->smoothd, up = level->smoothu;
-  MPI_Comm            comm = PetscObjectComm((PetscObject)down);
+  const PC            pc   = (PC)ctx, downpc = (PC)obj;
+  const PC_MG        *mg   = (const PC_MG *)pc->data;
+  const MPI_Comm      comm = PetscObjectComm(obj);
+  PetscInt            l    = 1;
+  KSP                 down, up;
   const char         *prefix, *downprefix;
-  PC                  downpc, uppc;
-  PetscBool           richardson, linear, patchfd, own, pcset, selfscale = PETSC_FALSE;
+  PC                  uppc;
+  Mat_Box            *m = NULL;
+  PetscBool           richardson, linear, patchfd, own, pcset, order, backward, selfscale = PETSC_FALSE;
   PetscReal           scale = 1;
   PetscInt            its;
 
   PetscFunctionBegin;
-  PetscCall(KSPGetPC(down, &downpc));
+  while (l < mg->nlevels && mg->levels[l]->smoothd->pc != downpc) l++;
+  if (l >= mg->nlevels) PetscFunctionReturn(PETSC_SUCCESS); /* it is a smoother no longer */
+  down = mg->levels[l]->smoothd;
+  up   = mg->levels[l]->smoothu;
   PetscCall(KSPGetPC(up, &uppc));
   PetscCall(KSPGetOptionsPrefix(down, &downprefix));
   PetscCall(KSPGetOptionsPrefix(up, &prefix));
   PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-ksp_type", &own));
   PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-pc_type", &pcset));
+  PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-pc_patchfd_order", &order));
   own = (PetscBool)(own || pcset); /* the post-smoother is of the user's own choice */
   PetscCall(PetscObjectTypeCompare((PetscObject)down, KSPRICHARDSON, &richardson));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)down, &linear, KSPRICHARDSON, KSPCHEBYSHEV, KSPPREONLY, ""));
   PetscCall(PetscObjectTypeCompare((PetscObject)downpc, PCPATCHFD, &patchfd));
+  if (pc->pmat) PetscCall(MatBoxFind(pc->pmat, &m));
+  backward = (PetscBool)(PATCHMG(pc)->symmetric && richardson && !order && m && !MatBoxIsSaddlePoint(m));
+  PetscCall(PCPatchFDSetAutoOrder(downpc, backward ? PC_PATCHFD_ORDER_BACKWARD : PC_PATCHFD_ORDER_FORWARD));
+  PetscCall(PCPatchFDSetAutoOrder(uppc, PC_PATCHFD_ORDER_FORWARD));
+  if (!PATCHMG(pc)->symmetric) PetscFunctionReturn(PETSC_SUCCESS); /* but it was at an earlier set-up */
   PetscCall(KSPGetTolerances(down, NULL, NULL, NULL, &its));
   if (richardson) PetscCall(KSPRichardsonGetScale_Private(down, &scale, &selfscale));
   PetscCall(KSPSetNormType(up, KSP_NORM_NONE));
@@ -151,10 +168,10 @@ PetscErrorCode PCPatchMGAddHandler_Private(PC pc, PetscErrorCode (*handler)(Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCPatchMGSetMirror_Private(PC downpc, PC_MG_Levels *level)
+PetscErrorCode PCPatchMGSetMirror_Private(PC downpc, PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(PCPatchMGAddHandler_Private(downpc, PCPatchMGMirror, level));
+  PetscCall(PCPatchMGAddHandler_Private(downpc, PCPatchMGMirror, pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

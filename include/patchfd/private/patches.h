@@ -18,7 +18,7 @@ typedef struct {
   PCPatchFDClassesType   classes;
   PCPatchFDPrecision precision;
   PCPatchFDUpdate    update;
-  PCPatchFDOrder     order;
+  PCPatchFDOrder     order; /* not auto where local solvers are made */
   PetscReal          damping; /* PETSC_DETERMINE for the one that suits the local solver */
   PetscInt           sweeps;
   PetscReal          schurrtol; /* PETSC_DETERMINE for what keeps the iteration counts of an exact solver */

@@ -15,6 +15,7 @@ PETSC_INTERN PetscErrorCode KSPCreate_FusedCG(KSP);
 
 /* makes a PC the PCPATCHFD that is the adjoint of another one */
 PETSC_INTERN PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc);
+PETSC_INTERN PetscErrorCode PCPatchFDSetAutoOrder(PC, PCPatchFDOrder);
 /* is all that it does work of a kernel table, so that it may be recorded? */
 PETSC_INTERN PetscErrorCode PCPatchFDCanRecord(PC, PetscBool *);
 /* between two calls the matrix of a PCPATCHFD is what it was when that was set up, which matters if it is reused; nothing for others */
