@@ -530,11 +530,11 @@ static PetscErrorCode FactorDenseIsSingular(PC factors, PetscBool *singular)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* More than these take minutes and gigabytes, on each rank: 1.7 GB were seen for 161,000 unknowns of plates in two dimensions */
+/* More than these take minutes and gigabytes, on each rank */
 static PetscErrorCode FactorCheckSize(Mat A, const Mat_Box *m)
 {
   const PetscBool dense = MatBoxIsSaddlePoint(m);
-  const PetscInt  limit = dense ? 12000 : (m->dm->dim == 3 ? 30000 : 100000), *n = ((const DM_Box *)m->dm->data)->cells;
+  const PetscInt  limit = dense ? 12000 : (m->dm->dim == 3 ? 30000 : 300000), *n = ((const DM_Box *)m->dm->data)->cells;
   PetscInt        N;
 
   PetscFunctionBegin;

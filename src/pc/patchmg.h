@@ -61,8 +61,6 @@ PETSC_INTERN PetscErrorCode PCView_PatchMG(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCPatchMGViewLevels_PatchMG(PC, PetscViewer);
 /* of a KSPRICHARDSON: its scale, and whether it takes its own at each step */
 PETSC_INTERN PetscErrorCode KSPRichardsonGetScale_Private(KSP, PetscReal *scale, PetscBool *selfscale);
-/* is called when the PC has read its options; not twice, if it is there from an earlier set-up */
-PETSC_INTERN PetscErrorCode PCPatchMGAddHandler_Private(PC, PetscErrorCode (*)(PetscObject, PatchFDOptionItems, void *), void *ctx);
 /* when the PC of a pre-smoother has read its options, the post-smoother of the level becomes its adjoint */
 PETSC_INTERN PetscErrorCode PCPatchMGSetMirror_Private(PC downpc, PC pc);
 PETSC_INTERN PetscErrorCode PCPatchMGCheckSymmetric_Private(PC);

@@ -157,21 +157,15 @@ static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptio
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCPatchMGAddHandler_Private(PC pc, PetscErrorCode (*handler)(PetscObject, PatchFDOptionItems, void *), void *ctx)
+/* not twice, if it is there from an earlier set-up */
+PetscErrorCode PCPatchMGSetMirror_Private(PC downpc, PC pc)
 {
-  const PetscObject obj = (PetscObject)pc;
+  const PetscObject obj = (PetscObject)downpc;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < obj->noptionhandler; i++)
-    if (obj->optionhandler[i] == handler) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectAddOptionsHandler(obj, handler, NULL, ctx));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PCPatchMGSetMirror_Private(PC downpc, PC pc)
-{
-  PetscFunctionBegin;
-  PetscCall(PCPatchMGAddHandler_Private(downpc, PCPatchMGMirror, pc));
+    if (obj->optionhandler[i] == PCPatchMGMirror) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectAddOptionsHandler(obj, PCPatchMGMirror, NULL, pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
