@@ -1,5 +1,5 @@
 static char help[] = "KSPREFINE: the iterates of KSPRICHARDSON while cycles converge; where they do not, another KSP goes on, to the same criterion.\n\
-  -part <iterates,guard,settings,transpose>\n\
+  -part <iterates,guard,cycles,settings,transpose>\n\
   -pcs <type,...> : preconditioners of iterates (default patchmg)\n\
   -null           : constants are the null space\n\n";
 
@@ -59,7 +59,8 @@ static PetscErrorCode Monitor(KSP ksp, PetscInt it, PetscReal norm, void *ctx)
   PetscCall(KSPBuildResidual(ksp, NULL, c->r, &r));
   PetscCall(VecNorm(r, NORM_2, &is));
   PetscCall(VecNorm(c->b, NORM_2, &b));
-  PetscCheck(PetscAbsReal(is - norm) <= 1e-10 * PetscMax(norm, b) || PetscIsInfOrNanReal(norm), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+  /* FGMRES has its norms from a recursion */
+  PetscCheck(PetscAbsReal(is - norm) <= 1e-6 * PetscMax(norm, b) || PetscIsInfOrNanReal(norm), PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "Iteration %" PetscInt_FMT ": norm %g, of the iterate's residual %g", it, (double)norm, (double)is);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -90,6 +91,7 @@ static PetscErrorCode CreateCase(Case *c)
 {
   const PetscInt cells[] = {4, 4, 4};
   PetscBool      null    = PETSC_FALSE;
+  MatNullSpace   space;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(c, sizeof(*c)));
@@ -107,13 +109,12 @@ static PetscErrorCode CreateCase(Case *c)
   PetscCall(VecReciprocal(c->shell.d));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-null", &null, NULL));
   if (null) {
-    MatNullSpace space;
-
     PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &space));
     PetscCall(MatSetNullSpace(c->A, space));
-    PetscCall(MatNullSpaceRemove(space, c->b));
     PetscCall(MatNullSpaceDestroy(&space));
   }
+  PetscCall(MatGetNullSpace(c->A, &space)); /* that of constant pressures, or the one above */
+  if (space) PetscCall(MatNullSpaceRemove(space, c->b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,7 +150,7 @@ static PetscErrorCode Iterates(Case *c)
   if (!set) npcs = 1;
   for (PetscInt i = 0; i < npcs; i++) {
     const char *types[] = {KSPRICHARDSON, KSPREFINE, KSPFGMRES}, *pctype = set ? pcs[i] : patchmg;
-    PetscReal   first[MAX_HISTORY] = {0}, norm, diff;
+    PetscReal   first[MAX_HISTORY] = {0}, norm, diff, rtol;
     PetscInt    its[3], total;
     KSPConvergedReason reason[3];
 
@@ -167,7 +168,8 @@ static PetscErrorCode Iterates(Case *c)
         PetscCall(VecNorm(c->x, NORM_2, &norm));
         PetscCall(VecAXPY(to, -1, c->x));
         PetscCall(VecNorm(to, NORM_2, &diff));
-        PetscCheck(diff <= (j == 1 ? 1e-12 : 1e-7) * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: solutions of richardson and %s differ by %g", pctype, types[j],
+        PetscCall(KSPGetTolerances(c->ksp, &rtol, NULL, NULL, NULL));
+        PetscCheck(diff <= (j == 1 ? 1e-12 : 100 * rtol) * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: solutions of richardson and %s differ by %g", pctype, types[j],
                    (double)(diff / norm));
       }
       if (j == 1) {
@@ -274,6 +276,18 @@ static PetscErrorCode Guard(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* V-cycles, good or bad by options */
+static PetscErrorCode Cycles(Case *c)
+{
+  PetscFunctionBeginUser;
+  PetscCall(Guarded(c, PCPATCHMG));
+  PetscCall(Solve(c, "V-cycle"));
+  PetscCall(KSPSetInitialGuessNonzero(c->ksp, PETSC_TRUE));
+  PetscCall(VecSet(c->x, 1e-3));
+  PetscCall(Solve(c, "from a guess"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- all that a KSP can be told ---- */
 
 static PetscErrorCode ConvergedSeventh(KSP ksp, PetscInt it, PetscReal norm, KSPConvergedReason *reason, PETSC_UNUSED void *ctx)
@@ -320,8 +334,8 @@ static PetscErrorCode Settings(Case *c)
     PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, 0));
     PetscCall(Solve(c, "no iteration"));
     PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, MAX_HISTORY - 1));
-    PetscCall(KSPSetMinimumIterations(c->ksp, 12));
-    PetscCall(Solve(c, "twelve iterations at least"));
+    PetscCall(KSPSetMinimumIterations(c->ksp, 6));
+    PetscCall(Solve(c, "six iterations at least"));
     PetscCall(KSPSetMinimumIterations(c->ksp, 0));
     PetscCall(KSPRefineSetRate(c->ksp, 0));
     PetscCall(Solve(c, "one cycle"));
@@ -359,12 +373,12 @@ static PetscErrorCode Settings(Case *c)
     PetscCall(KSPSetFromOptions(c->ksp));
     PetscCall(KSPSolve(c->ksp, c->b, c->x));
     PetscCall(KSPConvergedReasonView(c->ksp, PETSC_VIEWER_STDOUT_WORLD));
-    PetscCall(KSPSetNormType(c->ksp, KSP_NORM_UNPRECONDITIONED));
-    PetscCall(KSPSetErrorIfNotConverged(c->ksp, PETSC_TRUE));
-    PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, 2));
-    CATCH(ierr, KSPSolve(c->ksp, c->b, c->x));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", ierr ? lastmessage : "no error"));
   }
+  PetscCall(KSPSetNormType(c->ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetErrorIfNotConverged(c->ksp, PETSC_TRUE));
+  PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, 2));
+  CATCH(ierr, KSPSolve(c->ksp, c->b, c->x));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", ierr ? lastmessage : "no error"));
   CATCH(ierr, KSPRefineSetRate(c->ksp, 2));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", ierr ? lastmessage : "no error"));
   PetscCall(KSPRefineGetRate(c->ksp, &rate));
@@ -420,8 +434,8 @@ int main(int argc, char **argv)
 {
   Case c;
   char part[16] = "iterates";
-  PetscErrorCode (*const parts[])(Case *) = {Iterates, Guard, Settings, Transpose};
-  static const char *const names[]        = {"iterates", "guard", "settings", "transpose"};
+  PetscErrorCode (*const parts[])(Case *) = {Iterates, Guard, Cycles, Settings, Transpose};
+  static const char *const names[]        = {"iterates", "guard", "cycles", "settings", "transpose"};
   PetscBool found;
 
   PetscFunctionBeginUser;
@@ -437,3 +451,75 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+  testset:
+    output_file: output/refine_iterates.out
+    nsize: {{1 3}}
+    test:
+      suffix: box
+      args: -dm_box_degree {{1 3}} -pc_patchmg_coarse_eq_limit {{0 1000000}}
+    test:
+      suffix: single
+      args: -pcs single -single_pc_patchmg_coarse_eq_limit {{0 1000000}}
+    test:
+      suffix: float
+      args: -dm_vec_type single -ksp_rtol 1e-5
+    test:
+      suffix: null
+      args: -null -dm_box_boundary neumann,neumann,neumann,neumann,neumann,neumann
+    test:
+      suffix: box_cuda
+      requires: cuda gpu
+      args: -dm_vec_type cuda -pcs {{patchmg single}}
+
+  test:
+    suffix: aij
+    nsize: {{1 3}}
+    args: -dm_mat_type aij -pcs sor,jacobi,gamg
+
+  testset:
+    output_file: output/refine_guard.out
+    args: -part guard
+    test:
+      suffix: guard
+      nsize: {{1 3}}
+      args: -refine_ksp_type {{fgmres cg}}
+    test:
+      suffix: guard_cuda
+      requires: cuda gpu
+      args: -dm_vec_type cuda
+
+  testset:
+    args: -part cycles
+    nsize: {{1 2}}
+    test:
+      suffix: damped
+      args: -mg_levels_pc_patchfd_damping 0.02
+    test:
+      suffix: diverging
+      args: -mg_levels_pc_patchfd_damping 1.9
+    test:
+      suffix: indefinite
+      args: -dm_box_shift -200
+    test:
+      suffix: stokes
+      args: -dm_box_operator stokes -dm_box_space rt -dm_box_degree 1
+
+  testset:
+    output_file: output/refine_settings.out
+    args: -part settings
+    test:
+      suffix: settings
+      nsize: {{1 2}}
+    test:
+      suffix: settings_cuda
+      requires: cuda gpu
+      args: -dm_vec_type cuda
+
+  test:
+    suffix: transpose
+    args: -part transpose
+
+TEST*/
