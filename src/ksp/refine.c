@@ -377,8 +377,9 @@ static PetscErrorCode KSPDestroy_Refine(KSP ksp)
   norm, and keeps no vectors: besides the solution and the right-hand side there are two. Iterates are those of `KSPRICHARDSON`.
 
   Any matrix and any preconditioner will do. If the norm of the residual after a cycle is more than `-ksp_refine_rate` times that
-  before, the other `KSP` goes on with the same preconditioner from the iterate reached. A cycle that enlarged the residual is taken back before; if
-  it enlarged it by more than 1e10, or left no number, the other `KSP` starts from zero. The next solve begins with cycles again.
+  before, the other `KSP` goes on with the same preconditioner from the iterate reached. A cycle that enlarged the residual is taken
+  back first. If it was enlarged by more than 1e10, or is not finite, the other `KSP` starts from zero. The next solve begins with
+  cycles again.
 
   Iterations of the two are counted together. Monitors, histories, convergence tests, tolerances and `KSPSetMinimumIterations()` are those
   of the outer `KSP`, relative to the same norm. A cycle that is taken back counts; its norm is that of the iterate that stays. The reason
