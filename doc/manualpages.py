@@ -26,7 +26,7 @@ CLASSES = {  # beginnings of names, the first that fits
     'PCSINGLE': 'PCSINGLE and VECSINGLE',
     'Vec': 'PCSINGLE and VECSINGLE',
     'VEC': 'PCSINGLE and VECSINGLE',
-    'KSP': 'KSPFUSEDCG',
+    'KSP': 'KSPFUSEDCG and KSPREFINE',
     'Mat': 'Bake-off problems',
 }
 

@@ -11,6 +11,7 @@
 #define PCPATCHFD "patchfd"
 #define PCPATCHMG "patchmg"
 #define KSPFUSEDCG "fusedcg"
+#define KSPREFINE  "refine"
 
 PETSC_EXTERN PetscErrorCode PatchFDInitializePackage(void);
 PETSC_EXTERN PetscErrorCode PatchFDFinalizePackage(void);
@@ -656,5 +657,10 @@ PETSC_EXTERN PetscErrorCode KSPFusedCGSetGraph(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPFusedCGGetGraph(KSP, PetscBool *);
 PETSC_EXTERN PetscErrorCode KSPFusedCGSetSweep(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPFusedCGGetSweep(KSP, PetscBool *);
+
+/* ---- KSPREFINE ---- */
+PETSC_EXTERN PetscErrorCode KSPRefineSetRate(KSP, PetscReal);
+PETSC_EXTERN PetscErrorCode KSPRefineGetRate(KSP, PetscReal *);
+PETSC_EXTERN PetscErrorCode KSPRefineGetKSP(KSP, KSP *);
 
 #include <petscvecsingle.h>

@@ -71,6 +71,7 @@ _raise = _petsc4py('PyPetscError_Set', ctypes.c_int, ctypes.c_int)  # raises PET
 _newvec = _petsc4py('PyPetscVec_New', ctypes.py_object, ctypes.c_void_p)
 _newmat = _petsc4py('PyPetscMat_New', ctypes.py_object, ctypes.c_void_p)
 _newpc = _petsc4py('PyPetscPC_New', ctypes.py_object, ctypes.c_void_p)
+_newksp = _petsc4py('PyPetscKSP_New', ctypes.py_object, ctypes.c_void_p)
 _ERR_PYTHON = 101  # PETSC_ERR_PYTHON
 DMBOX_CELLS = -1  # in place of a field
 
@@ -632,6 +633,9 @@ _routine('PCPatchMGGetCoarseReason', _pc, _string_out)
 for _name in ('KSPFusedCGSetGraph', 'KSPFusedCGSetSweep'):
     _routine(_name, _ksp, _bool)
     _routine(_name.replace('Set', 'Get'), _ksp, _bool_out)
+_routine('KSPRefineSetRate', _ksp, _real)
+_routine('KSPRefineGetRate', _ksp, _real_out)
+_routine('KSPRefineGetKSP', _ksp, _out(ctypes.c_void_p, _newksp))
 _routine('PCSingleGetPC', _pc, _out(ctypes.c_void_p, _newpc))
 
 _routine('VecSingleConvert', _vec, _real, _vec)

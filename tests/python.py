@@ -252,6 +252,10 @@ ksp.solve(b, u)
 ksp.setType('fusedcg')
 patchfd.KSPFusedCGSetGraph(ksp, False)
 assert patchfd.KSPFusedCGGetGraph(ksp) is False
+ksp.setType('refine')
+patchfd.KSPRefineSetRate(ksp, 0.25)
+assert patchfd.KSPRefineGetRate(ksp) == 0.25
+assert patchfd.KSPRefineGetKSP(ksp).getType() == 'fgmres'
 close(patchfd.DMBoxComputeError(plate, 0, deflection, u)[1], 0, 1e-10)
 close(patchfd.DMBoxComputeBendingError(plate, 0, hessian, u), 0, 1e-8)
 close(patchfd.DMBoxComputeBendingError(plate, 0, lambda time, x: ((0, 0), (0, 0)), g), (1 / 10 + 2 / 9) ** 0.5)

@@ -137,7 +137,7 @@ static PetscErrorCode PatchFDCheckPetsc(void)
 
 /*@C
   PatchFDInitializePackage - Registers the types of libpatchfd with PETSc: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`,
-  `PCSINGLE`, `KSPFUSEDCG`
+  `PCSINGLE`, `KSPFUSEDCG`, `KSPREFINE`
 
   Logically Collective
 
@@ -147,7 +147,7 @@ static PetscErrorCode PatchFDCheckPetsc(void)
   Call it after `PetscInitialize()` in a program that is linked with libpatchfd. It is not needed with `-dll_append`, which calls it.
   Calling it again does nothing.
 
-.seealso: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`, `KSPFUSEDCG`
+.seealso: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`, `KSPFUSEDCG`, `KSPREFINE`
 @*/
 PetscErrorCode PatchFDInitializePackage(void)
 {
@@ -169,6 +169,7 @@ PetscErrorCode PatchFDInitializePackage(void)
   PetscCall(PCRegister(PCPATCHMG, PCCreate_PatchMG));
   PetscCall(PCRegister(PCSINGLE, PCCreate_Single));
   PetscCall(KSPRegister(KSPFUSEDCG, KSPCreate_FusedCG));
+  PetscCall(KSPRegister(KSPREFINE, KSPCreate_Refine));
   PetscCall(PetscLogEventRegister("PatchFDSetUp", PC_CLASSID, &PATCHFD_SetUp));
   PetscCall(PetscLogEventRegister("PatchFDMult", MAT_CLASSID, &PATCHFD_Mult));
   PetscCall(PetscLogEventRegister("PatchFDSmooth", PC_CLASSID, &PATCHFD_Smooth));

@@ -12,6 +12,7 @@ PETSC_INTERN PetscErrorCode PatchFDCiteBakeoff(void);
 PETSC_INTERN PetscErrorCode PCCreate_PatchFD(PC);
 PETSC_INTERN PetscErrorCode PCCreate_PatchMG(PC);
 PETSC_INTERN PetscErrorCode KSPCreate_FusedCG(KSP);
+PETSC_INTERN PetscErrorCode KSPCreate_Refine(KSP);
 
 /* makes a PC the PCPATCHFD that is the adjoint of another one */
 PETSC_INTERN PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc);
