@@ -817,7 +817,7 @@ int main(int argc, char **argv)
   test:
     suffix: patches
     nsize: {{1 2}}
-    args: -malloc_dump 0 -test patches -dm_box_space dgq -dm_box_penalty 0.2 -pc_patchmg_coarse_eq_limit 0 -mg_levels_pc_patchfd_local dense
+    args: -malloc_dump 0 -checkfunctionlist 0 -test patches -dm_box_space dgq -dm_box_penalty 0.2 -pc_patchmg_coarse_eq_limit 0 -mg_levels_pc_patchfd_local dense
 
   test:
     suffix: constants
