@@ -24,7 +24,7 @@ static PetscErrorCode Collect(PETSC_UNUSED MPI_Comm comm, const char format[], .
 /* is this an option of the library, and not of a viewer?  Its name, without the prefix */
 static PetscBool IsOurs(const char line[], const char prefix[], char name[128])
 {
-  const char *const ours[] = {"dm_box_", "pc_patchfd_", "pc_patchmg_", "pc_single_", "ksp_fusedcg_", "mat_bakeoff_", "ts_heat_"};
+  const char *const ours[] = {"dm_box_", "pc_patchfd_", "pc_patchmg_", "pc_single_", "ksp_fusedcg_", "ksp_refine_", "mat_bakeoff_", "ts_heat_"};
   const size_t      skip   = 3 + strlen(prefix);
   PetscBool         is     = PETSC_FALSE;
 
@@ -47,7 +47,8 @@ static PetscErrorCode Report(const char what[], const char prefix[])
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  -%s", name));
     for (PetscInt i = 0; i < n; i++)
       if (!strcmp(before[i], name)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ": TWICE"));
-    PetscCall(PetscStrncpy(before[n++ % 128], name, sizeof(name)));
+    PetscCheck(n < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(before), PETSC_COMM_SELF, PETSC_ERR_PLIB, "More options than there is room for");
+    PetscCall(PetscStrncpy(before[n++], name, sizeof(name)));
     if (strstr(line, "(null)") || strstr(line, "<-") || strstr(line, "now -")) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ": NO WORD IN %s", line));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   }
@@ -132,6 +133,7 @@ static PetscErrorCode TestSolvers(void)
   PetscCall(TestSolver("a level of PCPATCHMG", "cycle_", A, KSPFGMRES, PCPATCHMG, "mg_levels_1_"));
   PetscCall(TestSolver("PCSINGLE", "float_", A, KSPFGMRES, PCSINGLE, ""));
   PetscCall(TestSolver("KSPFUSEDCG", "cg_", A, KSPFUSEDCG, PCJACOBI, ""));
+  PetscCall(TestSolver("KSPREFINE", "guarded_", A, KSPREFINE, PCJACOBI, ""));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
   PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &da));

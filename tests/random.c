@@ -448,6 +448,7 @@ int main(int argc, char **argv)
   PetscBool     gpu = PETSC_FALSE, dry = PETSC_FALSE, limited;
   char          tmp[PETSC_MAX_PATH_LEN];
   int           process = (int)getpid();
+  size_t        used;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -457,7 +458,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-count", &count, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-options", additional + 1, sizeof(additional) - 1, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-patchfd_cuda_shared_limit", &limit, &limited));
-  if (limited) PetscCall(PetscSNPrintf(additional, sizeof(additional), "-patchfd_cuda_shared_limit %" PetscInt_FMT, limit)); /* read with theirs */
+  used = additional[1] ? strlen(additional) : 0;
+  if (limited) PetscCall(PetscSNPrintf(additional + used, sizeof(additional) - used, " -patchfd_cuda_shared_limit %" PetscInt_FMT, limit)); /* read with theirs */
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-gpu", &gpu, NULL));
   ongpu = gpu;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-dry", &dry, NULL));

@@ -436,7 +436,7 @@ int main(int argc, char **argv)
   char part[16] = "iterates";
   PetscErrorCode (*const parts[])(Case *) = {Iterates, Guard, Cycles, Settings, Transpose};
   static const char *const names[]        = {"iterates", "guard", "cycles", "settings", "transpose"};
-  PetscBool found;
+  PetscBool found, any = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -446,7 +446,9 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(parts); i++) {
     PetscCall(PetscStrcmp(part, names[i], &found));
     if (found) PetscCall((*parts[i])(&c));
+    any = (PetscBool)(any || found);
   }
+  PetscCheck(any, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-part %s does not exist", part);
   PetscCall(DestroyCase(&c));
   PetscCall(PetscFinalize());
   return 0;
