@@ -162,13 +162,10 @@ static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PetscBool degrees, PetscBool 
     PetscCall(KSPAppendOptionsPrefix(levels[0]->smoothd, "mg_coarse_"));
   }
   for (PetscInt l = 0; l < n; l++) {
-    PC downpc;
-
     PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), degrees, assembled));
     if (levels[l]->smoothu == levels[l]->smoothd) continue;
-    PetscCall(KSPGetPC(levels[l]->smoothd, &downpc));
     PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, degrees, PETSC_FALSE));
-    if (PATCHMG(pc)->symmetric && !degrees) PetscCall(PCPatchMGSetMirror_Private(downpc, pc));
+    if (PATCHMG(pc)->symmetric && !degrees) PetscCall(PCPatchMGSetMirror_Private(levels[l]->smoothd, pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -205,6 +202,24 @@ static PetscErrorCode PCPatchMGSetResiduals(PC pc)
 
     PetscCall(KSPGetOperators(mg->levels[l]->smoothd, &A, NULL));
     if (mg->levels[l]->residual == PCMGResidualDefault && mg->levels[l]->A != A) PetscCall(PCMGSetResidual(pc, l, PCMGResidualDefault, A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Before 3.26 PCMG lets a pre-smoother that is not the post-smoother, too, start from zero wherever it is: also where a W-cycle comes to a
+  level for the second time, and where the transpose ends with it.
+*/
+static PetscErrorCode PCPatchMGSetGuess(PC pc, PetscBool transpose)
+{
+  const PC_MG *mg = (const PC_MG *)pc->data;
+
+  PetscFunctionBegin;
+  if (PETSC_VERSION_GE(3, 26, 0)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt l = 1; l < mg->nlevels; l++) {
+    const PetscBool again = (PetscBool)(mg->am == PC_MG_MULTIPLICATIVE && l + 1 < mg->nlevels && mg->levels[l + 1]->cycles > 1);
+
+    if (transpose || again) PetscCall(KSPSetInitialGuessNonzero(mg->levels[l]->smoothd, PETSC_TRUE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -248,6 +263,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
     pc->ops->applyrichardson = NULL;
   }
   PetscCall(PCPatchMGSetResiduals(pc));
+  PetscCall(PCPatchMGSetGuess(pc, PETSC_FALSE));
   PetscCall(PCPatchMGSetCoefficients(pc));
   if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric_Private(pc));
   PetscCall(PetscTime(&end));
@@ -628,6 +644,7 @@ static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
 static PetscErrorCode PCApplyTranspose_PatchMG(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
+  PetscCall(PCPatchMGSetGuess(pc, PETSC_TRUE));
   PetscCall(PCPatchMGCycle(pc, PATCHMG(pc)->applytranspose, b, x));
   PetscCall(PCPatchMGRemoveNullSpace(pc, PETSC_TRUE, x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -680,9 +697,6 @@ static PetscErrorCode PCPatchMGSetSymmetric_PatchMG(PC pc, PetscBool symmetric)
   PetscFunctionBegin;
   PetscCheck(!pc->setupcalled || PATCHMG(pc)->symmetric == symmetric, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
              "PCPATCHMG: -pc_patchmg_symmetric must be set before PCSetUp()");
-  /* with 3.22 tests/cycle.c finds cycles that are not symmetric */
-  PetscCheck(!symmetric || PETSC_VERSION_GE(3, 26, 0), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCPATCHMG: -pc_patchmg_symmetric needs PETSc 3.26, found %d.%d", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR);
   PATCHMG(pc)->symmetric = symmetric;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

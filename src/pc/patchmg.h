@@ -62,5 +62,5 @@ PETSC_INTERN PetscErrorCode PCPatchMGViewLevels_PatchMG(PC, PetscViewer);
 /* of a KSPRICHARDSON: its scale, and whether it takes its own at each step */
 PETSC_INTERN PetscErrorCode KSPRichardsonGetScale_Private(KSP, PetscReal *scale, PetscBool *selfscale);
 /* when the PC of a pre-smoother has read its options, the post-smoother of the level becomes its adjoint */
-PETSC_INTERN PetscErrorCode PCPatchMGSetMirror_Private(PC downpc, PC pc);
+PETSC_INTERN PetscErrorCode PCPatchMGSetMirror_Private(KSP down, PC pc);
 PETSC_INTERN PetscErrorCode PCPatchMGCheckSymmetric_Private(PC);

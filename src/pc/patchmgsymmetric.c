@@ -71,6 +71,9 @@ static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* what reads its options last: before 3.25 a KSP does after its PC, since then before it */
+#define LAST_READ(ksp) (PETSC_VERSION_LT(3, 25, 0) ? (PetscObject)(ksp) : (PetscObject)(ksp)->pc)
+
 /*
   PCMG reads the options of all pre-smoothers, and then those of the post-smoothers (-mg_levels_up_).  This is called in between, at the
   end of a pre-smoother's: whatever it is now, the post-smoother becomes its adjoint, and the options to come are changes to that.
@@ -85,23 +88,24 @@ static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
 */
 static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptionItems PetscOptionsObject, void *ctx)
 {
-  const PC            pc   = (PC)ctx, downpc = (PC)obj;
+  const PC            pc   = (PC)ctx;
   const PC_MG        *mg   = (const PC_MG *)pc->data;
   const MPI_Comm      comm = PetscObjectComm(obj);
   PetscInt            l    = 1;
   KSP                 down, up;
   const char         *prefix, *downprefix;
-  PC                  uppc;
+  PC                  downpc, uppc;
   Mat_Box            *m = NULL;
   PetscBool           richardson, linear, patchfd, own, pcset, order, backward, selfscale = PETSC_FALSE;
   PetscReal           scale = 1;
   PetscInt            its;
 
   PetscFunctionBegin;
-  while (l < mg->nlevels && mg->levels[l]->smoothd->pc != downpc) l++;
+  while (l < mg->nlevels && LAST_READ(mg->levels[l]->smoothd) != obj) l++;
   if (l >= mg->nlevels) PetscFunctionReturn(PETSC_SUCCESS); /* it is a smoother no longer */
   down = mg->levels[l]->smoothd;
   up   = mg->levels[l]->smoothu;
+  PetscCall(KSPGetPC(down, &downpc));
   PetscCall(KSPGetPC(up, &uppc));
   PetscCall(KSPGetOptionsPrefix(down, &downprefix));
   PetscCall(KSPGetOptionsPrefix(up, &prefix));
@@ -158,9 +162,9 @@ static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptio
 }
 
 /* not twice, if it is there from an earlier set-up */
-PetscErrorCode PCPatchMGSetMirror_Private(PC downpc, PC pc)
+PetscErrorCode PCPatchMGSetMirror_Private(KSP down, PC pc)
 {
-  const PetscObject obj = (PetscObject)downpc;
+  const PetscObject obj = LAST_READ(down);
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < obj->noptionhandler; i++)
