@@ -75,8 +75,7 @@ PetscErrorCode MatBoxReset(Mat_Box *m)
     PetscCall(kern->free(m->whole_x[kern->id]));
     m->whole_b[kern->id] = m->whole_x[kern->id] = NULL;
   }
-  for (PetscInt i = 0; i < m->form.nband; i++) PetscCall(PatchFDBandDestroy(&m->form.band[i]));
-  PetscCall(PetscMemzero(&m->form, sizeof(m->form)));
+  PetscCall(MatBoxFormDestroy(&m->form));
   for (int d = 0; d < 3; d++) {
     PetscCall(PatchFDEigenDestroy(&m->whole[d]));
     m->havewhole[d] = PETSC_FALSE;
@@ -120,6 +119,14 @@ PetscErrorCode MatBoxFormCreate(const Mat_Box *m, PetscBool weighted, MatBoxForm
   for (PetscInt f = 0; f < box->nfield; f++) PetscCall(PetscArraycpy(line[f], box->field[f].line, 3));
   PetscCall((*op->ops.form)(m->dm, op, m->c.operator, (const PatchFDLine(*)[3])line, form));
   PetscCall(MatBoxUnifyClasses(form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxFormDestroy(MatBoxForm *form)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < form->nband; i++) PetscCall(PatchFDBandDestroy(&form->band[i]));
+  PetscCall(PetscMemzero(form, sizeof(*form)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -175,6 +175,7 @@ struct _MatBoxLocal {
   MatBoxLocalRule rule;
   PetscReal       damping; /* see MatBoxGetDamping(); 0 before */
   Vec             scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxLocalGetScaling() */
+  MatBoxForm      weighted;                     /* whose patches those of MATBOX_LOCAL_FD are on a form of points; empty for others */
   PatchFDPatches patches[DMBOX_MAX_FIELDS][3];
   PetscBool      havepatches;
   PetscInt       nclass[3], *cls[3]; /* the classes that say all about a patch in a direction, whatever the field */
@@ -261,6 +262,7 @@ PETSC_INTERN PetscErrorCode MatBoxChange(Mat, const MatBoxCoefficients *, Mat_Bo
 PETSC_INTERN PetscErrorCode MatBoxRelease(Mat_Box **);
 /* the form of its mesh; its bands are to be destroyed */
 PETSC_INTERN PetscErrorCode MatBoxFormCreate(const Mat_Box *, PetscBool weighted, MatBoxForm *);
+PETSC_INTERN PetscErrorCode MatBoxFormDestroy(MatBoxForm *);
 /* frees what was made */
 PETSC_INTERN PetscErrorCode MatBoxReset(Mat_Box *);
 /* its products with global arrays; the context is a Mat_Box */
