@@ -573,26 +573,3 @@ PetscErrorCode MatBoxLocalView(const MatBoxLocal *l, PatchFDKernels kern, PetscV
   if (l->fit[kern->id]) PetscCall(MatBoxFitView(l->m, l, kern, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* ---- rows of fixed nodes, zero ---- */
-
-PetscErrorCode MatBoxSolveFixed(Mat_Box *m, PatchFDKernels kern, PetscReal omega, const void *b, void *x)
-{
-  const DM_Box *box = (const DM_Box *)m->dm->data;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < box->nfield; i++) {
-    const DMBoxField *f  = &box->field[i];
-    const size_t      at = f->global0 * kern->size;
-
-    PetscCall(kern->fixed(f->own, f->free, 1 - omega, &f->global, (char *)x + at, omega / m->c.identity, &f->global, (const char *)b + at));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBoxZero(Mat_Box *m, PatchFDKernels kern, void *x)
-{
-  PetscFunctionBegin;
-  PetscCall(kern->zero(((const DM_Box *)m->dm->data)->nglobal, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

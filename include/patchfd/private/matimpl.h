@@ -307,6 +307,8 @@ PETSC_INTERN PetscErrorCode MatBoxCheckData(const Mat_Box *);
 
 /* of the DM's operator, with what a time integrator adds to the mass matrix */
 PETSC_INTERN MatBoxCoefficients MatBoxCoefficientsOfDM(DM, PetscReal rate);
+PETSC_INTERN PetscBool MatBoxCoefficientsAXPBY(MatBoxCoefficients *, PetscReal, PetscReal, const MatBoxCoefficients *);
+PETSC_INTERN MatBoxTakeFn MatBoxTake_Box;
 /* the matrix can be scaled, copied and added to others of its kind, and take over what its DM has */
 PETSC_INTERN PetscErrorCode MatBoxSetAlgebra(Mat, Mat_Box *);
 
@@ -335,9 +337,10 @@ PETSC_INTERN PetscBool MatBoxHasFixed(const Mat_Box *);
    */
 PETSC_INTERN PetscErrorCode MatBoxFollow(Mat coarse, Mat fine);
 /* do ranks exchange without the host in its products, once there has been one? */
-PETSC_INTERN PetscErrorCode MatExchangesOnDevice(Mat, PatchFDKernels, PetscBool *);
 /* is its residual computed by our kernels alone, does a transfer matrix prolongate and restrict by them alone: may it be recorded? */
 PETSC_INTERN PetscErrorCode MatBoxIsOwn(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatBoxFixed(const Mat_Box *, PatchFDKernels, PetscReal a, void *y, PetscReal b, const void *x);
+PETSC_INTERN PetscErrorCode MatBoxSetProducts(Mat); /* makes it so */
 PETSC_INTERN PetscErrorCode MatBakeoffIsOwn(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatTransferIsOwn(Mat, PetscBool *);
 /* 0 A, and A - B with equal identity rows, are matrices as good as others until somebody wants to solve with them: an error then */
