@@ -21,31 +21,6 @@ const char *const DMBoxSpaces[]        = {"q", "dgq", "rt", "p1", "DMBoxSpace", 
 const char *const PatchFDHaloTypes[]     = {"auto", "mpi", "host", "nccl", "peer", "PatchFDHaloType", "PATCHFD_HALO_", NULL};
 const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "supported", "DMBoxBoundaryType", "DMBOX_BOUNDARY_", NULL};
 
-PetscErrorCode DMBoxGetContext(DM dm, DM_Box **box)
-{
-  PetscBool same = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(dm, DM_CLASSID, 1);
-  PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG,
-             "The DM has type %s; only a DM of type %s (DMBOX) can be used here",
-             ((PetscObject)dm)->type_name ? ((PetscObject)dm)->type_name : "(not set)", DMBOX);
-  PetscCheck(dm->dim >= 1 && dm->dim <= 3, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
-  *box = (DM_Box *)dm->data;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode DMBoxGetContextSetUp(DM dm, DM_Box **box)
-{
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetContext(dm, box));
-  PetscCheck(dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp() must be called first");
-  PetscCall(DMBoxCheckCoordinates(dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ------------------------------------------------ options ------------------------------------------------ */
 
 /* a single value is for all n */

@@ -89,21 +89,6 @@ PetscErrorCode DMBoxCreateCoordinateVec(DM dm, MPI_Comm comm, const PatchFDLine 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DMSetCoordinates() and DMSetCoordinatesLocal() do not tell the DM.  A clone has the local Vec of the DM that it was made of, and PETSc
-   makes the global one from that */
-PetscErrorCode DMBoxCheckCoordinates(DM dm)
-{
-  const Vec   x = dm->coordinates[0].x, xl = dm->coordinates[0].xl;
-  PetscObject own = NULL;
-
-  PetscFunctionBegin;
-  if (xl) PetscCall(PetscObjectQuery((PetscObject)xl, "DMBoxNodes", &own));
-  PetscCheck(own || (!x && !xl), PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
-             "DMSetCoordinates() and DMSetCoordinatesLocal() do not move the nodes of a DMBOX; DMBoxSetMappingCoordinates() does, after "
-             "DMSetUp() and for operators that take a map (diffusion)");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static const DMBoxField *DMBoxCoordinateField(DM dm)
 {
   const DM_Box *box = (const DM_Box *)dm->data;

@@ -120,3 +120,33 @@ PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *points, PetscReal E[
   PetscCall(PatchFDCellMatricesDestroy(&m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const PetscInt rownumber[], const PetscInt colnumber[],
+                                        PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  const PetscInt   size = PetscPowInt(points->degree + 1, points->dim), ncomp = points->ncomp;
+  const PetscReal *e;
+  PetscReal       *E;
+
+  PetscFunctionBegin;
+  *count = points->ncells * size * size * ncomp;
+  if (!i) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(points->ncells * size * size, &E));
+  PetscCall(PatchFDHostCellMatrices(points, E));
+  e = E;
+  for (PetscCount c = 0; c < points->ncells; c++) {
+    for (PetscInt col = 0; col < size; col++) {
+      for (PetscInt row = 0; row < size; row++, e++) {
+        const PetscInt r = rownumber[c * size + row], column = colnumber[c * size + col];
+
+        for (PetscInt k = 0; k < ncomp; k++) {
+          *i++ = r < 0 ? -1 : r * ncomp + k;
+          *j++ = column < 0 ? -1 : column * ncomp + k;
+          *v++ = *e;
+        }
+      }
+    }
+  }
+  PetscCall(PetscFree(E));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

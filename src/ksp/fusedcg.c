@@ -9,7 +9,7 @@
 */
 #include "fusedcg.h"
 #include <petsc/private/logimpl.h>
-#include <patchfd/private/matimpl.h>
+#include <patchfd/private/bakeoffimpl.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
@@ -183,6 +183,21 @@ static PetscErrorCode FusedCGSetTotals(KSP ksp, KSP_FusedCG *cg)
   for (int i = 0; i < PATCHFD_CG_NUM_TOTALS; i++) PetscCall(FusedCGTell(cg, (PatchFDCGTotal)i));
   type = PatchFDHaloGetType(cg->total[PATCHFD_CG_TOTAL_PW].halo, PatchFDKernelTables[PATCHFD_KERNELS_CUDA_DOUBLE]);
   if (!PatchFDHaloIsOnDevice(type)) PetscCall(FusedCGDestroyTotals(cg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatExchangesOnDevice(Mat A, PatchFDKernels kern, PetscBool *device)
+{
+  PetscBool    isbox = PETSC_FALSE;
+  Mat_Bakeoff *m;
+  DM           dm;
+
+  PetscFunctionBegin;
+  PetscCall(MatBakeoffFind(A, &m));
+  PetscCall(MatGetDM(A, &dm));
+  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
+  if (m) *device = PatchFDHaloIsOnDevice(PatchFDHaloGetType(m->halo, kern));
+  else *device = (PetscBool)(isbox && PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(dm, kern)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

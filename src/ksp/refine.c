@@ -55,16 +55,24 @@ static PetscErrorCode KSPRefineGetKSP_Refine(KSP ksp, KSP *inner)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* its iterations are those of the outer KSP; what is at its beginning has been seen */
+/* iterations of the inner KSP are those of the outer one, whichever of the two functions below it calls first */
+static KSP RefineCount(void *ctx, PetscInt n, PetscReal norm)
+{
+  KSP ksp = (KSP)ctx;
+
+  ksp->its   = ((KSP_Refine *)ksp->data)->cycles + n;
+  ksp->rnorm = norm;
+  return ksp;
+}
+
+/* what is at its beginning has been seen */
 static PetscErrorCode RefineMonitor(PETSC_UNUSED KSP inner, PetscInt n, PetscReal norm, void *ctx)
 {
-  KSP         ksp    = (KSP)ctx;
-  KSP_Refine *refine = (KSP_Refine *)ksp->data;
+  KSP ksp;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  ksp->its   = refine->cycles + n;
-  ksp->rnorm = norm;
+  ksp = RefineCount(ctx, n, norm);
   PetscCall(KSPLogResidualHistory(ksp, norm));
   PetscCall(KSPMonitor(ksp, ksp->its, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -72,14 +80,12 @@ static PetscErrorCode RefineMonitor(PETSC_UNUSED KSP inner, PetscInt n, PetscRea
 
 static PetscErrorCode RefineConverged(PETSC_UNUSED KSP inner, PetscInt n, PetscReal norm, KSPConvergedReason *reason, void *ctx)
 {
-  KSP         ksp    = (KSP)ctx;
-  KSP_Refine *refine = (KSP_Refine *)ksp->data;
+  KSP ksp;
 
   PetscFunctionBegin;
   *reason = KSP_CONVERGED_ITERATING;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  ksp->its   = refine->cycles + n;
-  ksp->rnorm = norm;
+  ksp = RefineCount(ctx, n, norm);
   PetscCall((*ksp->converged)(ksp, ksp->its, norm, reason, ksp->cnvP));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,80 +4,12 @@
 */
 #include <patchfd/private/matimpl.h>
 
-MatBoxCoefficients MatBoxCoefficientsOfDM(DM dm, PetscReal rate)
-{
-  const DMBoxOperator op = ((const DM_Box *)dm->data)->op;
-  MatBoxCoefficients  c  = {.identity = 1};
-
-  for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) c.operator[i] = op->coefficient[i];
-  if (op->mass >= 0) c.operator[op->mass] += rate;
-  return c;
-}
-
-/* y = a y + b x; returns whether that changes y */
-static PetscBool MatBoxCoefficientsAXPBY(MatBoxCoefficients *y, PetscReal a, PetscReal b, const MatBoxCoefficients *x)
-{
-  PetscBool changed = (PetscBool)(a * y->identity + b * x->identity != y->identity);
-
-  y->identity = a * y->identity + b * x->identity;
-  for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) {
-    const PetscReal c = a * y->operator[i] + b * x->operator[i];
-
-    changed        = (PetscBool)(changed || c != y->operator[i]);
-    y->operator[i] = c;
-  }
-  return changed;
-}
-
 static PetscBool MatBoxCoefficientsAreFinite(const MatBoxCoefficients *c)
 {
   PetscReal sum = c->identity;
 
   for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) sum += c->operator[i];
   return (PetscBool)!PetscIsInfOrNanReal(sum);
-}
-
-PetscErrorCode MatBoxCheckData(const Mat_Box *m)
-{
-  PetscFunctionBegin;
-  PetscCheck(m->version == ((const DM_Box *)m->dm->data)->op->version, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
-             "Coefficients or coordinates of the DMBOX have changed, and this matrix, which was copied, scaled, added to or computed as a "
-             "Jacobian before, "
-             "does not follow them: MatBoxUpdate() gives it the new ones");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* of the DM's coefficients, with what a time integrator adds to them */
-static PetscErrorCode MatBoxTake_Box(Mat A, PETSC_UNUSED DM dm, PetscReal rate, MatBoxTakeWhat what, PetscBool *changed)
-{
-  Mat_Box           *m;
-  MatBoxCoefficients now, c;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  now      = MatBoxCoefficientsOfDM(m->dm, rate);
-  c        = what == MATBOX_TAKE_CHANGES ? m->taken : m->c;
-  *changed = MatBoxCoefficientsAXPBY(&c, 0, 1, &now);
-  *changed = (PetscBool)(*changed || m->version != ((const DM_Box *)m->dm->data)->op->version);
-  if (what == MATBOX_TAKE_ALL) m->taken = now;
-  /* without fixed nodes there may be a null space, which a KSP asks for before it uses the matrix */
-  if (!*changed || (what == MATBOX_TAKE_NOTHING && MatBoxHasFixed(m))) PetscFunctionReturn(PETSC_SUCCESS);
-  m->taken = now;
-  PetscCall(MatBoxChange(A, &now, &m));
-  PetscCall(MatBoxSetNullSpace(A, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBoxGetCurrent(Mat A, Mat_Box **m)
-{
-  PetscBool changed;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, m));
-  if (!(*m)->entry || !(*m)->entry->follows) PetscFunctionReturn(PETSC_SUCCESS); /* without one it is what it was: MatPatchesExchange() */
-  PetscCall(MatBoxTake_Box(A, NULL, 0, MATBOX_TAKE_ALL, &changed));
-  PetscCall(MatShellGetContext(A, m)); /* another one, where local solvers hold the old one */
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A = a A + b X */
@@ -212,21 +144,6 @@ PetscErrorCode MatBoxFollow(Mat coarse, Mat fine)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the copy has plans of its own: nothing is shared but the DM.  Without values it is zero, as other matrices are */
-static PetscErrorCode MatDuplicate_Box(Mat A, MatDuplicateOption option, Mat *B)
-{
-  const MatBoxCoefficients zero = {.identity = 0};
-  Mat_Box                 *a, *b;
-
-  PetscFunctionBegin;
-  PetscCall(MatBoxGetCurrent(A, &a));
-  if (option == MAT_COPY_VALUES) PetscCall(MatBoxCheckData(a));
-  PetscCall(MatBoxCreate(a->dm, option == MAT_COPY_VALUES ? &a->c : &zero, B));
-  PetscCall(MatShellGetContext(*B, &b));
-  b->taken = a->taken;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* PETSc does nothing for MAT_INPLACE_MATRIX, since the operator is symmetric */
 static PetscErrorCode MatTranspose_Box(Mat A, MatReuse reuse, Mat *B)
 {
@@ -240,7 +157,6 @@ PetscErrorCode MatBoxSetAlgebra(Mat A, Mat_Box *m)
 {
   PetscFunctionBegin;
   PetscCall(MatBoxRegister(A, m->dm, MatBoxTake_Box, &m->entry));
-  PetscCall(MatShellSetOperation(A, MATOP_DUPLICATE, (PetscVoidFn *)MatDuplicate_Box));
   PetscCall(MatShellSetOperation(A, MATOP_TRANSPOSE, (PetscVoidFn *)MatTranspose_Box));
   PetscCall(MatShellSetOperation(A, MATOP_SCALE, (PetscVoidFn *)MatScale_Box));
   PetscCall(MatShellSetOperation(A, MATOP_ZERO_ENTRIES, (PetscVoidFn *)MatZeroEntries_Box));

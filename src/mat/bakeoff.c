@@ -693,6 +693,7 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   /* MATSHELL's are for matrices whose scaling it keeps */
   static const MatOperation none[] = {MATOP_DUPLICATE, MATOP_COPY, MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS};
   Mat_Bakeoff              *m;
+  static PetscBool          cite = PETSC_FALSE;
   PatchFDKernels            kern;
   BakeoffKernels           *own;
   PetscInt                  n;
@@ -705,7 +706,11 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   PetscCheck(problem >= MAT_BAKEOFF_BP1 && problem <= MAT_BAKEOFF_BP6, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "Bake-off problem %d; it has to be 0 to 5, bp1 to bp6", (int)problem);
   PetscCall(PatchFDInitializePackage());
-  PetscCall(PatchFDCiteBakeoff());
+  PetscCall(PetscCitationsRegister("@article{SwirydowiczChalmersKarakusWarburton2017,\n"
+                                   "  title  = {Acceleration of tensor-product operations for high-order finite element methods},\n"
+                                   "  author = {Kasia {\\'S}wirydowicz and Noel Chalmers and Ali Karakus and Timothy Warburton},\n"
+                                   "  year   = {2017}\n}\n",
+                                   &cite));
   PetscCall(BakeoffCreate(dm, problem, layout, &m));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */

@@ -156,8 +156,14 @@ static PetscErrorCode DMBoxOperatorView_Biharmonic(PETSC_UNUSED PetscInt dim, co
 
 PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator op)
 {
+  static PetscBool cite = PETSC_FALSE;
+
   PetscFunctionBegin;
-  PetscCall(PatchFDCiteBiharmonic());
+  PetscCall(PetscCitationsRegister("@article{CuiWitteBonizzoniKanschat2024,\n"
+                                   "  title  = {Tensor-Product Vertex Patch Smoothers for Biharmonic Problems},\n"
+                                   "  author = {Cu Cui and Julius Witte and Francesca Bonizzoni and Guido Kanschat},\n"
+                                   "  year   = {2024}\n}\n",
+                                   &cite));
   PetscCall(DMBoxOperatorSetMatBox(op));
   op->ops.setfromoptions   = DMBoxOperatorSetFromOptions_Biharmonic;
   op->ops.check            = DMBoxOperatorCheck_Biharmonic;

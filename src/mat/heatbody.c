@@ -5,6 +5,14 @@
 #include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
 
+PetscErrorCode DMBoxGetHeatData(DM dm, const char who[], DMBoxOperator *op, DMBox_Heat **heat)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "heat", who, op));
+  *heat = (DMBox_Heat *)(*op)->data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HeatBodyReference(HeatBody body)
 {
   PetscFunctionBegin;

@@ -396,7 +396,7 @@ PetscErrorCode DMBoxTSSetHeat(TS ts)
   PetscCall(SNESSetType(snes, SNESKSPONLY));
   PetscCall(SNESGetKSP(snes, &ksp));
   PetscCall(KSPSetType(ksp, KSPFUSEDCG));
-  PetscCall(KSPFusedCGSetSweep(ksp, PETSC_TRUE));
+  PetscTryMethod(ksp, "KSPFusedCGSetSweep_C", (KSP, PetscBool), (ksp, PETSC_TRUE));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NATURAL));
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(KSPGetPC(ksp, &pc));

@@ -206,7 +206,7 @@ static PetscErrorCode LocalPatchesAlone(const Mat_Box *m, MatBoxLocal *l, int d,
       PetscCall(PetscMemzero(&one[f].eigen[0], sizeof(one[f].eigen[0])));
       PetscCall(PatchFDPatchesDestroy(&one[f]));
     }
-    for (PetscInt i = 0; i < form.nband; i++) PetscCall(PatchFDBandDestroy(&form.band[i]));
+    PetscCall(MatBoxFormDestroy(&form));
   }
   for (PetscInt f = 0; f < box->nfield; f++) {
     PetscCall(PetscFree(eigen[f]));
@@ -282,24 +282,21 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
                   whole = (PetscBool)(type == MATBOX_LOCAL_WHOLE);
   const PetscBool   dense = (PetscBool)(whole || type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE);
   const PetscBool   weighted = (PetscBool)(m->form.points && type == MATBOX_LOCAL_FD);
-  DirectionMatrices x[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
-  MatBoxForm        form;
+  const MatBoxForm *form     = weighted ? &l->weighted : &m->form;
+  DirectionMatrices x[3]     = {{0, NULL}, {0, NULL}, {0, NULL}};
 
   PetscFunctionBegin;
-  if (weighted) PetscCall(MatBoxFormCreate(m, PETSC_TRUE, &form));
+  if (weighted) PetscCall(MatBoxFormCreate(m, PETSC_TRUE, &l->weighted));
   for (int d = 0; d < 3; d++) {
     if (alone) PetscCall(LocalPatchesAlone(m, l, d, dense, &x[d]));
     else {
       for (PetscInt f = 0; f < box->nfield; f++) {
         if (whole) PetscCall(PatchFDPatchesCreateWhole(&box->field[f].line[d], &l->patches[f][d]));
-        else
-          PetscCall(PatchFDPatchesCreate(&box->field[f].line[d], (weighted ? &form : &m->form)->M[f][d],
-                                         (weighted ? &form : &m->form)->A[f][d], &l->patches[f][d]));
+        else PetscCall(PatchFDPatchesCreate(&box->field[f].line[d], form->M[f][d], form->A[f][d], &l->patches[f][d]));
       }
       PetscCall(LocalClassesCreate(box, l, d));
     }
   }
-  for (PetscInt i = 0; weighted && i < form.nband; i++) PetscCall(PatchFDBandDestroy(&form.band[i]));
   if (m->form.points) {
     if (dense) {
       PetscCall(LocalRowsCreate(m, l)); /* of constants: nobody asks for residuals by them */
@@ -371,6 +368,7 @@ PetscErrorCode MatBoxLocalRelease(MatBoxLocal **local)
   for (int b = 0; b < MATBOX_MAX_BANDS; b++) PetscCall(PatchFDRowsDestroy(&l->rows[b]));
   for (PetscInt i = 0; i < l->ndense; i++) PetscCall(PatchFDHostDenseDestroy(&l->dense[i]));
   PetscCall(PetscFree(l->dense));
+  PetscCall(MatBoxFormDestroy(&l->weighted));
   for (at = &l->m->locals; *at != l;) at = &(*at)->next;
   *at = l->next;
   PetscCall(MatBoxRelease(&l->m));
@@ -573,28 +571,5 @@ PetscErrorCode MatBoxLocalView(const MatBoxLocal *l, PatchFDKernels kern, PetscV
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (l->fit[kern->id]) PetscCall(MatBoxFitView(l->m, l, kern, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- rows of fixed nodes, zero ---- */
-
-PetscErrorCode MatBoxSolveFixed(Mat_Box *m, PatchFDKernels kern, PetscReal omega, const void *b, void *x)
-{
-  const DM_Box *box = (const DM_Box *)m->dm->data;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < box->nfield; i++) {
-    const DMBoxField *f  = &box->field[i];
-    const size_t      at = f->global0 * kern->size;
-
-    PetscCall(kern->fixed(f->own, f->free, 1 - omega, &f->global, (char *)x + at, omega / m->c.identity, &f->global, (const char *)b + at));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBoxZero(Mat_Box *m, PatchFDKernels kern, void *x)
-{
-  PetscFunctionBegin;
-  PetscCall(kern->zero(((const DM_Box *)m->dm->data)->nglobal, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

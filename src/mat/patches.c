@@ -60,21 +60,6 @@ PetscErrorCode MatPatchesCreate(Mat A, const MatPatchesSpec *spec, MatPatches *p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatCreatePatches(Mat A, DM other, const MatPatchesSpec *spec, MatPatches *patches)
-{
-  MatCreatePatchesFn *create = NULL;
-  DM                  da     = NULL;
-  Mat_Box            *none;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatCreatePatches_C", &create));
-  if (!create) PetscCall(MatBricksFindDMDA(A, other, &da));
-  if (create) PetscCall((*create)(A, spec, patches));
-  else if (da) PetscCall(MatCreatePatches_DMDA(A, da, spec, patches));
-  else PetscCall(MatBoxGet(A, "PCPATCHFD, for a matrix without a DMDA,", &none));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatPatchesDestroy(MatPatches *patches)
 {
   MatPatches p = *patches;

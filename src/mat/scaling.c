@@ -11,9 +11,8 @@
 
 PetscErrorCode MatBoxLocalGetScaling(MatBoxLocal *l, Vec v, Vec *scaling)
 {
-  const PetscBool weighted = (PetscBool)(l->rule.type == MATBOX_LOCAL_FD);
-  PatchFDKernels  kern;
-  Vec             diagonal;
+  PatchFDKernels kern;
+  Vec            diagonal;
 
   PetscFunctionBegin;
   *scaling = NULL;
@@ -22,7 +21,7 @@ PetscErrorCode MatBoxLocalGetScaling(MatBoxLocal *l, Vec v, Vec *scaling)
   if (!l->scaling[kern->id]) {
     Mat_Box nearby = *l->m;
 
-    if (weighted) PetscCall(MatBoxFormCreate(l->m, PETSC_TRUE, &nearby.form));
+    if (l->weighted.weighted) nearby.form = l->weighted;
     PetscCall(VecDuplicate(v, &l->scaling[kern->id]));
     PetscCall(VecDuplicate(v, &diagonal));
     PetscCall(MatBoxTermDiagonal(&nearby, l->scaling[kern->id]));
@@ -30,7 +29,6 @@ PetscErrorCode MatBoxLocalGetScaling(MatBoxLocal *l, Vec v, Vec *scaling)
     PetscCall(VecPointwiseDivide(l->scaling[kern->id], l->scaling[kern->id], diagonal));
     PetscCall(VecSqrtAbs(l->scaling[kern->id]));
     PetscCall(VecDestroy(&diagonal));
-    for (PetscInt i = 0; weighted && i < nearby.form.nband; i++) PetscCall(PatchFDBandDestroy(&nearby.form.band[i]));
   }
   *scaling = l->scaling[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -100,21 +100,6 @@ PetscErrorCode MatApplyArrays(MatArraysFn *apply, void *ctx, PetscReal alpha, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatExchangesOnDevice(Mat A, PatchFDKernels kern, PetscBool *device)
-{
-  PetscBool    isbox = PETSC_FALSE;
-  Mat_Bakeoff *m;
-  DM           dm;
-
-  PetscFunctionBegin;
-  PetscCall(MatBakeoffFind(A, &m));
-  PetscCall(MatGetDM(A, &dm));
-  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
-  if (m) *device = PatchFDHaloIsOnDevice(PatchFDHaloGetType(m->halo, kern));
-  else *device = (PetscBool)(isbox && PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(dm, kern)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType type, MatReuse reuse,
                                  Mat *B)
 {

@@ -274,8 +274,14 @@ static PetscErrorCode DMBoxOperatorView_Stokes(PETSC_UNUSED PetscInt dim, const 
 
 PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
 {
+  static PetscBool cite = PETSC_FALSE;
+
   PetscFunctionBegin;
-  PetscCall(PatchFDCiteStokes());
+  PetscCall(PetscCitationsRegister("@article{CuiKanschat2024,\n"
+                                   "  title  = {Multigrid methods for the {Stokes} problem on {GPU} systems},\n"
+                                   "  author = {Cu Cui and Guido Kanschat},\n"
+                                   "  year   = {2024}\n}\n",
+                                   &cite));
   PetscCall(DMBoxOperatorSetMatBox(op));
   op->ops.setfromoptions     = DMBoxOperatorSetFromOptions_Stokes;
   op->ops.check              = DMBoxOperatorCheck_Stokes;

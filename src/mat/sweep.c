@@ -22,16 +22,6 @@ typedef struct {
   const void    *b;
 } LocalStep;
 
-void MatBoxLocalRange(const Mat_Box *m, const MatBoxLocal *l, PatchFDRange r)
-{
-  const DM_Box *box = (const DM_Box *)m->dm->data;
-
-  for (int d = 0; d < 3; d++) {
-    r[d][0] = PetscMax(0, box->owncells[d][0] - 1);
-    r[d][1] = box->owncells[d][1] > box->owncells[d][0] ? PetscMin(l->patches[0][d].npatch, box->owncells[d][1]) : r[d][0];
-  }
-}
-
 /*
   The split directions in which ghosts are exchanged before this colour, and how many.
 

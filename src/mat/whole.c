@@ -616,15 +616,3 @@ PetscErrorCode MatBoxFactorSolve(Mat_Box *m, Vec b, Vec x)
   PetscCall(PetscLogEventEnd(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode MatBoxFactorReset(Mat_Box *m)
-{
-  PetscFunctionBegin;
-  PetscCall(PCDestroy(&m->factors));
-  PetscCall(MatNullSpaceDestroy(&m->factor_null));
-  PetscCall(VecScatterDestroy(&m->toall));
-  PetscCall(VecDestroy(&m->factor_x));
-  PetscCall(VecDestroy(&m->all_b));
-  PetscCall(VecDestroy(&m->all_x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

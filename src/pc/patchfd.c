@@ -455,10 +455,15 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 M*/
 PetscErrorCode PCCreate_PatchFD(PC pc)
 {
-  PC_PatchFD *p;
+  static PetscBool cite = PETSC_FALSE;
+  PC_PatchFD      *p;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDCite());
+  PetscCall(PetscCitationsRegister("@article{CuiGrosseBleyKanschatStrzodka2024,\n"
+                                   "  title  = {An Implementation of Tensor Product Patch Smoothers on {GPU}},\n"
+                                   "  author = {Cu Cui and Paul Grosse-Bley and Guido Kanschat and Robert Strzodka},\n"
+                                   "  year   = {2024}\n}\n",
+                                   &cite));
   PetscCall(PetscNew(&p));
   p->autoorder       = PC_PATCHFD_ORDER_FORWARD;
   p->spec.damping    = PETSC_DETERMINE;

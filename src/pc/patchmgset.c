@@ -167,7 +167,7 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
 
   With `PETSC_DECIDE`, a mesh of `diffusion` that cannot be halved and is too large to be factored gets an additional level of
   degree 1 (`PCPATCHMG`). With any other limit it is factored. Each process has all factors: a coarsest mesh that would be factored
-  and has more than 30000 unknowns (2D: 100000, `stokes`: 12000) is an error.
+  and has more than 30000 unknowns (2D: 300000, `stokes`: 12000) is an error.
 
   A program that configures solvers of levels by routines first sets their number by `PCMGSetLevels()`, or calls this routine with
   0.

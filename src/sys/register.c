@@ -1,5 +1,5 @@
 /*
-  What the package offers: every kernel table, class, log event and citation is registered here, and here are the entry points for
+  What the package offers: every kernel table, class, and log event is registered here, and here are the entry points for
   -dll_append.
 */
 #include <petsc/private/petscimpl.h>
@@ -24,57 +24,6 @@ const PatchFDKernels PatchFDKernelTables[PATCHFD_NUM_KERNELS] = {
 };
 
 static PetscBool initialized = PETSC_FALSE;
-static PetscBool cited       = PETSC_FALSE;
-
-PetscErrorCode PatchFDCite(void)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister("@article{CuiGrosseBleyKanschatStrzodka2024,\n"
-                                   "  title  = {An Implementation of Tensor Product Patch Smoothers on {GPU}},\n"
-                                   "  author = {Cu Cui and Paul Grosse-Bley and Guido Kanschat and Robert Strzodka},\n"
-                                   "  year   = {2024}\n}\n",
-                                   &cited));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PatchFDCiteBiharmonic(void)
-{
-  static PetscBool cite = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister("@article{CuiWitteBonizzoniKanschat2024,\n"
-                                   "  title  = {Tensor-Product Vertex Patch Smoothers for Biharmonic Problems},\n"
-                                   "  author = {Cu Cui and Julius Witte and Francesca Bonizzoni and Guido Kanschat},\n"
-                                   "  year   = {2024}\n}\n",
-                                   &cite));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PatchFDCiteStokes(void)
-{
-  static PetscBool cite = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister("@article{CuiKanschat2024,\n"
-                                   "  title  = {Multigrid methods for the {Stokes} problem on {GPU} systems},\n"
-                                   "  author = {Cu Cui and Guido Kanschat},\n"
-                                   "  year   = {2024}\n}\n",
-                                   &cite));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PatchFDCiteBakeoff(void)
-{
-  static PetscBool cite = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister("@article{SwirydowiczChalmersKarakusWarburton2017,\n"
-                                   "  title  = {Acceleration of tensor-product operations for high-order finite element methods},\n"
-                                   "  author = {Kasia {\\'S}wirydowicz and Noel Chalmers and Ali Karakus and Timothy Warburton},\n"
-                                   "  year   = {2017}\n}\n",
-                                   &cite));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*MC
   PATCHFD_VERSION - The version of the library, as three numbers: `PATCHFD_VERSION_MAJOR`, `PATCHFD_VERSION_MINOR`,

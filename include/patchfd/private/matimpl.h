@@ -175,6 +175,7 @@ struct _MatBoxLocal {
   MatBoxLocalRule rule;
   PetscReal       damping; /* see MatBoxGetDamping(); 0 before */
   Vec             scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxLocalGetScaling() */
+  MatBoxForm      weighted;                     /* whose patches those of MATBOX_LOCAL_FD are on a form of points; empty for others */
   PatchFDPatches patches[DMBOX_MAX_FIELDS][3];
   PetscBool      havepatches;
   PetscInt       nclass[3], *cls[3]; /* the classes that say all about a patch in a direction, whatever the field */
@@ -261,6 +262,7 @@ PETSC_INTERN PetscErrorCode MatBoxChange(Mat, const MatBoxCoefficients *, Mat_Bo
 PETSC_INTERN PetscErrorCode MatBoxRelease(Mat_Box **);
 /* the form of its mesh; its bands are to be destroyed */
 PETSC_INTERN PetscErrorCode MatBoxFormCreate(const Mat_Box *, PetscBool weighted, MatBoxForm *);
+PETSC_INTERN PetscErrorCode MatBoxFormDestroy(MatBoxForm *);
 /* frees what was made */
 PETSC_INTERN PetscErrorCode MatBoxReset(Mat_Box *);
 /* its products with global arrays; the context is a Mat_Box */
@@ -305,6 +307,8 @@ PETSC_INTERN PetscErrorCode MatBoxCheckData(const Mat_Box *);
 
 /* of the DM's operator, with what a time integrator adds to the mass matrix */
 PETSC_INTERN MatBoxCoefficients MatBoxCoefficientsOfDM(DM, PetscReal rate);
+PETSC_INTERN PetscBool MatBoxCoefficientsAXPBY(MatBoxCoefficients *, PetscReal, PetscReal, const MatBoxCoefficients *);
+PETSC_INTERN MatBoxTakeFn MatBoxTake_Box;
 /* the matrix can be scaled, copied and added to others of its kind, and take over what its DM has */
 PETSC_INTERN PetscErrorCode MatBoxSetAlgebra(Mat, Mat_Box *);
 
@@ -333,9 +337,10 @@ PETSC_INTERN PetscBool MatBoxHasFixed(const Mat_Box *);
    */
 PETSC_INTERN PetscErrorCode MatBoxFollow(Mat coarse, Mat fine);
 /* do ranks exchange without the host in its products, once there has been one? */
-PETSC_INTERN PetscErrorCode MatExchangesOnDevice(Mat, PatchFDKernels, PetscBool *);
 /* is its residual computed by our kernels alone, does a transfer matrix prolongate and restrict by them alone: may it be recorded? */
 PETSC_INTERN PetscErrorCode MatBoxIsOwn(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatBoxFixed(const Mat_Box *, PatchFDKernels, PetscReal a, void *y, PetscReal b, const void *x);
+PETSC_INTERN PetscErrorCode MatBoxSetProducts(Mat); /* makes it so */
 PETSC_INTERN PetscErrorCode MatBakeoffIsOwn(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatTransferIsOwn(Mat, PetscBool *);
 /* 0 A, and A - B with equal identity rows, are matrices as good as others until somebody wants to solve with them: an error then */

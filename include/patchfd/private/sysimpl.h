@@ -1,13 +1,9 @@
 #pragma once
-/* events, citations, and the constructors that registration needs */
+/* events, and the constructors that registration needs */
 #include <petscpatchfd.h>
 
 PETSC_INTERN PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_BoxSolve, PATCHFD_Prolong, PATCHFD_Restrict, PATCHFD_Halo,
   PATCHFD_Function, PATCHFD_Replay;
-PETSC_INTERN PetscErrorCode PatchFDCite(void);
-PETSC_INTERN PetscErrorCode PatchFDCiteBiharmonic(void);
-PETSC_INTERN PetscErrorCode PatchFDCiteStokes(void);
-PETSC_INTERN PetscErrorCode PatchFDCiteBakeoff(void);
 
 PETSC_INTERN PetscErrorCode PCCreate_PatchFD(PC);
 PETSC_INTERN PetscErrorCode PCCreate_PatchMG(PC);
