@@ -118,11 +118,11 @@ static int BoxSolveBits(const PatchFDBoxFold *f)
   return (f->line[0].blocks - 1) | (f->line[1].blocks - 1) << 1 | (f->line[2].blocks - 1) << 2;
 }
 
-/* sums and differences in the directions of these bits */
+/* sums and differences in the directions of these bits; unsigned, because gcc 14 warns of a[] outside its bounds otherwise */
 static void BoxSolveButterfly(int bits, REAL a[8])
 {
-  for (int bit = 1; bit < 8; bit *= 2) {
-    for (int c = 0; c < 8 && (bits & bit); c++) {
+  for (unsigned bit = 1; bit < 8; bit *= 2) {
+    for (unsigned c = 0; c < 8 && (bits & bit); c++) {
       if ((c & bit) || (c & ~bits)) continue;
       const REAL even = a[c], odd = a[c | bit];
 
