@@ -314,8 +314,6 @@ static PetscErrorCode DMBoxCreateBoxes(DM dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ------------------------------------------------ set-up ------------------------------------------------ */
-
 PetscErrorCode DMSetUp_Box(DM dm)
 {
   PetscFunctionBegin;

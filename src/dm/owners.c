@@ -3,13 +3,6 @@
 */
 #include <patchfd/private/boximpl.h>
 
-/* rank p's cells in a direction */
-static inline void DMBoxCellRange(const DM_Box *box, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
-{
-  *first = box->splits[d][p];
-  *end   = box->splits[d][p + 1];
-}
-
 /* nodes that a cell shares with the next one */
 static inline PetscInt DMBoxShared(const DMBoxField *f, PetscInt d)
 {
@@ -19,9 +12,8 @@ static inline PetscInt DMBoxShared(const DMBoxField *f, PetscInt d)
 /* A shared node belongs to the rank of the cell above it, the last node to the rank with the last cell; ranks without cells own nothing. */
 void DMBoxOwnRange(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
 {
-  PetscInt cs, ce;
+  const PetscInt cs = box->splits[d][p], ce = box->splits[d][p + 1]; /* cells */
 
-  DMBoxCellRange(box, d, p, &cs, &ce);
   *first = cs * f->line[d].stride;
   *end   = ce * f->line[d].stride + (cs < ce && ce == box->cells[d] ? DMBoxShared(f, d) : 0);
 }
@@ -29,9 +21,8 @@ void DMBoxOwnRange(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt 
 /* the nodes of rank p's cells and of the layers of ghosts on either side */
 void DMBoxLocalRange(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
 {
-  PetscInt cs, ce;
+  const PetscInt cs = box->splits[d][p], ce = box->splits[d][p + 1]; /* cells */
 
-  DMBoxCellRange(box, d, p, &cs, &ce);
   *first = PetscMax(cs - box->ghost, 0) * f->line[d].stride;
   *end   = PetscMin(ce + box->ghost, box->cells[d]) * f->line[d].stride + DMBoxShared(f, d);
 }
