@@ -1,5 +1,5 @@
 /*
-  From a DM to the data of a DMBOX, for everybody: is it one, is it set up?
+  From a DM to the data of a DMBOX, for everybody: is it one, is it set up?  And who has to know that they change.
 */
 #include <patchfd/private/boximpl.h>
 
@@ -40,5 +40,20 @@ PetscErrorCode DMBoxGetContextSetUp(DM dm, DM_Box **box)
   PetscCall(DMBoxGetContext(dm, box));
   PetscCheck(dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp() must be called first");
   PetscCall(DMBoxCheckCoordinates(dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscInt64 DMBoxOperatorNewVersion(void)
+{
+  static PetscInt64 last = 0;
+
+  return ++last;
+}
+
+PetscErrorCode DMBoxChanged(DM dm)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  for (DMBoxMatrix m = ((const DM_Box *)dm->data)->matrix; m; m = m->next) PetscCall((*m->changed)(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -653,3 +653,38 @@ PetscErrorCode DMBoxGetGalerkin(DM dm, PetscBool3 *galerkin)
   *galerkin = box->galerkin;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*
+  Nodes of a coarse mesh lie on the finer one, but its polynomials do not: they may fold where those of the finer mesh do not.  For solvers
+  on a GPU it would take too long to look at large meshes, which are near the finest one
+*/
+PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
+{
+  const DM_Box    *box   = (const DM_Box *)dm->data;
+  const PetscCount limit = 32768; /* cells of a rank */
+  DM               at    = dm;
+  PatchFDKernels   kern;
+
+  PetscFunctionBegin;
+  if (!dm->setupcalled || !box->op->mapped || !DMBoxIsMapped(box) || box->galerkin == PETSC_BOOL3_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall(PetscObjectReference((PetscObject)at));
+  for (PetscInt l = 0; l < *n; l++) {
+    DM            coarse;
+    PatchFDMetric m = {.defect = PATCHFD_DEFECT_NONE};
+    PetscInt64    first;
+
+    PetscCall(DMBoxCoarsen_Private(at, PetscObjectComm((PetscObject)dm), PETSC_TRUE, &coarse));
+    PetscCall(DMDestroy(&at));
+    at = coarse;
+    if (PetscMemTypeHost(kern->memtype) || PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)at->data)->owncells) <= limit)
+      PetscCall(DMBoxShapeDefect(at, ((const DM_Box *)at->data)->shape, &m));
+    PetscCall(DMBoxFirstDefect(at, &m, &first));
+    if (first == PETSC_INT64_MAX) continue;
+    PetscCall(
+      PetscInfo(dm, "Coarsened %" PetscInt_FMT " of %" PetscInt_FMT " times: the next mesh has cells that fold (-pc_mg_levels)\n", l, *n));
+    *n = l;
+  }
+  PetscCall(DMDestroy(&at));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

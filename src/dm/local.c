@@ -198,3 +198,99 @@ PetscErrorCode DMGetLocalToGlobalMapping_Box(DM dm)
     ISLocalToGlobalMappingCreate(PetscObjectComm((PetscObject)dm), 1, (PetscInt)box->nlocal, index, PETSC_OWN_POINTER, &dm->ltogmap));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* ------------------------------------------------ what operators use ------------------------------------------------ */
+
+PetscErrorCode DMBoxGetWork(DM dm, PatchFDKernels kern, int slot, void **work)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+  void  **w   = &box->work[kern->id][slot];
+
+  PetscFunctionBegin;
+  if (!*w) {
+    const size_t n = PetscMax(box->nlocal, 1);
+
+    PetscCall((*kern->malloc)(n, w));
+    PetscCall((*kern->zero)(n, *w));
+    box->kernels[kern->id] = kern;
+  }
+  *work = *w;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxCopyOwned(DM dm, PatchFDKernels kern, PetscBool fromlocal, const void *from, PetscBool tolocal, void *to)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < box->nfield; i++) {
+    const DMBoxField *f    = &box->field[i];
+    const char       *src  = (const char *)from + (fromlocal ? f->local0 : f->global0) * kern->size;
+    char             *dest = (char *)to + (tolocal ? f->local0 : f->global0) * kern->size;
+
+    PetscCall((*kern->copy)(f->own, fromlocal ? &f->local : &f->global, src, tolocal ? &f->local : &f->global, dest));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the local array that a global one is in, or NULL */
+static void *DMBoxLocalAround(const DM_Box *box, PatchFDKernels kern, const void *global)
+{
+  const PetscBool has = (PetscBool)((box->room[0] || box->room[1]) && PatchFDRoomHas(global, box->room));
+
+  return has ? (char *)global - box->room[0] * kern->size : NULL;
+}
+
+PetscErrorCode DMBoxGlobalToLocalOwned(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  *local = box->halo ? DMBoxLocalAround(box, kern, global) : (void *)global;
+  if (*local) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxGetWork(dm, kern, slot, local));
+  PetscCall(DMBoxCopyOwned(dm, kern, PETSC_FALSE, global, PETSC_TRUE, *local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGlobalToLocalZero(DM dm, PatchFDKernels kern, const void *global, PetscBool zero, int slot, void **local)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  *local = box->halo ? DMBoxLocalAround(box, kern, global) : (void *)global;
+  if (*local && box->halo) {
+    PetscCall((*kern->zero)(box->room[0], *local));
+    PetscCall((*kern->zero)(box->room[1], (char *)*local + (box->nlocal - box->room[1]) * kern->size));
+  }
+  if (*local) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxGetWork(dm, kern, slot, local));
+  PetscCall((*kern->zero)(box->nlocal, *local));
+  if (!zero) PetscCall(DMBoxCopyOwned(dm, kern, PETSC_FALSE, global, PETSC_TRUE, *local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGlobalToLocalBegin(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxGlobalToLocalOwned(dm, kern, global, slot, local));
+  PetscCall(DMBoxHaloBegin(dm, kern, 1, local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGlobalToLocalEnd(DM dm, PatchFDKernels kern, PETSC_UNUSED const void *global, PETSC_UNUSED int slot, void **local)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxHaloEnd(dm, kern, 1, local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxLocalToGlobal(DM dm, PatchFDKernels kern, const void *local, void *global)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  if (box->halo && local != DMBoxLocalAround(box, kern, global))
+    PetscCall(DMBoxCopyOwned(dm, kern, PETSC_TRUE, local, PETSC_FALSE, global));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

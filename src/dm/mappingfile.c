@@ -6,6 +6,7 @@
   The points are those of cells of some degree: DMSetUp() knows of how many, and so of which.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/options.h>
 #include <petscbt.h>
 
 /* a file, and what its numbers are like */
@@ -360,5 +361,34 @@ PetscErrorCode DMBoxSetUpMappingFile(DM dm)
   PetscCall(DMBoxShapeDestroy(&raw));
   box->mapfrom = shape;
   if (g == 1) box->mapdegree = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxOptionsMapping(DM dm, PatchFDOptionItems PetscOptionsObject)
+{
+  DM_Box          *box       = (DM_Box *)dm->data;
+  DMBoxMappingType type      = box->maptype;
+  PetscReal        parameter = box->mapparameter;
+  PetscInt         degree    = box->mapdegree;
+  char             file[PETSC_MAX_PATH_LEN];
+  PetscBool        flg, flgs[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsEnum("-dm_box_mapping", "The image of the box", "DMBoxSetMappingType", DMBoxMappingTypes, (PetscEnum)type,
+                             (PetscEnum *)&type, &flgs[0]));
+  if (flgs[0]) PetscCall(DMBoxSetMappingType(dm, type, PETSC_DETERMINE));
+  if (flgs[0]) parameter = box->mapparameter;
+  PetscCall(PetscOptionsReal("-dm_box_mapping_parameter", "Parameter of the map", "DMBoxSetMappingType", parameter, &parameter, &flgs[1]));
+  PetscCheck(!flgs[1] || type != DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "-dm_box_mapping_parameter is for maps with a name: -dm_box_mapping is none");
+  if (flgs[1]) PetscCall(DMBoxSetMappingType(dm, type, parameter));
+  PatchFDOptions(Int, PatchFDOptionsWord((PetscReal)degree), "-dm_box_mapping_degree",
+                 "Degree of the images of cells, 1 or that of the space", "DMBoxSetMappingDegree", degree, &degree, &flg);
+  if (flg) PetscCall(DMBoxSetMappingDegree(dm, degree));
+  PatchFDOptions(String, "none", "-dm_box_mapping_file", "A structured grid whose points are those of the box in space",
+                 "DMBoxSetMappingFile", NULL, file, sizeof(file), &flg);
+  PetscCheck(!flg || !flgs[0] || type == DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "-dm_box_mapping %s and -dm_box_mapping_file %s: a DMBOX has one map", DMBoxMappingTypes[type], file);
+  if (flg) PetscCall(DMBoxSetMappingFile(dm, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -29,21 +29,6 @@ PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscInt64 DMBoxOperatorNewVersion(void)
-{
-  static PetscInt64 last = 0;
-
-  return ++last;
-}
-
-PetscErrorCode DMBoxChanged(DM dm)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
-  for (DMBoxMatrix m = ((const DM_Box *)dm->data)->matrix; m; m = m->next) PetscCall((*m->changed)(m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode DMBoxOperatorDestroy(DMBoxOperator *op)
 {
   PetscFunctionBegin;

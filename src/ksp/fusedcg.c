@@ -186,6 +186,7 @@ static PetscErrorCode FusedCGSetTotals(KSP ksp, KSP_FusedCG *cg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* do ranks exchange without the host in its products, once there has been one? */
 static PetscErrorCode MatExchangesOnDevice(Mat A, PatchFDKernels kern, PetscBool *device)
 {
   PetscBool    isbox = PETSC_FALSE;

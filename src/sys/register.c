@@ -1,5 +1,5 @@
 /*
-  What the package offers: every kernel table, class, and log event is registered here, and here are the entry points for
+  What the package offers: every kernel table, class and log event is registered here, and here are the entry points for
   -dll_append.
 */
 #include <petsc/private/petscimpl.h>

@@ -48,7 +48,7 @@ typedef struct {
 
 typedef struct _MatBoxForm MatBoxForm; /* matimpl.h */
 
-/* Where the nodes of a mesh are in space, those of the rank's local box: src/dm/mapping.c.  Vecs of coordinates, and DMs made from this
+/* Where the nodes of a mesh are in space, those of the rank's local box: src/dm/shape.c.  Vecs of coordinates, and DMs made from this
    one, hold it, too */
 typedef struct {
   PetscInt     refct, dim;
@@ -272,6 +272,15 @@ PETSC_INTERN PetscErrorCode DMBoxCopyMapping(DM from, DM to);
 PETSC_INTERN PetscErrorCode DMBoxUpdateMapping(DM from, DM to);
 PETSC_INTERN PetscErrorCode DMBoxCheckMapping(DM);
 PETSC_INTERN PetscErrorCode DMBoxSetUpMapping(DM);
+PETSC_INTERN PetscBool DMBoxIsMapped(const DM_Box *);
+PETSC_INTERN PetscErrorCode DMBoxShapeCreate(DM dm, DMBoxShape **shape);
+PETSC_INTERN PetscErrorCode DMBoxShapeFillGhosts(DM dm, DMBoxShape *shape);
+PETSC_INTERN PetscErrorCode DMBoxShapeEvaluate(DM dm, const DMBoxShape *from, DMBoxShape *shape);
+PETSC_INTERN PetscErrorCode DMBoxShapeInterpolate(DM dm, DMBoxShape *shape);
+PETSC_INTERN PetscErrorCode DMBoxShapeStraighten(DM dm, PetscInt images, DMBoxShape *shape);
+PETSC_INTERN PetscErrorCode DMBoxShapeDefect(DM dm, const DMBoxShape *shape, PatchFDMetric *m);
+PETSC_INTERN PetscErrorCode DMBoxFirstDefect(DM dm, const PatchFDMetric *m, PetscInt64 *first);
+PETSC_INTERN PetscErrorCode DMBoxCheckShape(DM dm, const DMBoxShape *shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeDestroy(DMBoxShape **);
 PETSC_INTERN PetscErrorCode DMBoxShapeGetDevice(DMBoxShape *, const PetscReal **x); /* nodes.x in GPU memory */
 PETSC_INTERN PetscErrorCode DMBoxViewMapping(DM, PetscViewer);

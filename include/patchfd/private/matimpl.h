@@ -336,7 +336,6 @@ PETSC_INTERN PetscBool MatBoxHasFixed(const Mat_Box *);
 /* if both are DMBOX operators of the same kind, and the one on the finer mesh does not follow its DM: the coarser one gets its coefficients
    */
 PETSC_INTERN PetscErrorCode MatBoxFollow(Mat coarse, Mat fine);
-/* do ranks exchange without the host in its products, once there has been one? */
 /* is its residual computed by our kernels alone, does a transfer matrix prolongate and restrict by them alone: may it be recorded? */
 PETSC_INTERN PetscErrorCode MatBoxIsOwn(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatBoxFixed(const Mat_Box *, PatchFDKernels, PetscReal a, void *y, PetscReal b, const void *x);
@@ -378,7 +377,7 @@ PETSC_INTERN PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *);
    their solves */
 PETSC_INTERN PetscErrorCode MatBoxLocalSweep(MatBoxLocal *, PatchFDKernels, PatchFDPrecision, PatchFDPatchOp operation, PetscInt64 its,
                                              PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b, void *x);
-/* r = b - A x for the patches of one colour, both phases of it: at their free nodes, other numbers of r become anything (src/mat/box.c) */
+/* r = b - A x for the patches of one colour, both phases of it: at their free nodes, other numbers of r become anything (boxform.c) */
 PETSC_INTERN PetscErrorCode MatBoxResidual(Mat_Box *, PatchFDKernels, const PatchFDColor *, const void *b, const void *x, void *r);
 /*
   Where local solvers are those of an operator nearby (scaling.c): the roots of the ratios of its diagonal and that of the matrix, a Vec
