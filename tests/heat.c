@@ -1570,7 +1570,7 @@ int main(int argc, char **argv)
       args: -part restart
     test:
       suffix: errors
-      args: -part errors
+      args: -checkfunctionlist 0 -part errors
   testset:
     nsize: {{1 3}}
     test:
