@@ -290,6 +290,7 @@ int main(int argc, char **argv)
      suffix: errors
      nsize: 2
      args: -part errors -malloc_dump 0
+     filter: sed "s/.pigeons[^ ]/ pigeons/"
    test:
      suffix: faults
      nsize: {{1 3}}

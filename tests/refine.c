@@ -297,7 +297,7 @@ static PetscErrorCode ConvergedSeventh(KSP ksp, PetscInt it, PetscReal norm, KSP
   PetscFunctionBeginUser;
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCheck(its == it && norm >= 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Test of iteration %" PetscInt_FMT ", which is %" PetscInt_FMT, it, its);
-  *reason = it == 7 ? KSP_CONVERGED_USER : KSP_CONVERGED_ITERATING;
+  *reason = it == 7 ? KSP_CONVERGED_HAPPY_BREAKDOWN : KSP_CONVERGED_ITERATING;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

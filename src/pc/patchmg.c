@@ -14,10 +14,23 @@
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/logimpl.h>
 
+/* Before 3.24 PCMG sets up the smoother of the finest level anew although the cycle is reused */
+static PetscErrorCode PCPatchMGSetReuse(PC pc)
+{
+  const PC_MG *mg = (const PC_MG *)pc->data;
+
+  PetscFunctionBegin;
+  if (PETSC_VERSION_GE(3, 24, 0) || !mg->levels) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSetReusePreconditioner(mg->levels[mg->nlevels - 1]->smoothd->pc, pc->reusepreconditioner));
+  PetscCall(PCSetReusePreconditioner(mg->levels[mg->nlevels - 1]->smoothu->pc, pc->reusepreconditioner));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCApplyRichardson_PatchMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its,
                                          PetscBool zeroguess, PetscInt *outits, PCRichardsonConvergedReason *reason)
 {
   PetscFunctionBegin;
+  PetscCall(PCPatchMGSetReuse(pc));
   PetscCall(PATCHMG(pc)->applyrichardson(pc, b, x, w, rtol, abstol, dtol, its, zeroguess, outits, reason));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -236,6 +249,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscCall(PetscTime(&start));
   pc->failedreason = PC_NOERROR; /* what PCMG says of it is of smoothers that fail now */
   PetscCall(PCPatchMGForget(pc));
+  PetscCall(PCPatchMGSetReuse(pc));
   PetscCall(PCPatchMGGetNumDegrees(pc, &degrees));
   if (degrees && p->degrees && p->degrees != ((PetscObject)pc->pmat)->id) PetscCall(PCPatchMGSetStale_Private(pc));
   if (!degrees) {
@@ -491,6 +505,7 @@ static PetscErrorCode PCPatchMGCycle(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(mg->nlevels, &null));
   PetscCall(PCPatchMGExchangeNullSpaces(pc, null));
+  PetscCall(PCPatchMGSetReuse(pc));
   /* a cycle that is reused is that of the old matrix */
   if (pc->reusepreconditioner) PetscCall(PCPatchFDExchange(mg->levels[mg->nlevels - 1]->smoothd->pc));
   ierr = (*apply)(pc, b, x);
