@@ -10,6 +10,7 @@
 */
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
+#include <petsc/private/kspimpl.h>
 #include <petscts.h>
 
 /* ---- KSP, and the matrices of all solvers ---- */
@@ -398,10 +399,24 @@ static PetscErrorCode DMRestrictHook_BoxSolvers(DM fine, PETSC_UNUSED Mat restrc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A refined DM shares the DMKSP of the coarser one, which knows whose it is by the address of that DM.  When that DM is gone, a new one can
+  get its address, on some ranks, and write what is not its own: only the others make an object then.  So each DM has its own.
+*/
+static PetscErrorCode DMRefineHook_BoxSolvers(PETSC_UNUSED DM coarse, DM fine, PETSC_UNUSED void *ctx)
+{
+  DMKSP own;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetDMKSPWrite(fine, &own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode DMSetUpSolvers_MatBox(DM dm)
 {
   PetscFunctionBegin;
   PetscCall(DMKSPSetComputeOperators(dm, DMBoxComputeOperators, NULL));
+  PetscCall(DMRefineHookAdd(dm, DMRefineHook_BoxSolvers, NULL, NULL)); /* after PETSc's */
   PetscCall(DMCoarsenHookAdd(dm, NULL, DMRestrictHook_BoxSolvers, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
