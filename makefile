@@ -53,7 +53,7 @@ ifneq ($(filter-out clean debug dist doc help matrix,$(or $(MAKECMDGOALS),all)),
 
 # ---- PETSc: found, or built the first time ----
 # before make 4.4 $(shell) has the environment of make, without what was set after "make"
-BOOTSTRAP := $(foreach v,PETSC_DIR PETSC_ARCH PATCHFD_CACHE PATCHFD_PETSC_VERSION PATCHFD_PETSC_OLDEST PATCHFD_PETSC_OPTS PATCHFD_CUDA_ARCH \
+BOOTSTRAP := $(foreach v,PETSC_DIR PETSC_ARCH PATCHFD_CACHE PATCHFD_PETSC_VERSION PATCHFD_PETSC_OPTS PATCHFD_CUDA_ARCH \
   PATCHFD_SUDO CUDA LAPACKE_LIB,$(if $(filter undefined,$(origin $v)),,$v='$($v)')) config/bootstrap
 FOUND := $(shell $(BOOTSTRAP))
 ifneq ($(.SHELLSTATUS),0)

@@ -23,7 +23,7 @@ class Patchfd(MakefilePackage):
     depends_on("gmake", type="build")
     depends_on("mpi")
     # with the GPU kernels if PETSc has CUDA: ^petsc+cuda cuda_arch=90
-    depends_on("petsc@3.26:3+mpi+shared+double~complex")
+    depends_on("petsc@3.22:3.26+mpi+shared+double~complex")
     depends_on("lapack")
 
     requires("^[virtuals=lapack] openblas", "^[virtuals=lapack] netlib-lapack+lapacke", policy="one_of")
