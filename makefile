@@ -194,12 +194,14 @@ bench: $(BENCHES) $(OUT)/bin/tutorials/poisson ## run the benchmarks: kernels, s
 
 # ---- tests: PETSc's harness on the /*TEST*/ blocks, then loading into unmodified PETSc programs ----
 HARNESS := $(firstword $(wildcard $(PETSC_DIR)/share/petsc/examples/gmakefile.test $(PETSC_DIR)/gmakefile.test))
+ifneq ($(if $(HARNESS),,$(filter test sometests gputest testdocs valgrind,$(MAKECMDGOALS))),)
+$(error the PETSc in $(PETSC_DIR) has no share/petsc/examples, without which nothing can be tested; PATCHFD_PETSC_VERSION=3.26.1 builds one that has)
+endif
 TESTDIR := $(OUT)/test
 TIMEOUT ?= 180
 
 # What "requires: gpu" means: a device is there now.  gmakegentest.py reads it from <pkg-dir>/include/<pkg-name>conf.h.
 gentest: $(LIB) $(TESTDIR)/.DIR
-	@test -n "$(HARNESS)" || { echo "this PETSc was installed without its test harness (share/petsc/examples)"; exit 1; }
 	@mkdir -p $(OUT)/include
 	@if nvidia-smi -L >/dev/null 2>&1; then echo '#define PATCHFD_HAVE_GPU 1'; fi >$(OUT)/include/patchfdconf.h
 	@$(PYTHON) $(dir $(HARNESS))config/gmakegentest.py --petsc-dir=$(PETSC_DIR) --petsc-arch=$(PETSC_ARCH) --srcdir=$(CURDIR) --testdir=$(TESTDIR) \
