@@ -294,8 +294,7 @@ int main(int argc, char **argv)
    testset:
      args: -problem sine -dm_box_boundary dirichlet,supported,supported,dirichlet
      filter: cut -c -47
-     filter_output: cut -c -47
-     output_file: output/biharmonic_q4.out
+     output_file: output/biharmonic_errors.out
      test:
        suffix: cg
        args: -ksp_type cg -ksp_norm_type unpreconditioned -pc_patchmg_symmetric

@@ -420,8 +420,7 @@ int main(int argc, char **argv)
    # other solvers: the same errors
    testset:
      filter: cut -c -73
-     filter_output: cut -c -73
-     output_file: output/stokes_curl.out
+     output_file: output/stokes_errors.out
      # the V-cycle in single precision
      test:
        suffix: single
@@ -441,7 +440,6 @@ int main(int argc, char **argv)
    testset:
      args: -problem cavity
      filter: cut -c -35
-     filter_output: cut -c -35
      output_file: output/stokes_cavity.out
      test:
        suffix: cavity
@@ -467,7 +465,6 @@ int main(int argc, char **argv)
    testset:
      args: -problem channel -levels 2
      filter: cut -c -55
-     filter_output: cut -c -55
      test:
        suffix: channel
        nsize: {{1 3}}
