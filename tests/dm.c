@@ -4,6 +4,7 @@ static char help[] = "A DMBOX as PETSc knows DMs: coordinates, local vectors, fi
 
 #include <petscpatchfd.h>
 #include <patchfd/private/compat.h>
+#include <petsc/private/kspimpl.h>
 #include "catch.h"
 #include "runtest.h"
 
@@ -579,6 +580,7 @@ static PetscErrorCode TestContexts(void)
   PetscContainer owner;
   PetscInt       calls;
   DM             dm, fine, coarse, clone;
+  DMKSP          functions;
   Mat            A;
   Vec            v;
 
@@ -597,6 +599,8 @@ static PetscErrorCode TestContexts(void)
   }
   PetscCall(DMSetUp(dm));
   PetscCall(DMRefine(dm, PETSC_COMM_WORLD, &fine));
+  PetscCall(DMGetDMKSP(fine, &functions)); /* shared, it would name dm as its owner after dm is gone */
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "functions for KSP of a refined mesh: %s\n", functions->originaldm == fine ? "its own" : "SHARED"));
   PetscCall(DMCoarsen(dm, PETSC_COMM_WORLD, &coarse));
   PetscCall(DMClone(dm, &clone));
   PetscCall(DMDestroy(&dm));
