@@ -524,6 +524,6 @@ int main(int argc, char **argv)
   test:
     suffix: transpose
     args: -part transpose
-    filter: grep -v "linear system matrix"
+    filter: sed "s/matrix = precond matrix:/matrix, which is also used to construct the preconditioner:/"
 
 TEST*/
