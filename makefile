@@ -97,7 +97,7 @@ OPTIMIZE    := $(if $(shell grep 'define PETSC_USE_DEBUG ' $(PETSCCONF_H)),,-O3)
 INCLUDES    := -I$(CURDIR)/include $(patsubst -I%,-isystem %,$(PETSC_CC_INCLUDES))
 override CFLAGS    := $(INCLUDES) -Wall -Wextra -g $(OPTIMIZE) $(VECTOR_FLAGS) $(CFLAGS)
 # CUDA files are many and take half of the time of a build: no complex numbers (PETSc's are Thrust's there, half of all lines of headers), and what runs on the host there is set-up
-override CUDAFLAGS := $(INCLUDES) -Xcompiler -Wall,-Wextra -g -lineinfo $(OPTIMIZE) -DPETSC_SKIP_COMPLEX $(OPTIMIZE:-O3=-Xcompiler -O1) $(CUDAFLAGS)
+override CUDAFLAGS := $(INCLUDES) -I$(CURDIR)/src/cuda -Xcompiler -Wall,-Wextra -g -lineinfo $(OPTIMIZE) -DPETSC_SKIP_COMPLEX $(OPTIMIZE:-O3=-Xcompiler -O1) $(CUDAFLAGS)
 
 # ---- the library ----
 OUT     := $(abspath $(BUILD))
@@ -112,7 +112,19 @@ LINK          = -L$(OUT)/lib -Wl,-rpath,$(OUT)/lib -lpatchfd $(PETSC_LIB)
 LINK_OBJECTS := $(ARCHIVE) $(LAPACKE_LIB) $(PETSC_LIB)
 # a PETSc without CUDA knows nvcc, too, where there is one
 HAVE_CUDA := $(shell grep "define PETSC_HAVE_CUDA " $(PETSCCONF_H))
-SOURCES   := $(wildcard src/*/*.c) $(if $(HAVE_CUDA),$(wildcard src/cuda/*.cu))
+# What has templates of a precision T, a dimension DIM, cells with matrices of their own PLACE, or a KIND of points is compiled once for each of
+# them: FILE.T-float.DIM-3 is FILE.cu with -DINSTANCE_T=float -DINSTANCE_DIM=3.
+by = $(foreach f,$2,$(addprefix $f.,$1))
+BY_T     := $(call by,T-double T-float,dg/smoother_fast fields/fast fit/kernel lattice/march points/product smoother/place_row smoother/plane \
+              smoother/strip smoother/volume terms/fast)
+BY_DIM   := $(call by,DIM-2 DIM-3,$(call by,T-double T-float,bands/operator_fast smoother/place stokes/operator_fast transfer/mixed_fast))
+BY_PLACE := $(call by,PLACE-false PLACE-true,$(call by,T-double T-float,operator/march operator/plane) \
+              $(call by,DIM-2 DIM-3,$(call by,T-double T-float,transfer/fast)))
+BY_KIND  := $(call by,$(addprefix KIND-POINTS_,COLLOCATED FEW GAUSS MANY MASS),$(call by,T-double T-float,points/planes))
+INSTANCES := $(patsubst %,src/cuda/%.cu,$(BY_KIND) $(BY_PLACE) $(BY_DIM) $(BY_T))
+instance  = $(subst ., ,$(1:.cu=))
+CUDA_SOURCES = $(INSTANCES) $(filter-out $(foreach i,$(INSTANCES),$(firstword $(call instance,$i)).cu),$(wildcard src/cuda/*/*.cu))
+SOURCES   := $(wildcard src/*/*.c) $(if $(HAVE_CUDA),$(CUDA_SOURCES))
 LEVELS  := $(if $(VECTOR_LEVELS),plain $(VECTOR_LEVELS))
 TABLES  := src/host/double.c src/host/float.c
 SOURCES := $(TABLES) $(filter-out $(TABLES),$(SOURCES)) # these take most of the time: first, so that all cores end together
@@ -150,9 +162,10 @@ $(OUT)/obj/%.$1.c.o: %.c $(OUT)/flags
 	$$(call say,CC,$$< for $1)$$(COMPILE) $$(C_DEPFLAGS) $$(DEBUG_INFO) -DPATCHFD_LEVEL=$1 $$(VECTOR_FLAGS_$1) $$(abspath $$<)
 endef
 $(foreach l,$(LEVELS),$(eval $(call LEVEL_RULE,$l)))
-$(OUT)/obj/%.cu.o: %.cu $(OUT)/flags
+.SECONDEXPANSION:
+$(OUT)/obj/%.cu.o: $$(firstword $$(call instance,$$*)).cu $(OUT)/flags
 	@mkdir -p $(@D)
-	$(call say,CUDAC,$<)$(CUCOMPILE) $(CUDA_DEPFLAGS) $(abspath $<)
+	$(call say,CUDAC,$*.cu)$(CUCOMPILE) $(CUDA_DEPFLAGS) $(patsubst %,-DINSTANCE_%,$(subst -,=,$(wordlist 2,9,$(call instance,$*)))) $(abspath $<)
 $(OUT)/bin/tests/% $(OUT)/bin/benchmarks/%: LINK = $(LINK_OBJECTS)
 $(OUT)/bin/%: $(OUT)/obj/%.c.o $(LIB)
 	@mkdir -p $(@D)
@@ -252,7 +265,7 @@ gputest: gentest ## run the tests that need a GPU
 	@config/tally $(TESTDIR) test_
 
 # What needs a newer GPU is guarded: kernels with instructions of their own (copies, tensor products, clusters) for the oldest GPU that doc/gpu.md promises.
-PTX_SOURCES := device.cu lattice_plane.cu points_packed.cu fields_float.cu
+PTX_SOURCES := base/device.cu lattice/plane.cu points/packed.cu fields/fast.T-float.cu
 ptx: ## compile some GPU kernels for the oldest GPUs
 	+@$(if $(HAVE_CUDA),$(MAKE) --no-print-directory BUILD=$(BUILD)/ptx CUDA_PTX=80 $(PTX_SOURCES:%=$(OUT)/ptx/obj/src/cuda/%.o),echo "this PETSc has no CUDA")
 

@@ -1,0 +1,213 @@
+/*
+  PETSc's stream, and recordings as CUDA graphs.  A V-cycle is some hundred launches, most of them on coarse levels, where a kernel takes
+  no longer than its launch; replayed as a graph they follow each other without the host.
+
+  A loop is a graph with one node, whose body is what was recorded, repeated until a kernel in it says stop.
+
+  PETSc's own stream is CUDA's default stream, which cannot be captured: while recording, a device context with a stream of its own is
+  the current one.
+
+  No other stream does.  PETSc (3.25, 3.26) has VecCopy(), VecAXPY() and all that goes element by element on CUDA's default stream,
+  whatever the current context's is, and only reductions and copies between host and GPU on that: in a context whose stream does not wait
+  for the default one, a kernel of ours, or VecNorm(), reads what VecCopy() has not written yet.  Nothing here can mend the latter, so that
+  such a context is an error.
+*/
+#include "base/cuda.cuh"
+
+namespace patchfd
+{
+
+/* one device a process: memory that is kept, attributes of kernels and streams of plans are of the first one */
+static PetscInt device = PETSC_DECIDE;
+
+static PetscErrorCode ForgetDevice(void)
+{
+  PetscFunctionBegin;
+  device = PETSC_DECIDE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode Stream(cudaStream_t *stream)
+{
+  PetscDeviceContext ctx;
+  PetscDevice        current;
+  PetscStreamType    type;
+  PetscInt           id;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDeviceContextGetCurrentContext(&ctx));
+  PetscCall(CheckDevice());
+  PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscCall(PetscDeviceContextGetStreamType(ctx, &type));
+  if (type != PETSC_STREAM_DEFAULT && type != PETSC_STREAM_DEFAULT_WITH_BARRIER) {
+    cudaStreamCaptureStatus status;
+
+    PetscCallCUDA(cudaStreamIsCapturing(*stream, &status));
+    PetscCheck(status != cudaStreamCaptureStatusNone, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "PETSc's current device context has a stream of type %s (-root_device_context_stream_type, "
+               "PetscDeviceContextSetStreamType()), which does not wait for "
+               "CUDA's default stream, where VecCopy(), VecAXPY() and others of PETSc's are: results would depend on timing. Allowed are "
+               "%s and %s",
+               PetscStreamTypes[type], PetscStreamTypes[PETSC_STREAM_DEFAULT], PetscStreamTypes[PETSC_STREAM_DEFAULT_WITH_BARRIER]);
+  }
+  PetscCall(PetscDeviceContextGetDevice(ctx, &current));
+  PetscCall(PetscDeviceGetDeviceId(current, &id));
+  if (device == PETSC_DECIDE) {
+    device = id;
+    PetscCall(PetscRegisterFinalize(ForgetDevice));
+  }
+  PetscCheck(id == device, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "A process works on one GPU: this one began on device %" PetscInt_FMT
+             ", and PETSc's current device context is of device %" PetscInt_FMT,
+             device, id);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+struct Record {
+  PetscDeviceContext context, outer;
+  cudaStream_t       stream; /* of the context */
+  cudaGraph_t        loop;   /* around what is recorded, or NULL */
+  cudaGraphExec_t    graph;
+  PetscLogDouble     flops;
+};
+
+/* the outer context is the current one again, whatever happened */
+static PetscErrorCode Close(Record *r)
+{
+  PetscFunctionBegin;
+  if (r->outer) PetscCall(PetscDeviceContextSetCurrentContext(r->outer));
+  PetscCall(PetscDeviceContextDestroy(&r->context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Open(Record *r)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscDeviceContextGetCurrentContext(&r->outer));
+  PetscCall(PetscDeviceContextDuplicate(r->outer, &r->context)); /* a context of the same device */
+  PetscCall(PetscDeviceContextSetStreamType(r->context, PETSC_STREAM_NONBLOCKING));
+  PetscCall(PetscDeviceContextSetUp(r->context));
+  PetscCall(PetscDeviceContextSetCurrentContext(r->context));
+  PetscCall(PetscGetCurrentCUDAStream(&r->stream));
+  r->flops = petsc_gflops;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Capture(Record *r)
+{
+  PetscFunctionBegin;
+  PetscCall(Open(r));
+  PetscCallCUDA(cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the same into the body of a loop; *condition is what the kernels in it set to zero to stop */
+static PetscErrorCode CaptureLoop(Record *r, LoopCondition *condition)
+{
+  cudaGraphNode_t     node;
+  cudaGraphNodeParams loop = {};
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGraphCreate(&r->loop, 0));
+  PetscCallCUDA(cudaGraphConditionalHandleCreate(condition, r->loop, 1, cudaGraphCondAssignDefault));
+  loop.type               = cudaGraphNodeTypeConditional;
+  loop.conditional.handle = *condition;
+  loop.conditional.type   = cudaGraphCondTypeWhile;
+  loop.conditional.size   = 1;
+#if CUDART_VERSION >= 13000
+  PetscCallCUDA(cudaGraphAddNode(&node, r->loop, NULL, NULL, 0, &loop));
+#else
+  PetscCallCUDA(cudaGraphAddNode(&node, r->loop, NULL, 0, &loop));
+#endif
+  PetscCall(Open(r));
+  PetscCallCUDA(cudaStreamBeginCaptureToGraph(r->stream, loop.conditional.phGraph_out[0], NULL, NULL, 0, cudaStreamCaptureModeThreadLocal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F>
+static PetscErrorCode Begin(F capture, void **record)
+{
+  Record        *r;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *record = NULL;
+  PetscCall(PetscNew(&r));
+  ierr = capture(r);
+  if (ierr) {
+    PetscCall(Close(r));
+    PetscCall(RecordDestroy((void **)&r));
+  }
+  PetscCall(ierr);
+  *record = r;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RecordBegin(void **record)
+{
+  return Begin(Capture, record);
+}
+
+PetscErrorCode RecordBeginLoop(LoopCondition *condition, void **record)
+{
+  return Begin([condition](Record *r) { return CaptureLoop(r, condition); }, record);
+}
+
+static PetscErrorCode LaunchRecord(const Record *r)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HaloCheck());
+  PetscCall(Stream(&stream));
+  PetscCallCUDA(cudaGraphLaunch(r->graph, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RecordEnd(PetscBool keep, void **record)
+{
+  Record     *r     = (Record *)*record;
+  cudaGraph_t graph = NULL;
+  cudaError_t err;
+
+  PetscFunctionBegin;
+  err = cudaStreamEndCapture(r->stream, &graph);
+  PetscCall(Close(r));
+  if (!err && keep) err = cudaGraphInstantiate(&r->graph, r->loop ? r->loop : graph, 0);
+  if (err) { /* what could not be captured is done without: no error of ours */
+    PetscCall(PetscInfo(NULL, "Not recorded: %s\n", cudaGetErrorString(err)));
+    (void)cudaGetLastError();
+  }
+  if (graph && !r->loop) PetscCallCUDA(cudaGraphDestroy(graph));
+  if (err || !keep) {
+    PetscCall(RecordDestroy(record));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  r->flops = petsc_gflops - r->flops;
+  PetscCall(LaunchRecord(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RecordReplay(void *record)
+{
+  const Record *r = (const Record *)record;
+
+  PetscFunctionBegin;
+  PetscCall(LaunchRecord(r));
+  PetscCall(PetscLogGpuFlops(r->flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RecordDestroy(void **record)
+{
+  Record *r = (Record *)*record;
+
+  PetscFunctionBegin;
+  if (!r) PetscFunctionReturn(PETSC_SUCCESS);
+  if (r->graph) PetscCallCUDA(cudaGraphExecDestroy(r->graph));
+  if (r->loop) PetscCallCUDA(cudaGraphDestroy(r->loop));
+  PetscCall(PetscFree(*record));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace patchfd

@@ -1,0 +1,304 @@
+/*
+  What the kernel tables call: each function hands a description to the kind of kernels that takes it, and remembers which: those for
+  Kronecker sums in continuous fields, in discontinuous ones (dg/dg.cuh), for other sums of bands (bands/operator.cuh, terms/operator.cuh,
+  terms/terms.cuh), for several fields (fields/fields.cuh), or by quadrature (points/points.cuh).
+*/
+#pragma once
+#include "bands/operator.cuh"
+#include "base/cuda.cuh"
+#include "dg/dg.cuh"
+#include "fields/fields.cuh"
+#include "fit/fit.cuh"
+#include "transfer/mesh.cuh"
+#include "transfer/mixed.cuh"
+#include "points/points.cuh"
+#include "terms/terms.cuh"
+#include "terms/operator.cuh"
+
+namespace patchfd
+{
+
+struct DoorPlan {
+  int   kind; /* the number of its class in the list of a door */
+  void *plan;
+};
+
+static PetscErrorCode DoorCreate(int kind, void **plan, DoorPlan **p)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscNew(p));
+  (*p)->kind = kind;
+  *plan      = *p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Kind>
+struct DoorKind {
+  using type = Kind;
+};
+
+/* f(DoorKind<Kind>()), Kind the class with number `kind` in the list */
+template <typename Kind, typename... Others, typename F>
+static PetscErrorCode DoorCall(int kind, F &&f)
+{
+  if constexpr (sizeof...(Others) > 0) {
+    if (kind > 0) return DoorCall<Others...>(kind - 1, f);
+  }
+  return f(DoorKind<Kind>());
+}
+
+template <typename... Kinds>
+static PetscErrorCode DoorDestroy(void **plan)
+{
+  DoorPlan *p = (DoorPlan *)*plan;
+
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DoorCall<Kinds...>(p->kind, [p](auto kind) { return decltype(kind)::type::destroy(&p->plan); }));
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- operators ---- */
+
+static SumDesc DescribeSum(const PatchFDOperatorDesc *desc, const PatchFDBand *const A[3], const PatchFDBand *const M[3])
+{
+  const PatchFDField *f = desc->field;
+  SumDesc             s;
+
+  for (int d = 0; d < 3; d++) {
+    s.dir[d] = {M[d]->nloc, M[d]->ncells, M[d]->nclass, M[d]->cls, M[d]->X, A[d]->X};
+    for (int e = 0; e < 2; e++) {
+      s.read[d][e]  = f->read[d][e];
+      s.write[d][e] = f->write[d][e];
+      s.cells[d][e] = desc->cells[d][e];
+    }
+  }
+  s.xbox = f->xbox;
+  s.ybox = f->ybox;
+  return s;
+}
+
+/* do cells share the nodes between them (false), or have nodes of their own (true), in all directions?  The point of a direction that does
+   not exist counts as both */
+static bool AllCells(bool own, const PetscInt nloc[3], const PetscInt stride[3])
+{
+  bool all = true;
+
+  for (int d = 0; d < 3; d++) all = all && (nloc[d] == 1 || (stride[d] == nloc[d]) == own);
+  return all;
+}
+
+template <typename T>
+struct OperatorDoor {
+  enum {
+    SUM,
+    DG,
+    BANDS,
+    TERMS,
+    POINTS
+  };
+
+  static PetscErrorCode create(const PatchFDOperatorDesc *desc, void **plan)
+  {
+    const PatchFDBand *A[3], *M[3];
+    const bool         sum = !desc->points && PatchFDKroneckerSum(desc, A, M);
+    bool               dg = false, match = false;
+    DoorPlan          *p;
+
+    PetscFunctionBegin;
+    if (desc->points) {
+      PetscCall(DoorCreate(POINTS, plan, &p));
+      PetscCall(PointsOperator<T>::create(desc, &p->plan));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    if (sum) {
+      const PetscInt nloc[] = {M[0]->nloc, M[1]->nloc, M[2]->nloc}, stride[] = {M[0]->stride, M[1]->stride, M[2]->stride};
+
+      match = AllCells(false, nloc, stride);
+      dg    = !match && AllCells(true, nloc, stride);
+    }
+    for (int d = 0; d < 3 && match; d++) match = PatchFDBandsMatch(A[d], M[d]);
+    PetscCall(DoorCreate(dg ? DG : (match ? SUM : (BandOperator<T>::takes(desc) ? BANDS : TERMS)), plan, &p));
+    if (p->kind == SUM) {
+      const SumDesc s = DescribeSum(desc, A, M);
+
+      PetscCall(Operator<T>::create(&s, &p->plan));
+    } else if (p->kind == DG) PetscCall(DGOperator<T>::create(desc, &p->plan));
+    else if (p->kind == BANDS) PetscCall(BandOperator<T>::create(desc, &p->plan));
+    else PetscCall(TermsOperator<T>::create(desc, &p->plan));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  static PetscErrorCode apply(void *plan, PetscReal alpha, const void *x, const void *y0, void *y)
+  {
+    DoorPlan *p = (DoorPlan *)plan;
+
+    return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(p->kind, [&](auto kind) {
+      return decltype(kind)::type::apply(p->plan, alpha, x, y0, y);
+    });
+  }
+  static PetscErrorCode residual(void *plan, const PatchFDColor *color, const void *x, const void *b, void *r)
+  {
+    DoorPlan *p = (DoorPlan *)plan;
+
+    return p->kind == BANDS ? BandOperator<T>::residual(p->plan, color, x, b, r) : apply(plan, -1, x, b, r);
+  }
+  static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == SUM ? Operator<T>::name(((DoorPlan *)plan)->plan) : NULL; }
+  static PetscErrorCode diagonal(void *plan, void *diagonal)
+  {
+    DoorPlan *p = (DoorPlan *)plan;
+
+    PetscFunctionBegin;
+    PetscCheck(p->kind == POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP, "The diagonal of an operator of terms is made by PatchFDHostDiagonal()");
+    PetscCall(PointsOperator<T>::diagonal(p->plan, diagonal));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  static PetscErrorCode sweep(void *plan, const void *d, const void *r, const void *q, void *dir, void *w, PatchFDSweep *sweep)
+  {
+    DoorPlan *p = (DoorPlan *)plan;
+
+    PetscFunctionBegin;
+    PetscCheck(p->kind == POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP, "Only operators given by points have sweeps of conjugate gradients");
+    PetscCall(PointsOperator<T>::sweep(p->plan, d, r, q, dir, w, sweep));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  static PetscErrorCode pick(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[],
+                             void **picked)
+  {
+    DoorPlan *p;
+
+    PetscFunctionBegin;
+    PetscCall(DoorCreate(POINTS, picked, &p));
+    PetscCall(PointsOperator<T>::pick(((DoorPlan *)plan)->plan, nnodes, ncells, cells, index, &p->plan));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  static PetscErrorCode fitpick(void *fit, PetscInt group, void *plan, void **picked)
+  {
+    DoorPlan *p;
+
+    PetscFunctionBegin;
+    PetscCall(DoorCreate(POINTS, picked, &p));
+    PetscCall(PointsPickPatches<T>(((DoorPlan *)plan)->plan, Fit<T>::patches(fit, group), &p->plan));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  static PetscErrorCode fitproduct(void *fit, PetscInt group, void *plan, const void *x)
+  {
+    return Fit<T>::product(fit, group, ((DoorPlan *)plan)->plan, x);
+  }
+  static PetscErrorCode fitinner(void *fit, PetscInt group, void *plan, PetscBool subtract, const void *x, void *y)
+  {
+    return Fit<T>::inner(fit, group, ((DoorPlan *)plan)->plan, subtract, x, y);
+  }
+  static PetscErrorCode fitvariation(void *plan, PetscReal *variation)
+  {
+    return PointsOperator<T>::variation(((DoorPlan *)plan)->plan, variation);
+  }
+  static PetscErrorCode fit(PatchFDFit *desc, const PatchFDFitRule *rule, void *plan, void **fit)
+  {
+    return Fit<T>::create(desc, rule, ((DoorPlan *)plan)->plan, fit);
+  }
+  static PetscErrorCode destroy(void **plan)
+  {
+    return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(plan);
+  }
+};
+
+/* ---- local solvers ---- */
+
+template <typename T>
+struct LocalDoor {
+  enum {
+    SUM,
+    DG,
+    TERMS,
+    FIELDS
+  };
+
+  /* one patch that is a whole line in each direction, which has an inverse and no eigenvectors */
+  static bool whole(const PatchFDLocalDesc *desc)
+  {
+    bool is = desc->kind == PATCHFD_LOCAL_DENSE;
+
+    for (int d = 0; d < 3; d++) is = is && desc->field->dir[d]->npatch == 1 && !desc->field->dir[d]->eigen[0].S;
+    return is;
+  }
+
+  static PetscErrorCode create(const PatchFDLocalDesc *desc, void **plan)
+  {
+    DoorPlan *p;
+
+    PetscFunctionBegin;
+    PetscCall(DoorCreate(desc->nfield > 1 || whole(desc) ? FIELDS : (desc->nterm ? TERMS : (desc->nphase > 1 ? DG : SUM)), plan, &p));
+    PetscCall(call(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); }));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  static PetscErrorCode apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches,
+                              PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+  {
+    DoorPlan *p = (DoorPlan *)plan;
+
+    return call(p->kind,
+                [&](auto kind) { return decltype(kind)::type::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r); });
+  }
+  static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == SUM ? Smoother<T>::name(((DoorPlan *)plan)->plan) : NULL; }
+  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Smoother<T>, DGSmoother<T>, TermsSmoother<T>, FieldsSmoother<T>>(plan); }
+
+private:
+  template <typename F>
+  static PetscErrorCode call(int kind, F &&f)
+  {
+    return DoorCall<Smoother<T>, DGSmoother<T>, TermsSmoother<T>, FieldsSmoother<T>>(kind, f);
+  }
+};
+
+/* ---- transfers ---- */
+
+template <typename T>
+struct TransferDoor {
+  enum {
+    CONTINUOUS,
+    DG,
+    MIXED,
+    MESH
+  };
+
+  static PetscErrorCode create(const PatchFDTransferDesc *desc, void **plan)
+  {
+    const PetscInt nf[] = {desc->dir[0]->nf, desc->dir[1]->nf, desc->dir[2]->nf},
+                   fstride[] = {desc->dir[0]->fstride, desc->dir[1]->fstride, desc->dir[2]->fstride};
+    PetscInt       k;
+    int            shared, kind = MIXED;
+    DoorPlan      *p;
+
+    PetscFunctionBegin;
+    if (desc->mesh) kind = MESH;
+    /* lines by products: those have no atomics */
+    else if (AllCells(false, nf, fstride)) kind = nf[1] > 1 || nf[2] > 1 ? CONTINUOUS : MIXED;
+    else if (AllCells(true, nf, fstride) && !MixedTransfer<T>::fast(desc, &k, &shared)) kind = DG;
+    PetscCall(DoorCreate(kind, plan, &p));
+    PetscCall((DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) {
+      return decltype(kind)::type::create(desc, &p->plan);
+    })));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  static PetscErrorCode prolong(void *plan, const void *coarse, void *fine)
+  {
+    DoorPlan *p = (DoorPlan *)plan;
+
+    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) {
+      return decltype(kind)::type::prolong(p->plan, coarse, fine);
+    });
+  }
+  static PetscErrorCode restrict_(void *plan, const void *fine, void *coarse)
+  {
+    DoorPlan *p = (DoorPlan *)plan;
+
+    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) {
+      return decltype(kind)::type::restrict_(p->plan, fine, coarse);
+    });
+  }
+  static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == 0 ? Transfer<T>::name(((DoorPlan *)plan)->plan) : NULL; }
+  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(plan); }
+};
+
+} // namespace patchfd

@@ -1,0 +1,544 @@
+/* Vertex patches: which kernels are launched on which patches.  See smoother.cuh for what is where */
+#include "smoother/1d.cuh"
+#include "smoother/place_few.cuh"
+
+namespace patchfd
+{
+
+/* what is known of the patches */
+template <typename T>
+struct SmootherPlan {
+  AnyPatches<T>         any;
+  SmootherFast         *fast;
+  PlaceSmoother        *place; /* or NULL */
+  PlaceSmoother        *strip; /* in its place where it can, or NULL */
+  Stencil<T>            stencil;
+  bool                  uniform;    /* the stencil exists */
+  bool                  regular;    /* all patches' matrices are */
+  int                   ones[3][2]; /* patches of one unknown in each direction, first and end */
+  std::vector<PetscInt> first[3];   /* node of each patch */
+  cudaStream_t          side;       /* for patches that may be solved beside others */
+  cudaEvent_t           fork, join; /* of PETSc's stream, of `side` */
+};
+
+/* ---- the longest runs of equal, mirror-symmetric patches of 2 K - 1 unknowns ---- */
+
+/* two cells of the same degree around a vertex: unknowns in one are not coupled to those in the other */
+static bool TwoCells(const PatchFDEigen *e)
+{
+  const PetscInt n = e->n, K = (n + 1) / 2;
+
+  if (n % 2 == 0) return false;
+  for (PetscInt i = 0; i < K - 1; i++)
+    for (PetscInt j = K + 1; j < n + 2; j++)
+      if (e->MI[i * (n + 2) + j] != 0 || e->MI[(n - 1 - i) * (n + 2) + n + 1 - j] != 0) return false;
+  return true;
+}
+
+/* the longest run of such patches beside each other, all of one size; `equal`: all of one class, with mirror symmetry */
+static void LongestRun(const PatchFDPatches *pd, bool equal, int run[2])
+{
+  const auto suits = [&](PetscInt i) { return TwoCells(&pd->eigen[pd->cls[i]]) && (pd->eigen[pd->cls[i]].parity || !equal); };
+
+  run[0] = run[1] = 0;
+  for (PetscInt i = 0, end; i < pd->npatch; i = end) {
+    for (end = i + 1; end < pd->npatch && pd->n[end] == pd->n[i] && pd->first[end] - pd->first[end - 1] == (pd->n[i] + 1) / 2 &&
+                      (equal ? pd->cls[end] == pd->cls[i] : suits(end));)
+      end++;
+    if (!suits(i) || end - i <= run[1] - run[0]) continue;
+    run[0] = (int)i;
+    run[1] = (int)end;
+  }
+}
+
+/* are the patches outside of the run one at each end at most, with one unknown more, at a free end? */
+static bool FreeEnds(const PatchFDPatches *pd, const int run[2])
+{
+  const int n = (int)pd->n[run[0]], K = (n + 1) / 2, last = run[1];
+
+  return run[0] <= 1 && last >= pd->npatch - 1 && (run[0] == 0 || (pd->n[0] == n + 1 && pd->first[1] - pd->first[0] == K + 1)) &&
+         (last == pd->npatch || (pd->n[last] == n + 1 && pd->first[last] - pd->first[last - 1] == K));
+}
+
+/* kernels for the runs of the three directions, if their patches have the same size; *fast stays NULL where the mesh has no such patches or
+   their degree no kernel */
+template <typename T>
+static PetscErrorCode CreateFast(const PatchFDLocalDesc *desc, bool equal, SmootherFast **fast)
+{
+  const PatchFDPatches *const *pd    = desc->field->dir;
+  const bool                   point = IsPoint(desc, 2);
+  int                          run[3][2], K = 0;
+  const PatchFDEigen          *e[3];
+
+  PetscFunctionBegin;
+  *fast = NULL;
+  for (int d = 0; d < 3; d++) {
+    LongestRun(pd[d], equal, run[d]);
+    if (run[d][0] == run[d][1]) PetscFunctionReturn(PETSC_SUCCESS);
+    e[d] = &pd[d]->eigen[pd[d]->cls[run[d][0]]];
+    if (d && (e[d]->n + 1) / 2 != K && !(d == 2 && point)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (d < 2) K = (int)(e[d]->n + 1) / 2;
+  }
+  if (!point && !GridFits((pd[1]->npatch + 1) / 2, (pd[2]->npatch + 1) / 2)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (equal) PetscCall(point ? SmootherPlaneCreate<T>(K, e, fast) : SmootherVolumeCreate<T>(K, e, fast));
+  else if (!point) PetscCall(SmootherPlaceRowCreate<T>(K, pd, run, fast));
+  if (equal && *fast && (*fast)->pairs) {
+    bool whole = true, ends = true;
+
+    for (int d = 0; d < 3; d++) {
+      whole = whole && run[d][0] == 0 && run[d][1] == pd[d]->npatch;
+      ends  = ends && FreeEnds(pd[d], run[d]);
+    }
+    if (!whole && ends) PetscCall(SmootherRimCreate<T>(K, pd, run, e, fast));
+  }
+  for (int d = 0; d < 3 && *fast; d++) {
+    (*fast)->run[d][0] = run[d][0];
+    (*fast)->run[d][1] = run[d][1];
+    (*fast)->step[d]   = (int)e[d]->n + 1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* are most patches of each direction equal? */
+static bool MostlyEqual(const PatchFDLocalDesc *desc)
+{
+  bool most = true;
+
+  for (int d = 0; d < 3; d++) {
+    int equal[2], any[2];
+
+    LongestRun(desc->field->dir[d], true, equal);
+    LongestRun(desc->field->dir[d], false, any);
+    most = most && 2 * (equal[1] - equal[0]) >= any[1] - any[0];
+  }
+  return most;
+}
+
+/* has a patch an eigenvalue zero?  If the patches of all directions have one, so may a product of them */
+static bool HasConstants(const PatchFDPatches *pd)
+{
+  for (PetscInt c = 0; c < pd->nclass; c++)
+    for (PetscInt i = 0; i < pd->eigen[c].n; i++)
+      if (pd->eigen[c].lambda[i] == 0) return true;
+  return false;
+}
+
+/* those for which there is no SmootherFast, if they are not too large */
+template <typename T>
+static PetscErrorCode CreatePlace(const PatchFDLocalDesc *desc, PlaceSmoother **place)
+{
+  PetscFunctionBegin;
+  if (IsPoint(desc, 1)) {
+    LineSmoother<T> *line = new LineSmoother<T>;
+
+    *place = line;
+    PetscCall(line->create(desc));
+  } else if (FewSmoother<T>::suits(desc)) {
+    FewSmoother<T> *few = new FewSmoother<T>;
+
+    *place = few;
+    PetscCall(few->create(desc));
+  } else PetscCall((IsPoint(desc, 2) ? SmootherPlaceCreate<T, true> : SmootherPlaceCreate<T, false>)(desc, place));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
+{
+  SmootherPlan<T> *p;
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  p          = new SmootherPlan<T>();
+  *plan      = p;
+  p->regular = false;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDPatches *pd = desc->field->dir[d];
+
+    for (PetscInt i = 0; i < pd->npatch; i++)
+      PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i,
+                 pd->cell[i]);
+    p->ones[d][0] = 0; /* all of them but those at free ends */
+    while (p->ones[d][0] < pd->npatch && pd->n[p->ones[d][0]] > 1) p->ones[d][0]++;
+    p->ones[d][1] = p->ones[d][0];
+    while (p->ones[d][1] < pd->npatch && pd->n[p->ones[d][1]] == 1) p->ones[d][1]++;
+    p->first[d].assign(pd->first, pd->first + pd->npatch);
+    p->regular = p->regular || !HasConstants(pd);
+  }
+  PetscCall(p->any.create(desc));
+  PetscCall(CreateFast<T>(desc, MostlyEqual(desc), &p->fast));
+  PetscCall(CreatePlace<T>(desc, &p->place));
+  p->strip = NULL;
+  if (IsPoint(desc, 2) && !IsPoint(desc, 1)) PetscCall(SmootherStripCreate<T>(desc, &p->strip));
+  PetscCall(p->stencil.create(desc, p->ones, &p->uniform));
+  PetscCallCUDA(cudaStreamCreateWithFlags(&p->side, cudaStreamNonBlocking));
+  PetscCallCUDA(cudaEventCreateWithFlags(&p->fork, cudaEventDisableTiming));
+  PetscCallCUDA(cudaEventCreateWithFlags(&p->join, cudaEventDisableTiming));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* has the run of each direction all patches? */
+static bool IsWhole(const int run[3][2], const std::vector<PetscInt> first[3])
+{
+  bool whole = true;
+
+  for (int d = 0; d < 3; d++) whole = whole && run[d][0] == 0 && run[d][1] == (int)first[d].size();
+  return whole;
+}
+
+template <typename T>
+const char *Smoother<T>::name(void *plan)
+{
+  const SmootherPlan<T> *p = (SmootherPlan<T> *)plan;
+
+  if (p->uniform && IsWhole(p->ones, p->first)) return p->stencil.byplace ? "stencil by place: patches are not equal" : "stencil";
+  if (p->uniform)
+    return p->stencil.byplace ? "stencil by place: patches are not equal; others, at free ends, by place"
+                              : "stencil; others, at free ends, by place";
+  if (p->fast && !p->fast->single)
+    return IsWhole(p->fast->run, p->first) ? "patches by place, two colours at once"
+                                           : "patches by place, two colours at once; others, at free ends, one";
+  if (p->fast && IsWhole(p->fast->run, p->first)) return "equal patches";
+  if (p->strip)
+    return p->fast ? "equal patches; others, at free ends, in strips, with them where they are few"
+                   : "patches in strips: in 2D, not equal, or of a degree that has no kernel for equal ones";
+  if (p->fast && p->fast->rims) return "equal patches; others, at free ends, in rows beside them";
+  if (p->fast)
+    return p->place ? "equal patches; others, at free ends, by place"
+                    : "equal patches; others, at free ends, by the kernel for any: they are too large";
+  if (p->place) return "patches by place: in 1D, not equal, or of a degree that has no kernel of its own";
+  return "any patches: larger than other kernels take, or on a GPU without the instructions of others";
+}
+
+template <typename T>
+PetscErrorCode Smoother<T>::destroy(void **plan)
+{
+  SmootherPlan<T> *p = (SmootherPlan<T> *)*plan;
+
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(p->any.destroy());
+  if (p->fast) PetscCall(p->fast->destroy());
+  if (p->place) PetscCall(p->place->destroy());
+  if (p->strip) PetscCall(p->strip->destroy());
+  PetscCall(p->stencil.destroy());
+  if (p->join) PetscCallCUDA(cudaEventDestroy(p->join));
+  if (p->fork) PetscCallCUDA(cudaEventDestroy(p->fork));
+  if (p->side) PetscCallCUDA(cudaStreamDestroy(p->side));
+  delete p->fast;
+  delete p->place;
+  delete p->strip;
+  delete p;
+  *plan = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- steps: what is launched for the next colours ---- */
+
+/* what all steps of a call have in common */
+struct Call {
+  PatchFDPatchOp op;
+  PetscReal      omega;
+  void          *x;
+  const void    *b;
+  void          *r;
+};
+
+struct Step {
+  enum Kind {
+    STENCIL, /* `colors` colours, from `color` on, of `patches` */
+    FAST,    /* the equal patches g of a colour */
+    PAIR,    /* those of two colours, g and then `next` */
+    RIM,     /* those of the rows `shell`, at free ends in y and z */
+    ONES,    /* `shell`, patches of one unknown */
+    ANY      /* `shell`, any patches */
+  } kind;
+  bool                zero;   /* x is known to be zero before */
+  bool                beside; /* after those beside it that were added before, but not after the others */
+  FastGeometry        g, next;
+  PatchShell          shell;
+  PetscInt            colors;
+  const PatchFDColor *color;
+};
+
+/* in this order, those beside others first */
+struct Steps {
+  PetscInt colors = 0; /* that are done with them */
+  int      n      = 0;
+  Step     step[5];
+
+  Step &add(Step::Kind kind, bool zero)
+  {
+    step[n].kind   = kind;
+    step[n].zero   = zero;
+    step[n].beside = false;
+    return step[n++];
+  }
+  void add(Step::Kind kind, bool zero, const PatchShell &shell, bool beside = false)
+  {
+    if (!shell.size()) return;
+    Step &s = add(kind, zero);
+
+    s.shell  = shell;
+    s.beside = beside;
+  }
+};
+
+/* a colour's patches: equal ones, ones of one unknown, and the others */
+struct ColorParts {
+  bool         fast;
+  FastGeometry g;
+  PatchShell   ones, any;
+};
+
+/* the equal patches `inner` of a colour for the fast kernel; false if not all unknowns may be read */
+template <typename T>
+static bool FindFast(const SmootherPlan<T> *p, const int start[3], const Range &inner, FastGeometry *g)
+{
+  const int(*run)[2] = p->fast->run;
+  bool whole         = true;
+
+  g->l       = p->any.data.l;
+  g->read    = p->any.data.read;
+  g->open[0] = start[0] + 2 * inner.lo[0] < run[0][0];
+  g->open[1] = start[0] + 2 * (inner.hi[0] - 1) >= run[0][1];
+  for (int d = 0; d < 3; d++) {
+    const int below = d == 0 && g->open[0], above = d == 0 && g->open[1];
+
+    g->count[d] = inner.hi[d] - inner.lo[d];
+    g->start[d] = start[d] + 2 * inner.lo[d];
+    g->first[d] = (int)p->first[d][g->start[d]] - 1 + below;
+    whole = whole && g->first[d] + 1 - below >= g->read.lo[d] && g->first[d] + p->fast->step[d] * g->count[d] + above <= g->read.hi[d];
+  }
+  return whole;
+}
+
+/* are so few patches, with those beside the equal ones, solved in one launch sooner than in two? */
+template <typename T>
+static bool Together(const SmootherPlan<T> *p, const Range &inner, const Range &all)
+{
+  return p->strip && inner.size() < all.size() && p->strip->few(all.size());
+}
+
+/* fast: those of a SmootherFast, else those of one unknown, apart; rows: whole rows of them in x, with what is at their ends */
+template <typename T>
+static ColorParts FindPatches(const SmootherPlan<T> *p, bool fast, bool rows, const PetscInt color[3], const PatchFDRange patches)
+{
+  const int (*run)[2] = fast ? p->fast->run : p->ones; /* the patches that are not left to the generic kernel */
+  ColorParts   c;
+  Range        all, inner;
+  int          start[3];
+
+  for (int d = 0; d < 3; d++) {
+    start[d]    = (int)(patches[d][0] + (patches[d][0] + color[d]) % 2);
+    all.lo[d]   = 0;
+    all.hi[d]   = PetscMax(0, (int)(patches[d][1] - start[d] + 1) / 2);
+    inner.lo[d] = rows && d == 0 ? 0 : PetscMin(all.hi[d], PetscMax(0, run[d][0] - start[d] + 1) / 2);
+    inner.hi[d] = rows && d == 0 ? all.hi[0] : PetscMin(all.hi[d], PetscMax(0, run[d][1] - start[d] + 1) / 2);
+    c.ones.start[d] = c.any.start[d] = start[d];
+  }
+  c.fast = fast && !inner.empty() && !Together(p, inner, all) && FindFast(p, start, inner, &c.g);
+  if (inner.empty() || (fast && !c.fast)) inner = Range::none();
+  static_cast<Shell &>(c.ones) = Shell(fast ? Range::none() : inner);
+  static_cast<Shell &>(c.any)  = Shell(all, inner);
+  return c;
+}
+
+/* can both colours go in one pass?  They have to differ in x only */
+template <typename T>
+static bool IsPair(const SmootherPlan<T> *p, const Call &call, const PetscInt a[3], const PetscInt b[3])
+{
+  return p->fast && p->fast->pairs && call.op == PATCHFD_OP_BOUNDARY && call.omega == 1 && a[0] != b[0] && a[1] == b[1] && a[2] == b[2];
+}
+
+/* the boxes from .. to - 1 of a shell */
+static PatchShell Parts(const PatchShell &shell, int from, int to)
+{
+  PatchShell s     = shell;
+  size_t     total = 0;
+
+  for (int i = 0; i < 6; i++) {
+    if (i < from || i >= to) s.part[i] = Range::none();
+    s.end[i] = total += s.part[i].size();
+  }
+  return s;
+}
+
+/*
+  One kernel or two for the patches in the middle, two colours that follow each other in x, of which the others are `a` and `b`.  Those
+  below and above the middle in z and y are not coupled to it meanwhile: they are solved beside it.  In x they are: the others of the first
+  colour come before, those of the second one after.
+*/
+static Step &AddMiddle(Steps &s, Step::Kind kind, bool zero, const PatchShell &a, const PatchShell *b)
+{
+  s.add(Step::ANY, zero, Parts(a, 0, 4), true);
+  if (b) s.add(Step::ANY, false, Parts(*b, 0, 4), true);
+  s.add(Step::ANY, zero, Parts(a, 4, 6));
+  const int middle = s.n;
+
+  s.add(kind, zero);
+  if (b) s.add(Step::ANY, false, Parts(*b, 4, 6));
+  return s.step[middle];
+}
+
+/* whole rows of two colours, and beside them those at free ends in y and z, which are not coupled to them meanwhile; false if not all may
+   be read */
+static bool AddRows(Steps &s, const ColorParts &a, const ColorParts &b)
+{
+  PatchShell rows = Parts(a.any, 0, 4);
+
+  if (!a.fast || !b.fast) return false;
+  for (int i = 0; i < 4; i++) {
+    rows.part[i].lo[0] = 0;
+    rows.part[i].hi[0] = PetscMin(1, rows.part[i].hi[0]);
+  }
+  rows     = Parts(rows, 0, 4);
+  s.colors = 2;
+  for (int rim = rows.size() ? 1 : 0; rim >= 0; rim--) {
+    Step &step = s.add(rim ? Step::RIM : Step::PAIR, false);
+
+    step.beside = rim;
+    step.shell  = rows;
+    step.g      = a.g;
+    step.next   = b.g;
+  }
+  return true;
+}
+
+/* The next of these colours, as many as can be taken at once; zero: x is known to be zero before */
+template <typename T>
+static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncolors, const PatchFDColor colors[],
+                       const PatchFDRange patches, bool zero)
+{
+  const bool   fast = p->fast && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_SOLVE);
+  Steps        s;
+  ColorParts   c = FindPatches(p, fast, false, colors[0].parity, patches), next;
+
+  if (p->uniform && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_FUSED)) s.colors = p->stencil.colors(ncolors, colors, patches);
+  if (s.colors) {
+    bool rest = false; /* are there patches of more than one unknown? */
+
+    for (int d = 0; d < 3; d++) rest = rest || patches[d][0] < p->ones[d][0] || patches[d][1] > p->ones[d][1];
+    if (rest) s.colors = PetscMin(s.colors, 2);
+    if (rest && s.colors == 2) next = FindPatches(p, fast, false, colors[1].parity, patches);
+    Step &step = AddMiddle(s, Step::STENCIL, zero, c.any, rest && s.colors == 2 ? &next.any : NULL);
+
+    step.colors = s.colors;
+    step.color  = colors;
+    return s;
+  }
+  if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity))
+    next = FindPatches(p, fast, false, colors[1].parity, patches);
+  else next.fast = false;
+  if (c.fast && !next.fast && !p->fast->single) c = FindPatches(p, false, false, colors[0].parity, patches);
+  if (next.fast && p->fast->rims &&
+      AddRows(s, FindPatches(p, true, true, colors[0].parity, patches), FindPatches(p, true, true, colors[1].parity, patches)))
+    return s;
+  if (next.fast) {
+    s.colors   = 2;
+    Step &pair = AddMiddle(s, Step::PAIR, zero, c.any, &next.any);
+    pair.g     = c.g;
+    pair.next  = next.g;
+  } else {
+    s.colors = 1;
+    s.add(Step::ANY, zero, c.any, c.fast);
+    if (c.fast) s.add(Step::FAST, zero).g = c.g;
+    s.add(Step::ONES, zero, c.ones);
+  }
+  return s;
+}
+
+static PetscLogDouble Count(const FastGeometry &g)
+{
+  return (PetscLogDouble)g.count[0] * g.count[1] * g.count[2];
+}
+
+template <typename T>
+static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step, const PatchFDRange patches, cudaStream_t stream)
+{
+  const bool solve = call.op == PATCHFD_OP_SOLVE, boundary = call.op == PATCHFD_OP_BOUNDARY && !step.zero;
+
+  PetscFunctionBegin;
+  switch (step.kind) {
+  case Step::STENCIL:
+    PetscCall(p->stencil.apply(step.colors, step.color->parity, patches, call.omega, call.x, call.b, stream));
+    break;
+  case Step::FAST:
+    PetscCall(p->fast->apply(step.g, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
+    PetscCall(PetscLogGpuFlops(Count(step.g) * p->fast->flops(boundary, false)));
+    break;
+  case Step::PAIR:
+    PetscCall(p->fast->pair(step.g, step.next, boundary, call.x, call.b, stream));
+    PetscCall(PetscLogGpuFlops((Count(step.g) + Count(step.next)) * p->fast->flops(boundary, true)));
+    break;
+  case Step::RIM:
+    PetscCall(p->fast->rim(step.g, step.next, step.shell, call.x, call.b, stream));
+    PetscCall(PetscLogGpuFlops((PetscLogDouble)step.shell.size() * (step.g.count[0] + step.next.count[0]) * p->fast->flops(true, true)));
+    break;
+  case Step::ONES:
+    PetscCall(p->any.ones(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
+    break;
+  case Step::ANY:
+    if (p->strip && (solve || call.op == PATCHFD_OP_BOUNDARY))
+      PetscCall(p->strip->apply(step.shell, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
+    else if (p->place && (solve || call.op == PATCHFD_OP_BOUNDARY))
+      PetscCall(p->place->apply(step.shell, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
+    else if (p->place && call.op == PATCHFD_OP_RESIDUAL && !step.zero && p->place->residuals())
+      PetscCall(p->place->residual(step.shell, call.x, call.b, call.r, stream));
+    else {
+      PetscCall(p->any.apply(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
+      break;
+    }
+    PetscCall(PetscLogGpuFlops((PetscLogDouble)step.shell.size() * p->any.flops(p->any.n, call.op, step.zero)));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+static PetscErrorCode RunSteps(SmootherPlan<T> *p, const Call &call, const Steps &steps, const PatchFDRange patches, cudaStream_t stream)
+{
+  /* kernels without memory in common */
+  const bool forks = (p->place || p->strip) && call.op != PATCHFD_OP_FUSED && steps.n > 1 && steps.step[0].beside &&
+                     !steps.step[steps.n - 1].beside;
+
+  PetscFunctionBegin;
+  if (forks) {
+    PetscCallCUDA(cudaEventRecord(p->fork, stream));
+    PetscCallCUDA(cudaStreamWaitEvent(p->side, p->fork, 0));
+  }
+  for (int s = 0; s < steps.n; s++) PetscCall(Run(p, call, steps.step[s], patches, forks && steps.step[s].beside ? p->side : stream));
+  if (forks) {
+    PetscCallCUDA(cudaEventRecord(p->join, p->side));
+    PetscCallCUDA(cudaStreamWaitEvent(stream, p->join, 0));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches,
+                                  PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+{
+  SmootherPlan<T> *p    = (SmootherPlan<T> *)plan;
+  /* A_II^{-1} (b - A x) and A_II^{-1} (b_I - A_IB x_B) differ by x_I, unless A_II is singular */
+  const Call       call = {op == PATCHFD_OP_FUSED && p->regular ? PATCHFD_OP_BOUNDARY : op, omega, x, b, r};
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  for (PetscInt i = 0; i < ncolors;) {
+    const Steps steps = NextSteps(p, call, ncolors - i, colors + i, patches, zero && i == 0);
+
+    PetscCall(RunSteps(p, call, steps, patches, stream));
+    i += steps.colors;
+  }
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template struct Smoother<double>;
+template struct Smoother<float>;
+
+} // namespace patchfd

@@ -1,0 +1,65 @@
+/*
+  y = y0 + alpha A x for any sum of terms, each a product of bands, in several fields.
+
+    operator.cu              what is chosen when
+    stokes/operator.cu       is it the Stokes operator?  From bands to the numbers of cells
+    stokes/operator_fast.cu  the kernel for that, degree 1 to 6, 2D and 3D, any meshes; stokes_operator_double_2d.cu and the like
+    instantiate it
+    stokes/cell.cuh          another one for degree 1 in 2D
+    base/products.cu         the generic kernel
+*/
+#pragma once
+#include "dg/line.cuh"
+#include "base/dispatch.cuh"
+
+namespace patchfd
+{
+
+template <typename T>
+struct TermsOperator {
+  static PetscErrorCode create(const PatchFDOperatorDesc *, void **);
+  static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
+  static PetscErrorCode destroy(void **);
+};
+
+/* ---- Stokes ---- */
+
+static constexpr int stokes_fast_degrees = 6; /* from 1 on */
+
+/*
+  What the bands of a component of the velocity are made of: in a direction without shared nodes the numbers DG_A and so on of a cell, in
+  its own one those of K and M of a cell of degree K + 1.
+*/
+enum {
+  STOKES_K,
+  STOKES_M,
+  STOKES_CELL
+};
+
+struct StokesForm {
+  int                    dim, degree;
+  DGReference            cell; /* of degree k */
+  std::vector<PetscReal> K, M; /* stiffness and mass of degree k + 1 */
+  std::vector<PetscReal> D;    /* [k + 1][k + 2]: the derivative at the nodes of degree k of a function of degree k + 1 */
+  std::vector<PetscReal> G;    /* [k + 1][k + 2]: the integral of v u', v of degree k */
+  std::vector<PetscReal> h[3]; /* lengths of cells, by direction */
+  const PatchFDBand     *mass[3] = {NULL, NULL, NULL}; /* without shared nodes */
+  std::vector<PetscReal> numbers[3][3]; /* [component][direction] */
+  /* the multiples of G' in direction c and masses, of G and masses */
+  PetscReal              gradient[3] = {0, 0, 0}, divergence[3] = {0, 0, 0};
+  const PatchFDField    *field;
+  const PetscInt       (*cells)[2];
+
+  PetscErrorCode create(const PatchFDOperatorDesc *, bool *is);
+};
+
+struct StokesFast {
+  virtual ~StokesFast() { }
+  virtual PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t) const = 0;
+  virtual PetscErrorCode destroy()                                                                          = 0;
+};
+
+template <typename T, int DIM>
+PetscErrorCode StokesFastCreate(const StokesForm *, StokesFast **);
+
+} // namespace patchfd

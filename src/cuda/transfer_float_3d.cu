@@ -1,4 +1,0 @@
-/* the fast transfer kernels in single precision, 3D */
-#include "transfer_fast.cuh"
-
-template PetscErrorCode patchfd::TransferFastCreate<float, 3, false>(const PatchFDTransferDesc *, PlanMemory *, TransferFast **);
