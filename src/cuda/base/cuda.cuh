@@ -116,16 +116,7 @@ static inline PetscErrorCode StartSum(size_t size, const void *y0, void *y, cuda
 PetscErrorCode PoolBorrow(size_t bytes, void **);
 PetscErrorCode PoolReturn(void *);
 
-/* of the GPU in use */
-static inline PetscErrorCode Multiprocessors(int *n)
-{
-  int device;
-
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(n, cudaDevAttrMultiProcessorCount, device));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+PetscErrorCode Multiprocessors(int *); /* of the GPU in use */
 
 /* bytes of shared memory of a block of threads on the GPUs that kernels are tuned for: shapes that are chosen when they are compiled */
 static constexpr size_t shared_limit = 227 * 1024, shared_least = 99 * 1024; /* least: what GPUs have at least */
@@ -252,7 +243,8 @@ struct CG {
 };
 
 /* of any precision */
-PetscErrorCode HaloCheck(void); /* an error if an exchange has failed (exchange/halo.cu) */
+PetscErrorCode HaloFailure(volatile unsigned **); /* what an exchange that fails sets (exchange/halo.cu) */
+PetscErrorCode HaloCheck(void);                    /* an error if one has */
 PetscErrorCode RecordBegin(void **);
 PetscErrorCode RecordBeginLoop(LoopCondition *, void **);
 PetscErrorCode RecordEnd(PetscBool, void **);

@@ -110,4 +110,14 @@ PetscErrorCode ResidentOf(const void *kernel, int threads, size_t bytes, int *bl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode Multiprocessors(int *n)
+{
+  int device;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(n, cudaDevAttrMultiProcessorCount, device));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 } // namespace patchfd

@@ -13,6 +13,7 @@
   such a context is an error.
 */
 #include "base/cuda.cuh"
+#include <patchfd/private/halo.h>
 
 namespace patchfd
 {
@@ -60,6 +61,39 @@ PetscErrorCode Stream(cudaStream_t *stream)
              "A process works on one GPU: this one began on device %" PetscInt_FMT
              ", and PETSc's current device context is of device %" PetscInt_FMT,
              device, id);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* has any exchange of this process failed?  Pinned: kernels write it, and look at it while they wait, and the host does before it hands out
+   more of them */
+static volatile unsigned *halo_failed = NULL;
+
+static PetscErrorCode HaloForgetFailure(void)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFreeHost((void *)halo_failed));
+  halo_failed = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HaloFailure(volatile unsigned **failed)
+{
+  PetscFunctionBegin;
+  if (!halo_failed) {
+    PetscCallCUDA(cudaMallocHost((void **)&halo_failed, sizeof(*halo_failed)));
+    *halo_failed = 0;
+    PetscCall(PetscRegisterFinalize(HaloForgetFailure));
+  }
+  *failed = halo_failed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HaloCheck(void)
+{
+  PetscFunctionBegin;
+  PetscCheck(!halo_failed || !*halo_failed, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "-dm_box_halo peer (DMBoxSetHaloType()): nothing came from another rank for %" PetscInt_FMT " seconds; has it failed?",
+             PatchFDHaloPatience);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -41,37 +41,6 @@ struct HaloPeer {
   Epoch   *flag;
 };
 
-/* has any exchange of this process failed?  Pinned: kernels write it, and look at it while they wait, and the host does before it hands out
-   more of them */
-static volatile unsigned *halo_failed = NULL;
-
-static PetscErrorCode HaloForgetFailure(void)
-{
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaFreeHost((void *)halo_failed));
-  halo_failed = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HaloNeedFailure(void)
-{
-  PetscFunctionBegin;
-  if (halo_failed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMallocHost((void **)&halo_failed, sizeof(*halo_failed)));
-  *halo_failed = 0;
-  PetscCall(PetscRegisterFinalize(HaloForgetFailure));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HaloCheck(void)
-{
-  PetscFunctionBegin;
-  PetscCheck(!halo_failed || !*halo_failed, PETSC_COMM_SELF, PETSC_ERR_LIB,
-             "-dm_box_halo peer (DMBoxSetHaloType()): nothing came from another rank for %" PetscInt_FMT " seconds; has it failed?",
-             PatchFDHaloPatience);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* exchanges that are done, blocks of the one at work, and how long to wait */
 struct HaloCounters {
   Epoch             *epoch;
@@ -271,13 +240,12 @@ PetscErrorCode HaloPlan<T>::create(const PatchFDHaloDesc *desc)
 
     PetscCheck((n + 1) * sizeof(Epoch) <= HALO_FLAGS, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "-dm_box_halo peer: there are flags for %zu ranks, not for %" PetscInt_FMT, HALO_FLAGS / sizeof(Epoch) - 1, n);
-    PetscCall(HaloNeedFailure());
+    PetscCall(HaloFailure(&counters.failed));
     PetscCall(DeviceMalloc((bytes + HALO_PAGE - 1) / HALO_PAGE * HALO_PAGE, (void **)&shared));
     PetscCallCUDA(cudaMemsetAsync(shared, 0, HALO_FLAGS, stream));
     PetscCall(memory.malloc(n + 1, &counters.done));
     counters.epoch    = (Epoch *)shared + HALO_FLAGS / sizeof(Epoch) - 1;
     counters.patience = (Epoch)PatchFDHaloPatience * 1000000000;
-    counters.failed   = halo_failed;
     peers.resize(n);
     PetscCallCUDA(cudaStreamSynchronize(stream)); /* others may write from now on */
   }

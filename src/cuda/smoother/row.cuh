@@ -42,6 +42,7 @@
 #pragma once
 #include "smoother/fast.cuh"
 #include "smoother/row_mode.cuh"
+#include "smoother/row_numbers.cuh"
 
 namespace patchfd
 {

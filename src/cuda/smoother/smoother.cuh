@@ -10,6 +10,7 @@
       place_block.cuh     a block of threads
       place_residual.cuh  the residual of these patches
     place_row.cu          the rows of row.cuh for patches of low degrees with matrices of their own
+      row_numbers.cuh     what these patches know of a direction
     place_few.cuh         patches of at most two unknowns a direction
     strip.cu              the same in 2D, a thread a line, for patches of two cells
     stencil.cu            patches of one unknown, equal or not, several colours at once
