@@ -14,7 +14,7 @@
     own: normal to the planes
     Gauss      lines: u = B_x' u; thread i: y = B_y' B_z' u
 */
-#include "points/cells.cuh"
+#include "points/fast.cuh"
 
 namespace patchfd
 {
@@ -435,10 +435,10 @@ static PointsKernel<T> PointsPlaneKernelOf()
           INT_MAX,       PointsPlaneKernel<S, KIND, COMPUTED, T>};
 }
 
-/* Measured on an H200: up to which degree planes are better than lines; cells are better at degree 2 */
+/* Measured on an H100: up to which degree planes are better than lines */
 constexpr int PointsPlaneDegrees(PointsRule rule, bool computed)
 {
-  return rule == POINTS_MASS ? 6 : (!computed ? 0 : (rule == POINTS_GAUSS ? 2 : 3));
+  return rule == POINTS_MASS ? 6 : (!computed ? 0 : 2);
 }
 
 /* the kernel of a kind of nodes: of(kind) makes it */
@@ -464,11 +464,7 @@ static PetscErrorCode PointsFindAny(PetscInt degree, int nodes, PointsKernel<T> 
   PetscCall((ForDegree<1, degrees>(degree, [&](auto k) {
     constexpr int K = decltype(k)::value;
 
-    if constexpr (K == 2 && COMPUTED && RULE != POINTS_GAUSS)
-      *kernel = PointsOfNodes<T>(nodes, [](auto kind) {
-        return PointsCellKernelOf<PointsCellShape<T, K, RULE, decltype(kind)::value>, decltype(kind)::value, T>();
-      });
-    else if constexpr (K <= planes)
+    if constexpr (K <= planes)
       *kernel = PointsOfNodes<T>(nodes, [](auto kind) {
         return PointsPlaneKernelOf<PointsPlaneShape<T, K, RULE, COMPUTED>, decltype(kind)::value, COMPUTED, T>();
       });

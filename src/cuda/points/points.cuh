@@ -9,8 +9,7 @@
     fast.cuh     cubes: a thread a line
     product.cu   cubes: products on patches
     packed*      the same with factors in half precision: a thread a cell, a plane or a line
-    cells.cuh    cubes of degree 2: a thread a cell
-    planes.cu    cubes of low degree: a thread a plane; which of the three
+    planes.cu    cubes of low degree: a thread a plane; which of the two
 */
 #pragma once
 #include "base/plan.cuh"

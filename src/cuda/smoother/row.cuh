@@ -42,7 +42,6 @@
 #pragma once
 #include "smoother/fast.cuh"
 #include "smoother/row_mode.cuh"
-#include "smoother/row_numbers.cuh"
 
 namespace patchfd
 {
@@ -51,10 +50,9 @@ namespace patchfd
 static constexpr int row_double[][2] = {{}, {}, {4, 20}, {4, 12}, {4, 8}};
 static constexpr int row_float[][2]  = {{}, {}, {4, 28}, {4, 16}, {4, 12}, {4, 8}};
 
-/* E: unknowns more in y and z, at most: 1 at free ends */
-template <typename T, int K, int E = 0>
+template <typename T, int K>
 struct Row {
-  static constexpr int N = 2 * K - 1 + E, C = N + 2, MODES = N * N, P = 16 / K, NX = 2 * K * P, ROUNDS = (MODES + 31) / 32,
+  static constexpr int N = 2 * K - 1, C = N + 2, MODES = N * N, P = 16 / K, NX = 2 * K * P, ROUNDS = (MODES + 31) / 32,
                        GROUPS = ROUNDS > 1 ? 1 : 32 / MODES, PART = (P + GROUPS - 1) / GROUPS;
   static constexpr int WARPS = (sizeof(T) == 4 ? row_float : row_double)[K][0],
                        BLOCKS = (sizeof(T) == 4 ? row_float : row_double)[K][1] / WARPS;
@@ -69,11 +67,9 @@ struct Row {
 struct RowGeometry {
   FastGeometry g;      /* first[0]: node below the first patch; count[0]: patches of both colours */
   int          second; /* the first patch belongs to the second colour */
-  int          open[2]; /* does the first, the last patch have an unknown more, at a free end? */
 
   RowGeometry(const FastGeometry &a, const FastGeometry &b) : g(a), second(b.first[0] < a.first[0])
   {
-    for (int s = 0; s < 2; s++) open[s] = a.open[s] || b.open[s];
     g.first[0] = PetscMin(a.first[0], b.first[0]);
     g.count[0] = a.count[0] + b.count[0];
   }
@@ -90,58 +86,44 @@ struct RowGeometry {
 };
 
 /* a thread and its row */
-template <typename T, int K, int E = 0>
+template <typename T, int K>
 struct RowThread {
-  using F = Row<T, K, E>;
+  using F = Row<T, K>;
 
   int  lane, warp, warps;
   T   *block, *sm;        /* shared memory of the block and of the warp */
   int  first, last, end;  /* the row's patches, and its last slot */
   int  low, high;         /* lowest and highest unknown */
-  int  o[3], upper[3];    /* node 0 of the row, below the unknowns in y and z; where the nodes above them are from there */
+  int  o[3];              /* node 0 of the row, below the unknowns in y and z */
   bool below[3], above[3]; /* may the faces in y and z be read? */
 
-  /* ends: there may be unknowns more at free ends in x; a constant, since the kernels without them are to have no code for them */
-  __device__ __forceinline__ RowThread(const RowGeometry &rg, int y, int z, int uppery, int upperz, T *shared, bool ends) :
+  __device__ __forceinline__ RowThread(const RowGeometry &rg, T *shared) :
     lane(threadIdx.x), warp(threadIdx.y), warps(blockDim.y), block(shared), sm(shared + F::SHARED + warp * F::SIZE), first(rg.second),
-    last(first + rg.g.count[0] - 1), end(last / 2 + 1), low(K * first + 1 - (ends ? rg.open[0] : 0)),
-    high(K * (last + 2) - 1 + (ends ? rg.open[1] : 0))
+    last(first + rg.g.count[0] - 1), end(last / 2 + 1), low(K * first + 1), high(K * (last + 2) - 1)
   {
-    o[0]     = rg.g.first[0] - K * first;
-    o[1]     = y;
-    o[2]     = z;
-    upper[1] = uppery;
-    upper[2] = upperz;
+    o[0] = rg.g.first[0] - K * first;
+    o[1] = rg.g.first[1] + (int)blockIdx.x % rg.g.count[1] * 2 * K;
+    o[2] = rg.g.first[2] + (int)blockIdx.x / rg.g.count[1] * 2 * K;
 #pragma unroll
     for (int d = 1; d < 3; d++) {
       below[d] = Inside(rg.g.read, d, o[d]);
-      above[d] = Inside(rg.g.read, d, o[d] + upper[d]);
+      above[d] = Inside(rg.g.read, d, o[d] + 2 * K);
     }
   }
-  __device__ __forceinline__ RowThread(const RowGeometry &rg, T *shared, bool ends) :
-    RowThread(rg, rg.g.first[1] + (int)blockIdx.x % rg.g.count[1] * 2 * K, rg.g.first[2] + (int)blockIdx.x / rg.g.count[1] * 2 * K, 2 * K,
-              2 * K, shared, ends)
-  {
-  }
   __device__ __forceinline__ bool exists(int q) const { return q >= first && q <= last; }
-  /* entry k of a line of the closure in y or z: its node, and may it be read?  Where there are fewer unknowns the last of them meets zeros
-     */
-  __device__ __forceinline__ int  node(int d, int k) const { return k < F::C - 1 ? k : E ? upper[d] : 2 * K; }
-  __device__ __forceinline__ bool there(int d, int k) const
-  {
-    return (k > 0 || below[d]) && (k < F::C - 1 - E || (k < F::C - 1 && k < upper[d]) || above[d]);
-  }
+  /* may node k of a line of the closure in y or z be read? */
+  __device__ __forceinline__ bool there(int d, int k) const { return (k > 0 || below[d]) && (k < F::C - 1 || above[d]); }
 };
 
 /* where a warp is in the row: its first slot, that slot's first node, and the lane's node of stages 1 and 3 */
-template <typename T, int K, int E = 0>
+template <typename T, int K>
 struct RowChunk {
   int       slot, node0, node;
   ptrdiff_t at, row, plane; /* the node on the lower edge of the row; the strides once for all stages, so that they share offsets */
   int       odd;            /* which half of the front */
 
-  __device__ __forceinline__ RowChunk(const RowThread<T, K, E> &me, const Layout &l, int slot0, int which) :
-    slot(slot0 + me.warp * Row<T, K, E>::P), node0(slot * 2 * K + 1), node(node0 + me.lane), at(l.at(me.o[0] + node, me.o[1], me.o[2])),
+  __device__ __forceinline__ RowChunk(const RowThread<T, K> &me, const Layout &l, int slot0, int which) :
+    slot(slot0 + me.warp * Row<T, K>::P), node0(slot * 2 * K + 1), node(node0 + me.lane), at(l.at(me.o[0] + node, me.o[1], me.o[2])),
     row(l.row), plane(l.plane), odd(which)
   {
   }
@@ -150,14 +132,14 @@ struct RowChunk {
 /* ---- stage 1 ---- */
 
 /* a lane's line of an x-plane: at the right end of its slot; in the middle where there is no patch but a neighbour of B */
-template <typename T, int K, int E = 0>
+template <typename T, int K>
 struct RowPlane {
-  using F = Row<T, K, E>;
+  using F = Row<T, K>;
   int  p, line, node; /* slot of the warp, line of the plane, the plane's node in x */
   bool here;
 
   template <bool BOUNDARY>
-  __device__ __forceinline__ RowPlane(const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk, const Range &read,
+  __device__ __forceinline__ RowPlane(const RowThread<T, K> &me, const RowChunk<T, K> &chunk, const Range &read,
                                       std::bool_constant<BOUNDARY>) :
     p(me.lane / F::N),
     line(me.lane % F::N)
@@ -171,37 +153,36 @@ struct RowPlane {
   }
 };
 
-template <typename T, int K, int E>
-__device__ __forceinline__ void LoadPlane(const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk, const RowPlane<T, K, E> &plane,
-                                          const Layout &l, const T *x, T q[2 * K + 1 + E])
+template <typename T, int K>
+__device__ __forceinline__ void LoadPlane(const RowThread<T, K> &me, const RowChunk<T, K> &chunk, const RowPlane<T, K> &plane,
+                                          const Layout &l, const T *x, T q[2 * K + 1])
 {
-  constexpr int   C     = 2 * K + 1 + E;
+  constexpr int   C     = 2 * K + 1;
   const ptrdiff_t zline = l.at(me.o[0] + plane.node, me.o[1] + 1 + plane.line, me.o[2]);
-  const bool      here  = plane.here && (!E || me.there(1, plane.line + 1));
 
 #pragma unroll
-  for (int k = 0; k < C; k++) q[k] = here && me.there(2, k) ? x[zline + me.node(2, k) * chunk.plane] : T(0);
+  for (int k = 0; k < C; k++) q[k] = plane.here && me.there(2, k) ? x[zline + k * chunk.plane] : T(0);
 }
 
 /* z-lines of the faces in y, with their ends, and y-lines of those in z without them */
-template <typename T, int K, int E>
-__device__ __forceinline__ void LoadFaces(const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk, const Range &read, const T *x,
-                                          T f[2][2 * K + 1 + E], T h[2][2 * K + 1 + E])
+template <typename T, int K>
+__device__ __forceinline__ void LoadFaces(const RowThread<T, K> &me, const RowChunk<T, K> &chunk, const Range &read, const T *x,
+                                          T f[2][2 * K + 1], T h[2][2 * K + 1])
 {
-  constexpr int   C    = 2 * K + 1 + E;
-  const bool      face = me.lane < Row<T, K, E>::NX && chunk.node >= me.low - 1 && chunk.node <= me.high + 1 &&
+  constexpr int   C    = 2 * K + 1;
+  const bool      face = me.lane < Row<T, K>::NX && chunk.node >= me.low - 1 && chunk.node <= me.high + 1 &&
                     Inside(read, 0, me.o[0] + chunk.node);
   const ptrdiff_t at = chunk.at, row = chunk.row, plane = chunk.plane;
 
 #pragma unroll
   for (int k = 0; k < C; k++) {
-    const bool      zk = face && me.there(2, k), yk = face && k > 0 && k < C - 1 && (!E || me.there(1, k));
-    const ptrdiff_t z  = me.node(2, k) * plane;
+    const bool      zk = face && me.there(2, k), yk = face && k > 0 && k < C - 1;
+    const ptrdiff_t z  = k * plane;
 
     f[0][k] = zk && me.below[1] ? x[at + z] : T(0);
-    f[1][k] = zk && me.above[1] ? x[at + me.node(1, C - 1) * row + z] : T(0);
+    f[1][k] = zk && me.above[1] ? x[at + (C - 1) * row + z] : T(0);
     h[0][k] = yk && me.below[2] ? x[at + k * row] : T(0);
-    h[1][k] = yk && me.above[2] ? x[at + k * row + me.node(2, C - 1) * plane] : T(0);
+    h[1][k] = yk && me.above[2] ? x[at + k * row + (C - 1) * plane] : T(0);
   }
 }
 
@@ -287,13 +268,13 @@ __device__ __forceinline__ void PlaneModes(const RowMatrices<T, K> &m, const Row
 }
 
 /* all loads before the first of these numbers is needed */
-template <bool BOUNDARY, class M, typename T, int K, int E>
-__device__ __forceinline__ void LoadRow(const M &m, const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk, const FastGeometry &g,
+template <bool BOUNDARY, class M, typename T, int K>
+__device__ __forceinline__ void LoadRow(const M &m, const RowThread<T, K> &me, const RowChunk<T, K> &chunk, const FastGeometry &g,
                                         const T *x, const T *__restrict__ b)
 {
-  using F         = Row<T, K, E>;
+  using F         = Row<T, K>;
   constexpr int N = F::N, C = F::C;
-  const RowPlane<T, K, E> plane(me, chunk, g.read, std::bool_constant<BOUNDARY>());
+  const RowPlane<T, K> plane(me, chunk, g.read, std::bool_constant<BOUNDARY>());
   const bool           here = me.lane < F::NX && chunk.node >= me.low && chunk.node <= me.high;
   T                    q[C], f[2][C], h[2][C], v[N][N], w[N];
 
@@ -302,9 +283,7 @@ __device__ __forceinline__ void LoadRow(const M &m, const RowThread<T, K, E> &me
 #pragma unroll
   for (int k = 0; k < N; k++)
 #pragma unroll
-    for (int j = 0; j < N; j++)
-      v[j][k] = here && (!E || (j + 1 < me.upper[1] && k + 1 < me.upper[2])) ? b[chunk.at + (j + 1) * chunk.row + (k + 1) * chunk.plane]
-                                                                             : T(0);
+    for (int j = 0; j < N; j++) v[j][k] = here ? b[chunk.at + (j + 1) * chunk.row + (k + 1) * chunk.plane] : T(0);
   if (plane.p < F::P) {
     PlaneLine(m, q, w);
     Store<T, N>(w, me.sm + F::Y + plane.line * F::LY + plane.p, N * F::LY);
@@ -349,44 +328,14 @@ __device__ __forceinline__ RowMode<T, K> ModeOf(const RowMatrices<T, K> &m, int 
   return RowMode<T, K>(m.table, mode, active);
 }
 
-/* patches at free ends of a row, which have an unknown more */
-template <class M, class Mode, typename T, int K, int E>
-struct RowEnds {
-  /* the end of the row whose patch q is, 0 or 1, if it is such a patch, otherwise -1 */
-  static __device__ __forceinline__ int which(const RowThread<T, K, E> &me, int q)
-  {
-    if constexpr (M::ENDS) return q == me.first && me.low == K * me.first ? 0 : q == me.last && me.high == K * (me.last + 2) ? 1 : -1;
-    else return -1;
-  }
-  /* r and c of a patch without its unknown more, and r there; both solutions */
-  static __device__ __forceinline__ void solve(const M &m, const Mode &mode, int end, const T r[2 * K - 1], const T c[2 * K + 1], T below,
-                                               T above, T u[2 * K - 1], T &more)
-  {
-    if constexpr (M::ENDS) {
-      T rs[2 * K], cs[2 * K + 2], us[2 * K];
-
-#pragma unroll
-      for (int i = 0; i < 2 * K; i++) rs[i] = end ? (i < 2 * K - 1 ? r[i] : more) : (i > 0 ? r[i - 1] : more);
-#pragma unroll
-      for (int i = 0; i < 2 * K + 2; i++) cs[i] = end ? (i < 2 * K + 1 ? c[i] : T(0)) : (i > 0 ? c[i - 1] : T(0));
-      RowEndSolve<T, K>(m, mode, end, rs, cs, below, above, us);
-#pragma unroll
-      for (int i = 0; i < 2 * K - 1; i++) u[i] = end ? us[i] : us[i + 1];
-      more = end ? us[2 * K - 1] : us[0];
-    }
-  }
-};
-
 /* slot p of the row, which is slot l of a warp with the numbers sm; without `write` only for what is carried on */
-template <bool BOUNDARY, class M, class Mode, typename T, int K, int E>
-__device__ __forceinline__ void MarchStep(const M &m, const RowThread<T, K, E> &me, const Mode &mode, int p, int l, bool write, T *sm,
+template <bool BOUNDARY, class M, class Mode, typename T, int K>
+__device__ __forceinline__ void MarchStep(const M &m, const RowThread<T, K> &me, const Mode &mode, int p, int l, bool write, T *sm,
                                           Carried<T, K> &carried)
 {
-  using Ends       = RowEnds<M, Mode, T, K, E>;
   const bool there = me.exists(2 * p);
-  const int  enda  = Ends::which(me, 2 * p), endb = Ends::which(me, 2 * p - 1); /* of the patches of A and B */
   const T    next  = sm[mode.Y + l];
-  T         *v     = sm + mode.V + l * 2 * K, r[2 * K], c[2 * K + 1], u[2 * K - 1], mid, more; /* c from the face below on */
+  T         *v     = sm + mode.V + l * 2 * K, r[2 * K], c[2 * K + 1], u[2 * K - 1], mid; /* c from the face below on */
 
   c[0] = carried.cface;
 #pragma unroll
@@ -394,42 +343,25 @@ __device__ __forceinline__ void MarchStep(const M &m, const RowThread<T, K, E> &
     r[i]     = v[i];
     c[i + 1] = mode.face(sm, l, i, std::bool_constant<BOUNDARY>());
   }
-  if (enda >= 0) {
-    more = enda ? r[2 * K - 1] : carried.rface;
-    Ends::solve(m, mode, enda, r, c, carried.yface, next, u, more);
-    mid = u[K - 1];
-  } else if (there) mid = RowMiddle<T, K>(m, mode, 2 * p, r, c, carried.yface, next);
-  /* r where the first patch of B has an unknown */
-  else mid = Ends::which(me, 2 * p + 1) == 0 ? r[K - 1] : p == me.end ? next : carried.yface;
+  if (there) mid = RowMiddle<T, K>(m, mode, 2 * p, r, c, carried.yface, next);
+  else mid = p == me.end ? next : carried.yface;
   if (write) {
     if (me.exists(2 * p - 1)) {
       T rb[2 * K - 1], cb[2 * K + 1], ub[2 * K - 1];
 
       RowBetween<T, K>(carried, r, c, rb, cb);
-      if (endb < 0) RowSolve<T, K>(m, mode, 2 * p - 1, rb, cb, carried.middle, mid, ub);
-      else {
-        T moreb = endb ? r[K - 1] : carried.middle;
-
-        Ends::solve(m, mode, endb, rb, cb, carried.middle, mid, ub, moreb);
-        if (endb) mid = moreb;
-        else v[-1] = moreb;
-      }
+      RowSolve<T, K>(m, mode, 2 * p - 1, rb, cb, carried.middle, mid, ub);
       Store<T, 2 * K - 1>(ub, v, 1);
-    } else { /* the end of a row that ends with A */
-      Store<T, K - 1>(carried.r, v, 1);
-      if (M::ENDS) v[K - 1] = carried.rface;
-    }
+    } else Store<T, K - 1>(carried.r, v, 1); /* the end of a row that ends with A */
     v[2 * K - 1] = mid;
   }
   if (there && (2 * p == me.first || 2 * p == me.last)) { /* no patch of B replaces the values at the end of the row */
-    if (enda < 0) RowSolve<T, K>(m, mode, 2 * p, r, c, carried.yface, next, u);
+    RowSolve<T, K>(m, mode, 2 * p, r, c, carried.yface, next, u);
 #pragma unroll
     for (int i = 0; i < K - 1; i++) {
       if (write && 2 * p == me.first) v[K + i] = u[i];
       if (2 * p == me.last) r[K + i] = u[K + i];
     }
-    if (write && enda == 0) v[K - 1] = more;
-    if (enda == 1) r[2 * K - 1] = more;
   }
   carried.shift(r, c, next, mid);
 }
@@ -438,10 +370,10 @@ __device__ __forceinline__ void MarchStep(const M &m, const RowThread<T, K, E> &
   Barriers.  Before the first step of the first round: all warps' V, G, Z and Y of stage 1 are there, which a warp's step -1 reads of the
   warp before.  Before step 0 of each round: all warps have done their step -1, so that V may be overwritten.
 */
-template <bool BOUNDARY, class M, typename T, int K, int E>
-__device__ __forceinline__ void MarchModes(const M &m, const RowThread<T, K, E> &me, int slot, int round)
+template <bool BOUNDARY, class M, typename T, int K>
+__device__ __forceinline__ void MarchModes(const M &m, const RowThread<T, K> &me, int slot, int round)
 {
-  using F           = Row<T, K, E>;
+  using F           = Row<T, K>;
   const int  group  = me.lane / F::MODES, from = group * F::PART, number = F::GROUPS > 1 ? me.lane % F::MODES : me.lane + 32 * round;
   const bool active = number < F::MODES && group < F::GROUPS, head = me.warp == 0 && group == 0;
   T         *state  = me.block + F::STATE + number;
@@ -477,14 +409,14 @@ __device__ __forceinline__ void MarchModes(const M &m, const RowThread<T, K, E> 
 /* ---- stage 3 ---- */
 
 /* where a lane finds the faces of its node of stage 3: of this warp's nodes, of the warp's before, of the chunk before */
-template <typename T, int K, int E = 0>
+template <typename T, int K>
 struct RowFaces {
   int      stride;
   const T *G, *Z, *R;
 
-  __device__ __forceinline__ RowFaces(const RowThread<T, K, E> &me, const RowChunk<T, K, E> &chunk)
+  __device__ __forceinline__ RowFaces(const RowThread<T, K> &me, const RowChunk<T, K> &chunk)
   {
-    using F          = Row<T, K, E>;
+    using F          = Row<T, K>;
     const bool own   = me.lane >= K, front = !own && me.warp == 0;
 
     stride = front ? K : F::LG;
@@ -528,14 +460,14 @@ __device__ __forceinline__ void StoreRow(const RowMatrices<T, K> &m, const RowTh
 }
 
 /* the block's row of patches */
-template <bool BOUNDARY, class M, typename T, int K, int E>
-__device__ __forceinline__ void RowOfPatches(const M &m, const RowThread<T, K, E> &me, const FastGeometry &g, T *x, const T *__restrict__ b)
+template <bool BOUNDARY, class M, typename T, int K>
+__device__ __forceinline__ void RowOfPatches(const M &m, const RowThread<T, K> &me, const FastGeometry &g, T *x, const T *__restrict__ b)
 {
-  using F = Row<T, K, E>;
+  using F = Row<T, K>;
 
   /* slot -1 has nothing but the node at its upper end */
   for (int slot0 = -1, odd = 0; slot0 <= me.end; slot0 += me.warps * F::P, odd = !odd) {
-    const RowChunk<T, K, E> chunk(me, g.l, slot0, odd);
+    const RowChunk<T, K> chunk(me, g.l, slot0, odd);
 
     LoadRow<BOUNDARY>(m, me, chunk, g, x, b);
 #pragma unroll M::ROUNDS_AT_ONCE
@@ -553,7 +485,7 @@ void RowKernel(const __grid_constant__ RowMatrices<T, K> m, const __grid_constan
 {
   extern __shared__ double shared_memory[];
 
-  RowOfPatches<BOUNDARY>(m, RowThread<T, K>(rg, (T *)shared_memory, false), rg.g, x, b);
+  RowOfPatches<BOUNDARY>(m, RowThread<T, K>(rg, (T *)shared_memory), rg.g, x, b);
 }
 
 /* ---- launch ---- */

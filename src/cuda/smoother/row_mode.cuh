@@ -20,8 +20,7 @@ struct RowPlaces {
 
 template <typename T, int K>
 struct RowMatrices {
-  static constexpr bool ENDS           = false; /* has it matrices of patches at free ends? */
-  static constexpr int  ROUNDS_AT_ONCE = 4;     /* of modes, in code */
+  static constexpr int ROUNDS_AT_ONCE = 4; /* of modes, in code */
 
   LineMatrices<T, K> d[3];
   const T           *table; /* the modes' coefficients, [RowPlaces::SIZE][N^2] */

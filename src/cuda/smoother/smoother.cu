@@ -51,15 +51,6 @@ static void LongestRun(const PatchFDPatches *pd, bool equal, int run[2])
   }
 }
 
-/* are the patches outside of the run one at each end at most, with one unknown more, at a free end? */
-static bool FreeEnds(const PatchFDPatches *pd, const int run[2])
-{
-  const int n = (int)pd->n[run[0]], K = (n + 1) / 2, last = run[1];
-
-  return run[0] <= 1 && last >= pd->npatch - 1 && (run[0] == 0 || (pd->n[0] == n + 1 && pd->first[1] - pd->first[0] == K + 1)) &&
-         (last == pd->npatch || (pd->n[last] == n + 1 && pd->first[last] - pd->first[last - 1] == K));
-}
-
 /* kernels for the runs of the three directions, if their patches have the same size; *fast stays NULL where the mesh has no such patches or
    their degree no kernel */
 template <typename T>
@@ -82,15 +73,6 @@ static PetscErrorCode CreateFast(const PatchFDLocalDesc *desc, bool equal, Smoot
   if (!point && !GridFits((pd[1]->npatch + 1) / 2, (pd[2]->npatch + 1) / 2)) PetscFunctionReturn(PETSC_SUCCESS);
   if (equal) PetscCall(point ? SmootherPlaneCreate<T>(K, e, fast) : SmootherVolumeCreate<T>(K, e, fast));
   else if (!point) PetscCall(SmootherPlaceRowCreate<T>(K, pd, run, fast));
-  if (equal && *fast && (*fast)->pairs) {
-    bool whole = true, ends = true;
-
-    for (int d = 0; d < 3; d++) {
-      whole = whole && run[d][0] == 0 && run[d][1] == pd[d]->npatch;
-      ends  = ends && FreeEnds(pd[d], run[d]);
-    }
-    if (!whole && ends) PetscCall(SmootherRimCreate<T>(K, pd, run, e, fast));
-  }
   for (int d = 0; d < 3 && *fast; d++) {
     (*fast)->run[d][0] = run[d][0];
     (*fast)->run[d][1] = run[d][1];
@@ -201,9 +183,8 @@ const char *Smoother<T>::name(void *plan)
                                            : "patches by place, two colours at once; others, at free ends, one";
   if (p->fast && IsWhole(p->fast->run, p->first)) return "equal patches";
   if (p->strip)
-    return p->fast ? "equal patches; others, at free ends, in strips, with them where they are few"
+    return p->fast ? "equal patches; others, at free ends, in strips"
                    : "patches in strips: in 2D, not equal, or of a degree that has no kernel for equal ones";
-  if (p->fast && p->fast->rims) return "equal patches; others, at free ends, in rows beside them";
   if (p->fast)
     return p->place ? "equal patches; others, at free ends, by place"
                     : "equal patches; others, at free ends, by the kernel for any: they are too large";
@@ -250,7 +231,6 @@ struct Step {
     STENCIL, /* `colors` colours, from `color` on, of `patches` */
     FAST,    /* the equal patches g of a colour */
     PAIR,    /* those of two colours, g and then `next` */
-    RIM,     /* those of the rows `shell`, at free ends in y and z */
     ONES,    /* `shell`, patches of one unknown */
     ANY      /* `shell`, any patches */
   } kind;
@@ -299,31 +279,20 @@ static bool FindFast(const SmootherPlan<T> *p, const int start[3], const Range &
   const int(*run)[2] = p->fast->run;
   bool whole         = true;
 
-  g->l       = p->any.data.l;
-  g->read    = p->any.data.read;
-  g->open[0] = start[0] + 2 * inner.lo[0] < run[0][0];
-  g->open[1] = start[0] + 2 * (inner.hi[0] - 1) >= run[0][1];
+  g->l    = p->any.data.l;
+  g->read = p->any.data.read;
   for (int d = 0; d < 3; d++) {
-    const int below = d == 0 && g->open[0], above = d == 0 && g->open[1];
-
     g->count[d] = inner.hi[d] - inner.lo[d];
     g->start[d] = start[d] + 2 * inner.lo[d];
-    g->first[d] = (int)p->first[d][g->start[d]] - 1 + below;
-    whole = whole && g->first[d] + 1 - below >= g->read.lo[d] && g->first[d] + p->fast->step[d] * g->count[d] + above <= g->read.hi[d];
+    g->first[d] = (int)p->first[d][g->start[d]] - 1;
+    whole       = whole && g->first[d] + 1 >= g->read.lo[d] && g->first[d] + p->fast->step[d] * g->count[d] <= g->read.hi[d];
   }
   return whole;
 }
 
-/* are so few patches, with those beside the equal ones, solved in one launch sooner than in two? */
+/* fast: those of a SmootherFast, else those of one unknown, apart */
 template <typename T>
-static bool Together(const SmootherPlan<T> *p, const Range &inner, const Range &all)
-{
-  return p->strip && inner.size() < all.size() && p->strip->few(all.size());
-}
-
-/* fast: those of a SmootherFast, else those of one unknown, apart; rows: whole rows of them in x, with what is at their ends */
-template <typename T>
-static ColorParts FindPatches(const SmootherPlan<T> *p, bool fast, bool rows, const PetscInt color[3], const PatchFDRange patches)
+static ColorParts FindPatches(const SmootherPlan<T> *p, bool fast, const PetscInt color[3], const PatchFDRange patches)
 {
   const int (*run)[2] = fast ? p->fast->run : p->ones; /* the patches that are not left to the generic kernel */
   ColorParts   c;
@@ -334,11 +303,11 @@ static ColorParts FindPatches(const SmootherPlan<T> *p, bool fast, bool rows, co
     start[d]    = (int)(patches[d][0] + (patches[d][0] + color[d]) % 2);
     all.lo[d]   = 0;
     all.hi[d]   = PetscMax(0, (int)(patches[d][1] - start[d] + 1) / 2);
-    inner.lo[d] = rows && d == 0 ? 0 : PetscMin(all.hi[d], PetscMax(0, run[d][0] - start[d] + 1) / 2);
-    inner.hi[d] = rows && d == 0 ? all.hi[0] : PetscMin(all.hi[d], PetscMax(0, run[d][1] - start[d] + 1) / 2);
+    inner.lo[d] = PetscMin(all.hi[d], PetscMax(0, run[d][0] - start[d] + 1) / 2);
+    inner.hi[d] = PetscMin(all.hi[d], PetscMax(0, run[d][1] - start[d] + 1) / 2);
     c.ones.start[d] = c.any.start[d] = start[d];
   }
-  c.fast = fast && !inner.empty() && !Together(p, inner, all) && FindFast(p, start, inner, &c.g);
+  c.fast = fast && !inner.empty() && FindFast(p, start, inner, &c.g);
   if (inner.empty() || (fast && !c.fast)) inner = Range::none();
   static_cast<Shell &>(c.ones) = Shell(fast ? Range::none() : inner);
   static_cast<Shell &>(c.any)  = Shell(all, inner);
@@ -382,30 +351,6 @@ static Step &AddMiddle(Steps &s, Step::Kind kind, bool zero, const PatchShell &a
   return s.step[middle];
 }
 
-/* whole rows of two colours, and beside them those at free ends in y and z, which are not coupled to them meanwhile; false if not all may
-   be read */
-static bool AddRows(Steps &s, const ColorParts &a, const ColorParts &b)
-{
-  PatchShell rows = Parts(a.any, 0, 4);
-
-  if (!a.fast || !b.fast) return false;
-  for (int i = 0; i < 4; i++) {
-    rows.part[i].lo[0] = 0;
-    rows.part[i].hi[0] = PetscMin(1, rows.part[i].hi[0]);
-  }
-  rows     = Parts(rows, 0, 4);
-  s.colors = 2;
-  for (int rim = rows.size() ? 1 : 0; rim >= 0; rim--) {
-    Step &step = s.add(rim ? Step::RIM : Step::PAIR, false);
-
-    step.beside = rim;
-    step.shell  = rows;
-    step.g      = a.g;
-    step.next   = b.g;
-  }
-  return true;
-}
-
 /* The next of these colours, as many as can be taken at once; zero: x is known to be zero before */
 template <typename T>
 static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncolors, const PatchFDColor colors[],
@@ -413,7 +358,7 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
 {
   const bool   fast = p->fast && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_SOLVE);
   Steps        s;
-  ColorParts   c = FindPatches(p, fast, false, colors[0].parity, patches), next;
+  ColorParts   c = FindPatches(p, fast, colors[0].parity, patches), next;
 
   if (p->uniform && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_FUSED)) s.colors = p->stencil.colors(ncolors, colors, patches);
   if (s.colors) {
@@ -421,7 +366,7 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
 
     for (int d = 0; d < 3; d++) rest = rest || patches[d][0] < p->ones[d][0] || patches[d][1] > p->ones[d][1];
     if (rest) s.colors = PetscMin(s.colors, 2);
-    if (rest && s.colors == 2) next = FindPatches(p, fast, false, colors[1].parity, patches);
+    if (rest && s.colors == 2) next = FindPatches(p, fast, colors[1].parity, patches);
     Step &step = AddMiddle(s, Step::STENCIL, zero, c.any, rest && s.colors == 2 ? &next.any : NULL);
 
     step.colors = s.colors;
@@ -429,12 +374,9 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
     return s;
   }
   if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity))
-    next = FindPatches(p, fast, false, colors[1].parity, patches);
+    next = FindPatches(p, fast, colors[1].parity, patches);
   else next.fast = false;
-  if (c.fast && !next.fast && !p->fast->single) c = FindPatches(p, false, false, colors[0].parity, patches);
-  if (next.fast && p->fast->rims &&
-      AddRows(s, FindPatches(p, true, true, colors[0].parity, patches), FindPatches(p, true, true, colors[1].parity, patches)))
-    return s;
+  if (c.fast && !next.fast && !p->fast->single) c = FindPatches(p, false, colors[0].parity, patches);
   if (next.fast) {
     s.colors   = 2;
     Step &pair = AddMiddle(s, Step::PAIR, zero, c.any, &next.any);
@@ -471,10 +413,6 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
   case Step::PAIR:
     PetscCall(p->fast->pair(step.g, step.next, boundary, call.x, call.b, stream));
     PetscCall(PetscLogGpuFlops((Count(step.g) + Count(step.next)) * p->fast->flops(boundary, true)));
-    break;
-  case Step::RIM:
-    PetscCall(p->fast->rim(step.g, step.next, step.shell, call.x, call.b, stream));
-    PetscCall(PetscLogGpuFlops((PetscLogDouble)step.shell.size() * (step.g.count[0] + step.next.count[0]) * p->fast->flops(true, true)));
     break;
   case Step::ONES:
     PetscCall(p->any.ones(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));

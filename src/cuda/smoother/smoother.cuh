@@ -10,7 +10,6 @@
       place_block.cuh     a block of threads
       place_residual.cuh  the residual of these patches
     place_row.cu          the rows of row.cuh for patches of low degrees with matrices of their own
-      row_numbers.cuh     what these patches know of a direction
     place_few.cuh         patches of at most two unknowns a direction
     strip.cu              the same in 2D, a thread a line, for patches of two cells
     stencil.cu            patches of one unknown, equal or not, several colours at once
@@ -38,7 +37,6 @@ struct PatchShell : Shell {
 struct FastGeometry {
   int    first[3], count[3];
   int    start[3]; /* number of the first of them among the direction's patches; two more for the next */
-  bool   open[2]; /* has the first, the last patch in x an unknown more, at a free end?  Then first[0] is as if it had not */
   Layout l;
   Range  read;
 };
@@ -46,7 +44,7 @@ struct FastGeometry {
 struct SmootherFast {
   int  run[3][2]; /* the equal patches of each direction, first and end */
   int  step[3];   /* nodes from a patch to the next of its colour */
-  bool single = true, pairs = false, rims = false; /* has it `apply`, `pair`, and `rim`? */
+  bool single = true, pairs = false; /* has it `apply`, and `pair`? */
 
   virtual ~SmootherFast() { }
   /*
@@ -64,11 +62,6 @@ struct SmootherFast {
   virtual PetscErrorCode pair(const FastGeometry &, const FastGeometry &, bool, void *, const void *, cudaStream_t)
   {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for two colours at once");
-  }
-  /* `pair` for rows of patches at the free ends in y and z, at these places there; those with `rim` take free ends in x, too */
-  virtual PetscErrorCode rim(const FastGeometry &, const FastGeometry &, const PatchShell &, void *, const void *, cudaStream_t)
-  {
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for free ends");
   }
   virtual PetscErrorCode destroy() = 0;
   virtual PetscLogDouble flops(bool boundary, bool pair) const = 0; /* of one patch */
@@ -95,12 +88,6 @@ PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], Smooth
 /* The same for runs of patches of two cells each that are not equal, in 3D; only two colours at once */
 template <typename T>
 PetscErrorCode SmootherPlaceRowCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], SmootherFast **fast);
-/* *fast, which has `pair`, becomes one that has `rim`, too, if there is one: for runs of all patches but those of 2 K unknowns at free ends
-   */
-template <typename T>
-PetscErrorCode SmootherRimCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], const PatchFDEigen *const e[3],
-                                 SmootherFast **fast);
-
 /* does the direction not exist? */
 static inline bool IsPoint(const PatchFDLocalDesc *desc, int d)
 {
@@ -162,8 +149,6 @@ private:
 */
 struct PlaceSmoother {
   virtual ~PlaceSmoother() { }
-  /* are so many patches, equal ones among them, solved at once as fast as some of them by another kernel? */
-  virtual bool           few(size_t) const { return false; }
   virtual PetscErrorCode apply(const PatchShell &, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b,
                                cudaStream_t) = 0;
   virtual bool           residuals() const = 0; /* has it the next one, too? */

@@ -512,7 +512,6 @@ struct StripSmoother : PlaceSmoother {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  bool           few(size_t patches) const override { return patches <= (size_t)resident * Strip<T, K>::P; }
   bool           residuals() const override { return false; }
   PetscErrorCode residual(const PatchShell &, const void *, const void *, void *, cudaStream_t) override
   {
