@@ -228,3 +228,8 @@ PatchFDHaloType DMBoxHaloTypeInUse(DM dm, PatchFDKernels kern)
 
   return stage ? PatchFDHaloGetType(stage, kern) : box->halotype;
 }
+
+PetscBool DMBoxExchangesOnDevice(DM dm, PatchFDKernels kern)
+{
+  return (PetscBool)(!((const DM_Box *)dm->data)->halo || PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(dm, kern)));
+}

@@ -9,7 +9,7 @@
 */
 #include "fusedcg.h"
 #include <petsc/private/logimpl.h>
-#include <patchfd/private/bakeoffimpl.h>
+#include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
@@ -186,27 +186,13 @@ static PetscErrorCode FusedCGSetTotals(KSP ksp, KSP_FusedCG *cg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* do ranks exchange without the host in its products, once there has been one? */
-static PetscErrorCode MatExchangesOnDevice(Mat A, PatchFDKernels kern, PetscBool *device)
-{
-  PetscBool    isbox = PETSC_FALSE;
-  Mat_Bakeoff *m;
-  DM           dm;
-
-  PetscFunctionBegin;
-  PetscCall(MatBakeoffFind(A, &m));
-  PetscCall(MatGetDM(A, &dm));
-  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
-  if (m) *device = PatchFDHaloIsOnDevice(PatchFDHaloGetType(m->halo, kern));
-  else *device = (PetscBool)(isbox && PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(dm, kern)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ---- what a solve may use ---- */
 
 /* may the iterations of this solve be recorded, and run without the host? */
 static PetscErrorCode FusedCGCanRecord(KSP ksp, const KSP_FusedCG *cg, Mat A, PetscBool *can)
 {
+  MatCanRecordFn *canrecord;
+
   PetscFunctionBegin;
   *can = PETSC_FALSE;
   if (!cg->graph || !cg->alone || !cg->kern->cgrecordbegin || ksp->numbermonitors || ksp->err_hist || ksp->calc_sings || ksp->chknorm > 1 ||
@@ -214,10 +200,9 @@ static PetscErrorCode FusedCGCanRecord(KSP ksp, const KSP_FusedCG *cg, Mat A, Pe
     PetscFunctionReturn(PETSC_SUCCESS);
   if (PetscLogGpuTimeFlag || PetscLogGpuEnergyFlag || PetscLogGpuEnergyMeterFlag) PetscFunctionReturn(PETSC_SUCCESS);
   if (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip) PetscFunctionReturn(PETSC_SUCCESS);
-  *can = cg->offered;
-  if (!*can) PetscCall(MatBoxIsOwn(A, can));
-  if (!*can) PetscCall(MatBakeoffIsOwn(A, can));
-  if (*can && cg->nrank > 1) PetscCall(MatExchangesOnDevice(A, cg->kern, can));
+  *can = (PetscBool)(cg->offered && cg->nrank == 1);
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatCanRecord_C", &canrecord));
+  if (!*can && canrecord) PetscCall((*canrecord)(A, cg->kern, can));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -382,16 +382,7 @@ PetscErrorCode MatBoxResidual(Mat_Box *m, PatchFDKernels kern, const PatchFDColo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatApply_Box(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
-{
-  Mat_Box *m;
-
-  PetscFunctionBegin;
-  PetscCall(MatBoxGetCurrent(A, &m));
-  PetscCall(MatApplyArrays(MatBoxApply, m, alpha, x, y0, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-MAT_PRODUCTS(Box)
+MAT_ARRAY_PRODUCTS(Box)
 
 PetscErrorCode MatBoxIsOwn(Mat A, PetscBool *own)
 {

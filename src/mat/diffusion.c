@@ -4,9 +4,7 @@
 
   The matrix is that of the points (PatchFDPoints); the terms of the form are those of a Kronecker sum nearby (diffusionform.c).
 */
-#include <patchfd/private/matimpl.h>
 #include <patchfd/private/celldata.h>
-#include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include "diffusion.h"
 

@@ -193,16 +193,7 @@ static PetscErrorCode MatLatticeApply(void *ctx, PatchFDKernels kern, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatApply_Lattice(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
-{
-  Mat_Lattice *m;
-
-  PetscFunctionBegin;
-  PetscCall(MatLatticeGetCurrent(A, &m));
-  PetscCall(MatApplyArrays(MatLatticeApply, m, alpha, x, y0, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-MAT_PRODUCTS(Lattice)
+MAT_ARRAY_PRODUCTS(Lattice)
 
 /* the first sweep of KSPFUSEDCG; it takes rows of fixed nodes for those of the identity.  Between ranks the direction's ghosts come in
    between, on GPUs */
@@ -230,6 +221,17 @@ static PetscErrorCode MatFusedCGSweep_Lattice(Mat A, PatchFDKernels kern, const 
     PetscCall((*kern->latticesweep)(plan, &material, NULL, NULL, NULL, local, w, sweep));
   }
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCanRecord_Lattice(Mat A, PatchFDKernels kern, PetscBool *can)
+{
+  Mat_Lattice *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatFusedCGSweep_Lattice(A, kern, NULL, NULL, NULL, NULL, NULL, NULL, can));
+  *can = (PetscBool)(*can && DMBoxExchangesOnDevice(m->dm, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -327,6 +329,7 @@ static PetscErrorCode MatDestroy_Lattice(Mat A)
   PetscCall(PetscFree(m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatLatticeGet_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFusedCGSweep_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCanRecord_C", NULL));
   PetscCall(MatBoxShellDestroy(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -369,6 +372,7 @@ PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
   PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatLatticeGet_C", MatLatticeGetCurrent));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatFusedCGSweep_C", MatFusedCGSweep_Lattice));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCanRecord_C", MatCanRecord_Lattice));
   PetscCall(MatSetUp(*A));
   PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(*A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));

@@ -235,6 +235,8 @@ PETSC_INTERN PetscErrorCode DMBoxHaloStageEnd(DM, PatchFDKernels, DMBoxHaloKind,
 /* is there a patch whose first cell has this parity in direction d, and which two ranks have?  On several ranks */
 PETSC_INTERN PetscBool      DMBoxHaloIsStraddled(const DM_Box *, PetscInt d, PetscInt parity);
 PETSC_INTERN PatchFDHaloType  DMBoxHaloTypeInUse(DM, PatchFDKernels);
+/* without the host, once ghosts have been filled; on one rank, too */
+PETSC_INTERN PetscBool      DMBoxExchangesOnDevice(DM, PatchFDKernels);
 /* add the ghosts of a local array to their owners (values in the ghosts are left undefined) */
 PETSC_INTERN PetscErrorCode DMBoxHaloAdd(DM, PatchFDKernels, void *local);
 /*
@@ -266,7 +268,8 @@ PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
 
 /* ---- between the files of src/dm ---- */
 PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */
-PETSC_INTERN PetscErrorCode DMBoxOptionsMapping(DM, PatchFDOptionItems); /* mapping.c */
+PETSC_INTERN PetscErrorCode DMBoxOptionsMapping(DM, PatchFDOptionItems); /* mappingfile.c */
+PETSC_INTERN const PetscReal DMBoxMappingParameters[]; /* mapping.c: of each DMBoxMappingType, by default */
 PETSC_INTERN PetscErrorCode DMBoxCopyMapping(DM from, DM to);
 /* after set-up, to an equal mesh or a coarser one, if coordinates have changed */
 PETSC_INTERN PetscErrorCode DMBoxUpdateMapping(DM from, DM to);
