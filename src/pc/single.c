@@ -541,7 +541,7 @@ static PetscErrorCode PCSingleApply(PC pc, PetscBool transpose, Vec x, Vec y)
   PetscFunctionBegin;
   PetscCall(PCSingleGetInputExponent(pc, x, &exponent));
   PetscCall(VecSingleConvert(x, ldexp(1.0, exponent), s->x));
-  if (PETSC_VERSION_LT(3, 24, 0)) PetscCall(PCSetReusePreconditioner(s->pc, pc->reusepreconditioner)); /* does not call our method */
+  PetscCall(PATCHFD_REUSE_INNER(pc, s->pc));
   PCSingleExchangeVecTypes(pc);
   PCSingleDepth++;
   ierr = transpose ? PCApplyTranspose(s->pc, s->x, s->y) : PCApply(s->pc, s->x, s->y);
