@@ -174,14 +174,7 @@ PetscErrorCode BakeoffSum(Mat_Bakeoff *m, PatchFDKernels kern, const void *leaf,
   BakeoffKernels *k = &m->kern[kern->id];
 
   PetscFunctionBegin;
-  if (m->halo) {
-    PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
-    PetscCall(PatchFDHaloBegin(m->halo, kern, 1, 1, &leaf));
-    PetscCall(PatchFDHaloEnd(m->halo, kern, 1, 1, &root));
-    PetscCall(PetscLogEventEnd(PATCHFD_Halo, m->dm, 0, 0, 0));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (kern->widen) { /* PetscSF adds nothing but PetscScalars in this memory */
+  if (!m->halo && kern->widen) { /* PetscSF adds nothing but PetscScalars in this memory */
     if (!k->leaf) PetscCall((*kern->wide->malloc)(m->nleaf, &k->leaf));
     if (!k->root) PetscCall((*kern->wide->malloc)(m->nowned, &k->root));
     PetscCall((*kern->widen)(m->nleaf, leaf, k->leaf));
@@ -191,8 +184,13 @@ PetscErrorCode BakeoffSum(Mat_Bakeoff *m, PatchFDKernels kern, const void *leaf,
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
-  PetscCall(PetscSFReduceWithMemTypeBegin(m->sf, (*kern->datatype)(), kern->memtype, leaf, kern->memtype, root, MPI_SUM));
-  PetscCall(PetscSFReduceEnd(m->sf, (*kern->datatype)(), leaf, root, MPI_SUM));
+  if (m->halo) {
+    PetscCall(PatchFDHaloBegin(m->halo, kern, 1, 1, &leaf));
+    PetscCall(PatchFDHaloEnd(m->halo, kern, 1, 1, &root));
+  } else {
+    PetscCall(PetscSFReduceWithMemTypeBegin(m->sf, (*kern->datatype)(), kern->memtype, leaf, kern->memtype, root, MPI_SUM));
+    PetscCall(PetscSFReduceEnd(m->sf, (*kern->datatype)(), leaf, root, MPI_SUM));
+  }
   PetscCall(PetscLogEventEnd(PATCHFD_Halo, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

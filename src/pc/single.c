@@ -22,6 +22,7 @@
 #include <patchfd/private/vecimpl.h>
 #include <patchfd/private/bakeoffimpl.h>
 #include <patchfd/private/heatimpl.h>
+#include <patchfd/private/options.h>
 #include <petscpatchfd.h> /*I "petscpatchfd.h" I*/
 #include <petscdmda.h>
 
@@ -646,19 +647,8 @@ static PetscErrorCode PCSingleGetPC_Single(PC pc, PC *inner)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSingleSetScale_Single(PC pc, PetscBool flag)
-{
-  PetscFunctionBegin;
-  ((PC_Single *)pc->data)->scale = flag;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSingleGetScale_Single(PC pc, PetscBool *flag)
-{
-  PetscFunctionBegin;
-  *flag = ((PC_Single *)pc->data)->scale;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+PATCHFD_SETTING(PC, Single, Scale, PetscBool, scale)
+PATCHFD_SETTING(PC, Single, Warn, PetscBool, warn)
 
 /* the inner PC looks at its matrix in every application, and others than those of a DMBOX are the matrix outside */
 static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
@@ -667,20 +657,6 @@ static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
 
   PetscFunctionBegin;
   if (s->pc && pc->setupcalled) PetscCall(PCSetReusePreconditioner(s->pc, flag));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSingleSetWarn_Single(PC pc, PetscBool flag)
-{
-  PetscFunctionBegin;
-  ((PC_Single *)pc->data)->warn = flag;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSingleGetWarn_Single(PC pc, PetscBool *flag)
-{
-  PetscFunctionBegin;
-  *flag = ((PC_Single *)pc->data)->warn;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
