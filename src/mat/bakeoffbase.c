@@ -1,7 +1,4 @@
-/*
-  The bake-off problems: what all files of them stand on.  The data of a matrix, plans, the way of numbers between ranks and between nodes and
-  cells, vectors.
-*/
+/* The bake-off problems, what all their files stand on: data, plans, the way of numbers between ranks, nodes and cells, vectors */
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 

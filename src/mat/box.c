@@ -194,11 +194,11 @@ PetscErrorCode DMBoxLift_MatBox(DM dm, Vec g, Vec b)
   PetscCall(PatchFDVecGetArrayRead(g, kern, &ag));
   PetscCall(PatchFDVecGetArrayWrite(w, kern, &aw));
   PetscCall(PatchFDVecGetArray(b, kern, &ab));
-  if (MatBoxHasFixed(&m)) {
+  if (DMBoxHasFixed(dm)) {
     PetscCall(MatBoxZero(&m, kern, aw));
-    PetscCall(MatBoxFixed(&m, kern, 0, aw, 1, ag));
+    PetscCall(DMBoxSetFixed(dm, kern, 0, aw, 1, ag));
     PetscCall(LiftApply(&m, kern, m.form.nterm, m.form.term, -1, aw, ab));
-    PetscCall(MatBoxFixed(&m, kern, 0, ab, 1, ag));
+    PetscCall(DMBoxSetFixed(dm, kern, 0, ab, 1, ag));
   }
   if (m.form.nlift) PetscCall(LiftApply(&m, kern, m.form.nlift, m.form.lift, 1, ag, ab));
   PetscCall(PatchFDVecRestoreArray(b, kern, &ab));

@@ -148,13 +148,13 @@ static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, 
     PetscCall(HeatGetLoad(dm, heat, s, t));
     PetscCall(VecAXPY(f, -1, s->load));
   }
-  if (DMBoxHeatHasFixed(dm)) {
+  if (DMBoxHasFixed(dm)) {
     Vec w;
 
     PetscCall(HeatGetFixed(dm, heat, s, t));
     PetscCall(DMGetGlobalVector(dm, &w));
     PetscCall(VecWAXPY(w, -1, s->fixed, u));
-    PetscCall(DMBoxHeatSetFixed(dm, w, f));
+    PetscCall(DMBoxSetFixedVec(dm, f, 1, w));
     PetscCall(DMRestoreGlobalVector(dm, &w));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -179,12 +179,12 @@ static PetscErrorCode HeatGuessRate(DM dm, HeatSteps *s, Vec x)
   dt *= 1e-3; /* an error of 1e-6 of the third derivative's term in a step, and no cancellation worth mentioning */
   PetscCall(DMGetGlobalVector(dm, &w));
   PetscCall(DMBoxInterpolateFunction(dm, s->stage + dt, heat->dirichlet.f, heat->dirichlet.ctx, w));
-  PetscCall(DMBoxHeatSetFixed(dm, w, x));
+  PetscCall(DMBoxSetFixedVec(dm, x, 1, w));
   PetscCall(DMBoxInterpolateFunction(dm, s->stage - dt, heat->dirichlet.f, heat->dirichlet.ctx, w));
   PetscCall(VecScale(x, 1 / (2 * dt)));
   PetscCall(VecScale(w, 1 / (2 * dt)));
   PetscCall(VecAYPX(w, -1, x));
-  PetscCall(DMBoxHeatSetFixed(dm, w, x));
+  PetscCall(DMBoxSetFixedVec(dm, x, 1, w));
   PetscCall(DMRestoreGlobalVector(dm, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,7 +237,7 @@ static PetscErrorCode HeatExtrapolate(DM dm, HeatSteps *s, Vec x)
     PetscCall(VecAXPBY(x, -a, 1 + a, s->before));
   }
   if (s->guess == DMBOX_HEAT_GUESS_RECURSIVE) PetscCall(HeatGuessRecursive(s, x));
-  if (DMBoxHeatHasFixed(dm)) PetscCall(DMBoxHeatSetFixed(dm, s->fixed, x));
+  if (DMBoxHasFixed(dm)) PetscCall(DMBoxSetFixedVec(dm, x, 1, s->fixed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -322,8 +322,8 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
   PetscCall(DMGetGlobalVector(dm, &b));
   PetscCall(VecSet(zero, 0));
   PetscCall(SNESComputeFunction(snes, zero, b));
-  if (DMBoxHeatHasFixed(dm)) { /* s->fixed is that of this time */
-    PetscCall(DMBoxHeatSetFixed(dm, s->fixed, zero));
+  if (DMBoxHasFixed(dm)) { /* s->fixed is that of this time */
+    PetscCall(DMBoxSetFixedVec(dm, zero, 1, s->fixed));
     PetscCall(SNESComputeFunction(snes, zero, b));
   }
   PetscCall(HeatExtrapolate(dm, s, x));

@@ -176,7 +176,6 @@ static PetscErrorCode MatLatticeMaterial(const Mat_Lattice *m, PatchFDKernels ke
 static PetscErrorCode MatLatticeApply(void *ctx, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
 {
   Mat_Lattice      *m = (Mat_Lattice *)ctx;
-  const DMBoxField *f = &((const DM_Box *)m->dm->data)->field[0];
   PatchFDMaterial   material;
   void             *plan = NULL, *local;
 
@@ -187,8 +186,7 @@ static PetscErrorCode MatLatticeApply(void *ctx, PatchFDKernels kern, PetscReal 
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, &local));
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, &local));
   PetscCall((*kern->latticeapply)(plan, &material, alpha, local, y0, y));
-  if (m->form.identity != 0 && DMBoxHeatHasFixed(m->dm))
-    PetscCall((*kern->fixed)(f->own, f->free, 1, &f->global, y, alpha * m->form.identity, &f->global, x));
+  if (m->form.identity != 0 && DMBoxHasFixed(m->dm)) PetscCall(DMBoxSetFixed(m->dm, kern, 1, y, alpha * m->form.identity, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -426,32 +424,6 @@ PetscErrorCode DMBoxGetHeatMatrix(DM dm, const char name[], const MatLatticeForm
 
 /* ---- fixed nodes ---- */
 
-PetscBool DMBoxHeatHasFixed(DM dm)
-{
-  const DM_Box *box = (const DM_Box *)dm->data;
-
-  for (PetscInt i = 0; i < 2 * dm->dim; i++)
-    if (box->boundary[i] == DMBOX_BOUNDARY_DIRICHLET) return PETSC_TRUE;
-  return PETSC_FALSE;
-}
-
-PetscErrorCode DMBoxHeatSetFixed(DM dm, Vec b, Vec y)
-{
-  const DMBoxField *f = &((const DM_Box *)dm->data)->field[0];
-  PatchFDKernels    kern;
-  const void       *ab = NULL;
-  void             *ay;
-
-  PetscFunctionBegin;
-  PetscCall(PatchFDVecGetKernels(y, &kern));
-  if (b) PetscCall(PatchFDVecGetArrayRead(b, kern, &ab));
-  PetscCall(PatchFDVecGetArray(y, kern, &ay));
-  PetscCall((*kern->fixed)(f->own, f->free, 0, &f->global, ay, b ? 1 : 0, &f->global, b ? ab : ay));
-  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
-  if (b) PetscCall(PatchFDVecRestoreArrayRead(b, kern, &ab));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* b - A g on the free nodes, with the columns of fixed nodes alone, and g on the fixed ones */
 PetscErrorCode DMBoxLift_Heat(DM dm, Vec g, Vec b)
 {
@@ -463,9 +435,9 @@ PetscErrorCode DMBoxLift_Heat(DM dm, Vec g, Vec b)
   PetscCall(DMBoxGetHeatMatrix(dm, "DMBoxHeatWhole", &form, &A));
   PetscCall(DMGetGlobalVector(dm, &w));
   PetscCall(VecSet(w, 0));
-  PetscCall(DMBoxHeatSetFixed(dm, g, w));
+  PetscCall(DMBoxSetFixedVec(dm, w, 1, g));
   PetscCall(MatApply_Lattice(A, -1, w, b, b));
-  PetscCall(DMBoxHeatSetFixed(dm, g, b));
+  PetscCall(DMBoxSetFixedVec(dm, b, 1, g));
   PetscCall(DMRestoreGlobalVector(dm, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

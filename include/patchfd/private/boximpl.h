@@ -254,6 +254,11 @@ PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalOwned(DM, PatchFDKernels, const vo
 PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalZero(DM, PatchFDKernels, const void *global, PetscBool zero, int slot, void **local);
 /* the owned values of a local array into a global one; nothing to do where they are the same array */
 PETSC_INTERN PetscErrorCode DMBoxLocalToGlobal(DM, PatchFDKernels, const void *local, void *global);
+/* does the mesh have fixed nodes? */
+PETSC_INTERN PetscBool DMBoxHasFixed(DM);
+/* y = a y + b x, and y = b x, at the fixed nodes that this rank owns, for global arrays or Vecs */
+PETSC_INTERN PetscErrorCode DMBoxSetFixed(DM, PatchFDKernels, PetscReal a, void *y, PetscReal b, const void *x);
+PETSC_INTERN PetscErrorCode DMBoxSetFixedVec(DM, Vec y, PetscReal b, Vec x);
 /* the nodes of a field that are not fixed and that this rank owns, or has in its local box */
 PETSC_INTERN void DMBoxFreeNodes(const DMBoxField *, PetscBool local, PatchFDRange);
 /* global numbers of the nodes of the local boxes, field by field from `first` on, in PETSc's numbering of these fields alone; or of all;

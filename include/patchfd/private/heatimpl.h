@@ -79,7 +79,4 @@ PETSC_INTERN PetscErrorCode DMBoxHeatPrefersMG(DM, Mat, PetscReal rtol, PetscBoo
 PETSC_INTERN PetscBool DMBoxHeatHasLoad(DM, const DMBox_Heat *);
 /* a matrix with the DM's materials as they are now, kept with the DM under a name */
 PETSC_INTERN PetscErrorCode DMBoxGetHeatMatrix(DM, const char name[], const MatLatticeForm *, Mat *);
-/* y = b at fixed nodes, y = 0 there for b = NULL */
-PETSC_INTERN PetscErrorCode DMBoxHeatSetFixed(DM, Vec b, Vec y);
-PETSC_INTERN PetscBool      DMBoxHeatHasFixed(DM);
 PETSC_INTERN PetscErrorCode DMBoxLift_Heat(DM, Vec g, Vec b);
