@@ -75,6 +75,8 @@ PETSC_INTERN PetscErrorCode MatLatticeFollow(Mat A, DM, const Mat_Lattice *);
 PETSC_INTERN PetscErrorCode DMBoxHeatSetMG(DM, PC);
 /* is multigrid, in single precision, expected to be faster for this matrix than Jacobi's preconditioner? */
 PETSC_INTERN PetscErrorCode DMBoxHeatPrefersMG(DM, Mat, PetscReal rtol, PetscBool *);
+/* an error where there is a flux or an exchange on a side that is not a Neumann side */
+PETSC_INTERN PetscErrorCode DMBoxHeatCheckSides(DM, const DMBox_Heat *);
 /* is there any source, flux, or exchange with what is not zero outside? */
 PETSC_INTERN PetscBool DMBoxHeatHasLoad(DM, const DMBox_Heat *);
 /* a matrix with the DM's materials as they are now, kept with the DM under a name */
