@@ -4,7 +4,6 @@
   lattice.c, what users set for sides and loads in heatload.c, time steps in heatstep.c.
 */
 #include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
-#include <patchfd/private/vecimpl.h>
 
 /* ---- relatives ---- */
 

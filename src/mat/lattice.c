@@ -4,7 +4,6 @@
   All numbers come from the fields of the materials in each product (src/host/lattice.h).  Rows of fixed nodes, and of nodes outside of the
   body, are rows of the identity.
 */
-#include <patchfd/private/cg.h>
 #include <patchfd/private/heatimpl.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>

@@ -316,10 +316,21 @@ PETSC_INTERN PetscErrorCode DMBoxCoarsen_Private(DM, MPI_Comm, PetscBool mayfold
 PETSC_INTERN PetscErrorCode DMBoxLimitFolded(DM, PetscInt *n);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
-PETSC_INTERN PetscErrorCode DMBoxCheckCoarsening(DM); /* can the operator do what was asked for? */
 /* whether a mesh that n coarsenings lead to is to be coarsened once more, by lowering its degree, or by nothing (-1), in hierarchies that
    are made from then on */
 PETSC_INTERN PetscErrorCode DMBoxSetLowering(DM, PetscInt n);
+/* coarsening.c: a mesh as it sees it, */
+typedef struct {
+  PetscInt  dim, cells[3];
+  PetscReal coupling[3], threshold;
+  PetscBool uneven; /* has a direction been left out? */
+} DMBoxCoarsening;
+/* this one; and the directions that are halved next and the mesh that follows, or else PETSC_FALSE and the direction that ends it */
+PETSC_INTERN PetscErrorCode DMBoxCoarseningBegin(DM, DMBoxCoarsening *);
+PETSC_INTERN PetscBool      DMBoxCoarseningNext(DMBoxCoarsening *, PetscBool halve[3], PetscInt *end);
+/* the directions that are halved, and the couplings that say so */
+PETSC_INTERN PetscErrorCode DMBoxCoarseningDescribe(DM, const PetscBool halve[3], size_t size, char text[]);
+PETSC_INTERN PetscErrorCode DMBoxCheckCoarsening(DM); /* can the operator do what was asked for? */
 /* which directions are halved is decided again if the coefficients are not those any more that it was decided for; collective */
 PETSC_INTERN PetscErrorCode DMBoxUpdateCoarsening(DM);
 /* halvings[l] = how often l coarsenings of the mesh halve each direction, for l = 0 .. n, which must not be more than there are */
