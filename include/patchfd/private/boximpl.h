@@ -214,6 +214,8 @@ PETSC_INTERN PetscErrorCode DMCreate_Box(DM);
 PETSC_INTERN PetscErrorCode DMBoxGetContext(DM, DM_Box **);
 /* the same, and an error before DMSetUp() */
 PETSC_INTERN PetscErrorCode DMBoxGetContextSetUp(DM, DM_Box **);
+/* and after it */
+PETSC_INTERN PetscErrorCode DMBoxGetContextToChange(DM, DM_Box **);
 /* functions without which there is nothing to compute */
 #define DMBoxCheckFunction(dm, f, arg) \
   PetscCheck(f, PetscObjectComm((PetscObject)(dm)), PETSC_ERR_ARG_NULL, "%s() has no function: its argument %d, %s, is NULL", \
