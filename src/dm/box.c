@@ -8,8 +8,8 @@
      DMView_Box()
      DMDestroy_Box()
   DMSetUp_Box() is in layout.c, the halo exchange in halo.c, local vectors in local.c, coordinates in coordinates.c, refinement, coarsening
-  and cloning in hierarchy.c, functions in function.c, errors in error.c, fields in fields.c, files in natural.c and, for ParaView, in
-  vtk.c.  The operator that the DM carries (operator.c) makes its matrices and interpolations and arranges for solvers.
+  and cloning in hierarchy.c and coarsening.c, functions in function.c, errors in error.c, fields in fields.c, files in natural.c and, for
+  ParaView, in vtk.c.  The operator that the DM carries (operator.c) makes its matrices and interpolations and arranges for solvers.
 */
 #include <patchfd/private/boximpl.h>
 #include <patchfd/private/vecimpl.h> /*I "petscpatchfd.h" I*/

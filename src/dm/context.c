@@ -43,6 +43,15 @@ PetscErrorCode DMBoxGetContextSetUp(DM dm, DM_Box **box)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode DMBoxGetContextToChange(DM dm, DM_Box **box)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, box));
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
+             "The mesh of a DMBOX cannot be changed after DMSetUp()");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscInt64 DMBoxOperatorNewVersion(void)
 {
   static PetscInt64 last = 0;

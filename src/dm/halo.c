@@ -8,7 +8,7 @@
   Smoothing steps exchange between colours, one direction at a time: DMBOX_HALO_SLAB and DMBOX_HALO_FACES, whose stages are about all nodes
   of the local array in the other directions, whichever stage comes first.
 */
-#include <patchfd/private/boximpl.h>
+#include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 
 struct _n_DMBoxHalo {
@@ -227,4 +227,70 @@ PatchFDHaloType DMBoxHaloTypeInUse(DM dm, PatchFDKernels kern)
   PatchFDHalo   stage = box->halo ? box->halo->stage[DMBOX_HALO_ALL][NextStage(box, 0)] : NULL;
 
   return stage ? PatchFDHaloGetType(stage, kern) : box->halotype;
+}
+
+PetscBool DMBoxExchangesOnDevice(DM dm, PatchFDKernels kern)
+{
+  return (PetscBool)(!((const DM_Box *)dm->data)->halo || PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(dm, kern)));
+}
+
+/*@
+  DMBoxSetHaloType - Sets how MPI processes exchange values at nodes
+
+  Logically Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`
+- type - `PATCHFD_HALO_AUTO` (default), `PATCHFD_HALO_MPI`, `PATCHFD_HALO_HOST`, `PATCHFD_HALO_NCCL` or `PATCHFD_HALO_PEER`
+
+  Options Database Key:
+. -dm_box_halo (auto|mpi|host|nccl|peer) - the way of exchange
+
+  Level: intermediate
+
+  Notes:
+  DMs made from this one, for example by `DMCoarsen()`, have the same type. Arrays in host memory are always exchanged by MPI.
+
+  With `PATCHFD_HALO_PEER` and `PATCHFD_HALO_NCCL` the host takes no part in a V-cycle, so that `PCPATCHMG` can replay it as a CUDA
+  graph on several processes too. `-info` and `-ksp_view` print the way in use.
+
+.seealso: `DMBOX`, `DMBoxGetHaloType()`, `PatchFDHaloType`, `PCPatchMGSetGraph()`
+@*/
+PetscErrorCode DMBoxSetHaloType(DM dm, PatchFDHaloType type)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextToChange(dm, &box));
+  PetscValidLogicalCollectiveEnum(dm, type, 2);
+  PetscCheck(type >= PATCHFD_HALO_AUTO && type <= PATCHFD_HALO_PEER, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_halo (DMBoxSetHaloType()) is %d; it must be auto, mpi, host, nccl or peer", (int)type);
+  box->halotype = type;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetHaloType - Returns how MPI processes exchange values at nodes
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. type - what was set
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetHaloType()`
+@*/
+PetscErrorCode DMBoxGetHaloType(DM dm, PatchFDHaloType *type)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(type, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  *type = box->halotype;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

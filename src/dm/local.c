@@ -233,6 +233,46 @@ PetscErrorCode DMBoxCopyOwned(DM dm, PatchFDKernels kern, PetscBool fromlocal, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool DMBoxHasFixed(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  for (PetscInt i = 0; i < box->nfield; i++)
+    for (int d = 0; d < 3; d++)
+      if (PatchFDLineFixed(&box->field[i].line[d], 0) || PatchFDLineFixed(&box->field[i].line[d], 1)) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+PetscErrorCode DMBoxSetFixed(DM dm, PatchFDKernels kern, PetscReal a, void *y, PetscReal b, const void *x)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < box->nfield; i++) {
+    const DMBoxField *f  = &box->field[i];
+    const size_t      at = f->global0 * kern->size;
+
+    PetscCall((*kern->fixed)(f->own, f->free, a, &f->global, (char *)y + at, b, &f->global, (const char *)x + at));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxSetFixedVec(DM dm, Vec y, PetscReal b, Vec x)
+{
+  PatchFDKernels kern;
+  const void    *ax;
+  void          *ay;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetKernels(y, &kern));
+  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+  PetscCall(PatchFDVecGetArray(y, kern, &ay));
+  PetscCall(DMBoxSetFixed(dm, kern, 0, ay, b, ax));
+  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
+  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* the local array that a global one is in, or NULL */
 static void *DMBoxLocalAround(const DM_Box *box, PatchFDKernels kern, const void *global)
 {

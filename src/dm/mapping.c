@@ -10,7 +10,7 @@
 const char *const DMBoxMappingTypes[] = {"none",       "sine", "sine1", "sine2", "kershaw", "kershaw_smooth", "annulus", "DMBoxMappingType",
                                          "DMBOX_MAP_", NULL};
 
-static const PetscReal parameters[] = {0, 0.1, 0.2, 0.1, 0.3, 0.3, 0.5}; /* by default */
+const PetscReal DMBoxMappingParameters[] = {0, 0.1, 0.2, 0.1, 0.3, 0.3, 0.5};
 
 PetscBool DMBoxIsMapped(const DM_Box *box)
 {
@@ -234,7 +234,7 @@ PetscErrorCode DMBoxSetMappingType(DM dm, DMBoxMappingType type, PetscReal param
              "DMBoxSetMappingType() must be called before DMSetUp()");
   PetscCheck(type >= DMBOX_MAPPING_NONE && type <= DMBOX_MAPPING_ANNULUS, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "DMBoxSetMappingType() got %d; DMBoxMappingType has the maps", (int)type);
-  if (parameter == (PetscReal)PETSC_DETERMINE) a = parameters[type];
+  if (parameter == (PetscReal)PETSC_DETERMINE) a = DMBoxMappingParameters[type];
   PetscCheck(!PetscIsInfOrNanReal(a), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_mapping_parameter (DMBoxSetMappingType()) is %g; it must be finite", (double)a);
   PetscCheck(type < DMBOX_MAPPING_KERSHAW || (a > 0 && (type == DMBOX_MAPPING_ANNULUS ? a < 1 : a <= 1)), PetscObjectComm((PetscObject)dm),

@@ -376,12 +376,11 @@ PetscErrorCode DMBoxOptionsMapping(DM dm, PatchFDOptionItems PetscOptionsObject)
   PetscFunctionBegin;
   PetscCall(PetscOptionsEnum("-dm_box_mapping", "The image of the box", "DMBoxSetMappingType", DMBoxMappingTypes, (PetscEnum)type,
                              (PetscEnum *)&type, &flgs[0]));
-  if (flgs[0]) PetscCall(DMBoxSetMappingType(dm, type, PETSC_DETERMINE));
-  if (flgs[0]) parameter = box->mapparameter;
+  if (flgs[0]) parameter = DMBoxMappingParameters[type];
   PetscCall(PetscOptionsReal("-dm_box_mapping_parameter", "Parameter of the map", "DMBoxSetMappingType", parameter, &parameter, &flgs[1]));
   PetscCheck(!flgs[1] || type != DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "-dm_box_mapping_parameter is for maps with a name: -dm_box_mapping is none");
-  if (flgs[1]) PetscCall(DMBoxSetMappingType(dm, type, parameter));
+  if (flgs[0] || flgs[1]) PetscCall(DMBoxSetMappingType(dm, type, parameter));
   PatchFDOptions(Int, PatchFDOptionsWord((PetscReal)degree), "-dm_box_mapping_degree",
                  "Degree of the images of cells, 1 or that of the space", "DMBoxSetMappingDegree", degree, &degree, &flg);
   if (flg) PetscCall(DMBoxSetMappingDegree(dm, degree));

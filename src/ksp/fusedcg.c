@@ -9,13 +9,9 @@
 */
 #include "fusedcg.h"
 #include <petsc/private/logimpl.h>
-#include <patchfd/private/bakeoffimpl.h>
+#include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
-
-enum {
-  FUSEDCG_MAX_RANKS = 16 /* that hear of each other, one by one, for sums without the host */
-};
 
 static inline Vec FusedCGDiagonal(const KSP_FusedCG *cg)
 {
@@ -29,18 +25,6 @@ static PetscErrorCode FusedCGForget(KSP_FusedCG *cg)
   PetscFunctionBegin;
   if (cg->recorded.record) PetscCall((*cg->kern->recorddestroy)(&cg->recorded.record));
   PetscCall(PetscMemzero(&cg->recorded, sizeof(cg->recorded)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode FusedCGDestroyTotals(KSP_FusedCG *cg)
-{
-  PetscFunctionBegin;
-  for (int i = 0; i < PATCHFD_CG_NUM_TOTALS; i++) {
-    if (!cg->total[i].halo) continue;
-    PetscCall(PatchFDHaloDestroy(&cg->total[i].halo));
-    PetscCall((*PatchFDKernelTables[PATCHFD_KERNELS_CUDA_DOUBLE]->free)(cg->total[i].part));
-  }
-  PetscCall(PetscMemzero(cg->total, sizeof(cg->total)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -119,94 +103,13 @@ static PetscErrorCode FusedCGSetDiagonal(KSP ksp, KSP_FusedCG *cg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- sums over ranks without the host ---- */
-
-static PetscErrorCode FusedCGTotalCreate(MPI_Comm comm, PetscMPIInt nrank, PetscInt n, PatchFDHaloType type, FusedCGTotal *total)
-{
-  PetscSF      sf;
-  PetscSFNode *source;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(nrank * n, &source));
-  for (PetscInt i = 0; i < nrank * n; i++) source[i] = (PetscSFNode){.rank = i / n, .index = i % n};
-  PetscCall(PetscSFCreate(comm, &sf));
-  PetscCall(PetscSFSetGraph(sf, n, nrank * n, NULL, PETSC_OWN_POINTER, source, PETSC_OWN_POINTER));
-  PetscCall(PatchFDHaloCreate(sf, type, &total->halo));
-  PetscCall(PetscSFDestroy(&sf));
-  PetscCall((*PatchFDKernelTables[PATCHFD_KERNELS_CUDA_DOUBLE]->malloc)(nrank * n, &total->part));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* every rank's number, to all */
-static PetscErrorCode FusedCGTell(KSP_FusedCG *cg, PatchFDCGTotal what)
-{
-  const PatchFDKernels kern = PatchFDKernelTables[PATCHFD_KERNELS_CUDA_DOUBLE]; /* of the numbers, whatever the vectors' precision */
-  const FusedCGTotal  *t    = &cg->total[what];
-  const void *from = (const char *)cg->device + (what == PATCHFD_CG_TOTAL_PW ? offsetof(PatchFDCG, sweep.pw) : offsetof(PatchFDCG, sum));
-
-  PetscFunctionBegin;
-  PetscCall(PatchFDHaloBegin(t->halo, kern, 0, 1, &from));
-  PetscCall(PatchFDHaloEnd(t->halo, kern, 0, 1, &t->part));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode FusedCGSetTotal(KSP_FusedCG *cg, PatchFDCGTotal what)
-{
-  PetscFunctionBegin;
-  if (!cg->total[what].halo) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FusedCGTell(cg, what));
-#if defined(PETSC_HAVE_CUDA)
-  PetscCall(PatchFDCGSetTotalCUDA(cg->plan, what, cg->nrank, (const double *)cg->total[what].part));
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* is there a transport for it?  An exchange tells */
-static PetscErrorCode FusedCGSetTotals(KSP ksp, KSP_FusedCG *cg)
-{
-  const MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
-  PatchFDHaloType  type = PATCHFD_HALO_AUTO;
-  PetscBool      isbox = PETSC_FALSE;
-  DM             dm;
-  Mat            A;
-
-  PetscFunctionBegin;
-  if (cg->tried || PetscMemTypeHost(cg->kern->memtype) || cg->nrank == 1 || cg->nrank > FUSEDCG_MAX_RANKS)
-    PetscFunctionReturn(PETSC_SUCCESS);
-  cg->tried = PETSC_TRUE;
-  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-  PetscCall(MatGetDM(A, &dm));
-  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
-  if (isbox) PetscCall(DMBoxGetHaloType(dm, &type));
-  PetscCall(FusedCGTotalCreate(comm, cg->nrank, 1, type, &cg->total[PATCHFD_CG_TOTAL_PW]));
-  PetscCall(FusedCGTotalCreate(comm, cg->nrank, PATCHFD_CG_NUM_SUMS, type, &cg->total[PATCHFD_CG_TOTAL_SUMS]));
-  for (int i = 0; i < PATCHFD_CG_NUM_TOTALS; i++) PetscCall(FusedCGTell(cg, (PatchFDCGTotal)i));
-  type = PatchFDHaloGetType(cg->total[PATCHFD_CG_TOTAL_PW].halo, PatchFDKernelTables[PATCHFD_KERNELS_CUDA_DOUBLE]);
-  if (!PatchFDHaloIsOnDevice(type)) PetscCall(FusedCGDestroyTotals(cg));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* do ranks exchange without the host in its products, once there has been one? */
-static PetscErrorCode MatExchangesOnDevice(Mat A, PatchFDKernels kern, PetscBool *device)
-{
-  PetscBool    isbox = PETSC_FALSE;
-  Mat_Bakeoff *m;
-  DM           dm;
-
-  PetscFunctionBegin;
-  PetscCall(MatBakeoffFind(A, &m));
-  PetscCall(MatGetDM(A, &dm));
-  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
-  if (m) *device = PatchFDHaloIsOnDevice(PatchFDHaloGetType(m->halo, kern));
-  else *device = (PetscBool)(isbox && PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(dm, kern)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ---- what a solve may use ---- */
 
 /* may the iterations of this solve be recorded, and run without the host? */
 static PetscErrorCode FusedCGCanRecord(KSP ksp, const KSP_FusedCG *cg, Mat A, PetscBool *can)
 {
+  MatCanRecordFn *canrecord;
+
   PetscFunctionBegin;
   *can = PETSC_FALSE;
   if (!cg->graph || !cg->alone || !cg->kern->cgrecordbegin || ksp->numbermonitors || ksp->err_hist || ksp->calc_sings || ksp->chknorm > 1 ||
@@ -214,10 +117,9 @@ static PetscErrorCode FusedCGCanRecord(KSP ksp, const KSP_FusedCG *cg, Mat A, Pe
     PetscFunctionReturn(PETSC_SUCCESS);
   if (PetscLogGpuTimeFlag || PetscLogGpuEnergyFlag || PetscLogGpuEnergyMeterFlag) PetscFunctionReturn(PETSC_SUCCESS);
   if (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip) PetscFunctionReturn(PETSC_SUCCESS);
-  *can = cg->offered;
-  if (!*can) PetscCall(MatBoxIsOwn(A, can));
-  if (!*can) PetscCall(MatBakeoffIsOwn(A, can));
-  if (*can && cg->nrank > 1) PetscCall(MatExchangesOnDevice(A, cg->kern, can));
+  *can = (PetscBool)(cg->offered && cg->nrank == 1);
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatCanRecord_C", &canrecord));
+  if (!*can && canrecord) PetscCall((*canrecord)(A, cg->kern, can));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/* KSPFUSEDCG: fusedcg.c solves, fusedcgset.c has all else */
+/* KSPFUSEDCG: fusedcg.c solves, fusedcgtotal.c sums over ranks without the host, fusedcgset.c has all else */
 #include <petsc/private/kspimpl.h>
 #include <patchfd/private/cg.h>
 #include <patchfd/private/halo.h>
@@ -48,3 +48,7 @@ typedef struct {
 PETSC_INTERN PetscErrorCode KSPSetUp_FusedCG(KSP);
 PETSC_INTERN PetscErrorCode KSPSolve_FusedCG(KSP);
 PETSC_INTERN PetscErrorCode KSPReset_FusedCG(KSP);
+/* is there a transport for totals?  An exchange tells; one of them, after a sweep */
+PETSC_INTERN PetscErrorCode FusedCGSetTotals(KSP, KSP_FusedCG *);
+PETSC_INTERN PetscErrorCode FusedCGSetTotal(KSP_FusedCG *, PatchFDCGTotal);
+PETSC_INTERN PetscErrorCode FusedCGDestroyTotals(KSP_FusedCG *);

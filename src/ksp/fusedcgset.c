@@ -1,6 +1,7 @@
 /* KSPFUSEDCG: eigenvalues, options, creation and destruction; fusedcg.c solves */
 #include "fusedcg.h"
 #include <petscblaslapack.h>
+#include <patchfd/private/options.h>
 #include <patchfd/private/sysimpl.h> /*I "petscpatchfd.h" I*/
 
 /* ---- eigenvalues of the preconditioned matrix ---- */
@@ -89,33 +90,8 @@ static PetscErrorCode KSPView_FusedCG(KSP ksp, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPFusedCGSetGraph_FusedCG(KSP ksp, PetscBool graph)
-{
-  PetscFunctionBegin;
-  ((KSP_FusedCG *)ksp->data)->graph = graph;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPFusedCGGetGraph_FusedCG(KSP ksp, PetscBool *graph)
-{
-  PetscFunctionBegin;
-  *graph = ((KSP_FusedCG *)ksp->data)->graph;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPFusedCGSetSweep_FusedCG(KSP ksp, PetscBool sweep)
-{
-  PetscFunctionBegin;
-  ((KSP_FusedCG *)ksp->data)->wanted = sweep;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPFusedCGGetSweep_FusedCG(KSP ksp, PetscBool *sweep)
-{
-  PetscFunctionBegin;
-  *sweep = ((KSP_FusedCG *)ksp->data)->wanted;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+PATCHFD_SETTING(KSP, FusedCG, Graph, PetscBool, graph)
+PATCHFD_SETTING(KSP, FusedCG, Sweep, PetscBool, wanted)
 
 /*@
   KSPFusedCGSetGraph - Sets whether a `KSPFUSEDCG` on a GPU may record its iterations as a CUDA graph and replay them

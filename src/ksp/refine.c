@@ -4,7 +4,7 @@
   why the correction is added to x, and subtracted again where it was a bad one, and x and x + B r do not take turns.
 */
 #include <petsc/private/kspimpl.h>
-#include <patchfd/private/compat.h>
+#include <patchfd/private/options.h>
 #include <patchfd/private/sysimpl.h> /*I "petscpatchfd.h" I*/
 
 /* beyond this growth of the residual x + z - z has too few digits of x */
@@ -253,19 +253,7 @@ static PetscErrorCode KSPView_Refine(KSP ksp, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPRefineSetRate_Refine(KSP ksp, PetscReal rate)
-{
-  PetscFunctionBegin;
-  ((KSP_Refine *)ksp->data)->rate = rate;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPRefineGetRate_Refine(KSP ksp, PetscReal *rate)
-{
-  PetscFunctionBegin;
-  *rate = ((KSP_Refine *)ksp->data)->rate;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+PATCHFD_SETTING(KSP, Refine, Rate, PetscReal, rate)
 
 /*@
   KSPRefineSetRate - Sets how much of the residual a cycle of `KSPREFINE` may leave

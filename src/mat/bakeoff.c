@@ -13,282 +13,7 @@
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 
-static const PetscReal one = 1;
-
-static PetscErrorCode MatView_Bakeoff(Mat, PetscViewer);
-static PetscErrorCode MatMult_Bakeoff(Mat, Vec, Vec);
-
-/* NULL for other matrices */
-static PetscErrorCode BakeoffFind(Mat A, Mat_Bakeoff **m)
-{
-  PetscVoidFn *view;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetOperation(A, MATOP_VIEW, &view));
-  *m = NULL;
-  if (view == (PetscVoidFn *)MatView_Bakeoff) PetscCall(MatShellGetContext(A, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BakeoffGet(Mat A, Mat_Bakeoff **m)
-{
-  PetscFunctionBegin;
-  PetscCall(BakeoffFind(A, m));
-  PetscCheck(*m, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix, of type %s, was not made by MatCreateBakeoff()",
-             ((PetscObject)A)->type_name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBakeoffFind(Mat A, Mat_Bakeoff **m)
-{
-  PetscFunctionBegin;
-  PetscCall(BakeoffFind(A, m));
-  if (*m && (*m)->layout != MAT_BAKEOFF_LAYOUT_GLOBAL) *m = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBakeoffIsOwn(Mat A, PetscBool *own)
-{
-  PetscVoidFn *mult = NULL;
-  Mat_Bakeoff      *m;
-
-  PetscFunctionBegin;
-  PetscCall(MatBakeoffFind(A, &m));
-  if (m) PetscCall(MatShellGetOperation(A, MATOP_MULT, &mult));
-  *own = (PetscBool)(m && mult == (PetscVoidFn *)MatMult_Bakeoff);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- plans ---- */
-
-static void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
-{
-  const PlexCells *c       = &m->cells;
-  const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT);
-
-  *p = (PatchFDPoints){.nodes = element ? PATCHFD_NODES_CELL : PATCHFD_NODES_INDEX,
-                       .dim = c->dim,
-                       .degree = c->degree,
-                       .ncomp = c->ncomp,
-                       .ncells = c->ncells,
-                       .index = c->index};
-  p->gauss      = m->problem < MAT_BAKEOFF_BP5 ? p->degree + 2 : 0;
-  p->nnodes     = (PetscCount)(m->nlocal / (size_t)c->ncomp);
-  p->geodegree  = c->geodegree;
-  p->geoindex   = c->geoindex;
-  p->coordinate = c->coordinate;
-  p->factors    = (PatchFDFactors)m->factors;
-  if (!BakeoffIsMass(m)) {
-    p->kappa         = &one;
-    p->nkappa        = 1;
-    p->kappaconstant = PETSC_TRUE;
-  }
-  if (BakeoffIsMass(m) || m->lambda > 0) {
-    p->shift         = BakeoffIsMass(m) ? &one : &m->lambda;
-    p->shiftconstant = PETSC_TRUE;
-  }
-}
-
-PetscErrorCode BakeoffReset(Mat_Bakeoff *m)
-{
-  PetscFunctionBegin;
-  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) {
-    BakeoffKernels *k = &m->kern[i];
-
-    if (!PatchFDKernelTables[i]) continue;
-    PetscCall(PatchFDKernelTables[i]->operatordestroy(&k->plan));
-    PetscCall(PatchFDKernelTables[i]->free(k->x));
-    PetscCall(PatchFDKernelTables[i]->free(k->y));
-    if (PatchFDKernelTables[i]->wide) {
-      PetscCall(PatchFDKernelTables[i]->wide->free(k->leaf));
-      PetscCall(PatchFDKernelTables[i]->wide->free(k->root));
-    }
-    PetscCall(VecDestroy(&k->scale));
-    PetscCall(VecDestroy(&k->inverse));
-    for (int j = 0; j < 2; j++) PetscCall(VecDestroy(&k->work[j]));
-    PetscCall(PetscMemzero(k, sizeof(*k)));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the plan and arrays for a table */
-PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *m, PatchFDKernels kern, BakeoffKernels **own)
-{
-  BakeoffKernels *k = *own = &m->kern[kern->id];
-
-  PetscFunctionBegin;
-  if (!k->plan) {
-    PatchFDPoints       points;
-    PatchFDOperatorDesc desc = {.points = &points};
-
-    PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
-    BakeoffDescribe(m, &points);
-    PetscCall((*kern->operatorcreate)(&desc, &k->plan));
-    PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
-  }
-  if (!k->x && m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) PetscCall((*kern->malloc)(m->nowned, &k->x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* is there room for ghosts behind this array?  On one rank there are none */
-static PetscBool BakeoffHasRoom(const Mat_Bakeoff *m, const void *global)
-{
-  const size_t room[2] = {0, m->nleaf};
-
-  return (PetscBool)(!m->sf || PatchFDRoomHas(global, room));
-}
-
-/* an array with ghosts, k->x or k->y: the global one's own, or one that is kept */
-static PetscErrorCode BakeoffGetLocal(const Mat_Bakeoff *m, PatchFDKernels kern, const void *global, void **kept, void **local)
-{
-  PetscFunctionBegin;
-  *local = (void *)global;
-  if (BakeoffHasRoom(m, global)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!*kept) PetscCall((*kern->malloc)(m->nlocal, kept));
-  *local = *kept;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static void *BakeoffGhosts(const Mat_Bakeoff *m, PatchFDKernels kern, const void *local)
-{
-  return (char *)local + m->nowned * kern->size;
-}
-
-/* ---- between ranks, and between nodes and cells ---- */
-
-/* leaf = the numbers of its nodes; other leaves stay as they are */
-PetscErrorCode BakeoffBroadcast(Mat_Bakeoff *m, PatchFDKernels kern, const void *root, void *leaf)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
-  if (m->halo) {
-    PetscCall(PatchFDHaloBegin(m->halo, kern, 0, 1, &root));
-    PetscCall(PatchFDHaloEnd(m->halo, kern, 0, 1, &leaf));
-  } else {
-    PetscCall(PetscSFBcastWithMemTypeBegin(m->sf, (*kern->datatype)(), kern->memtype, root, kern->memtype, leaf, MPI_REPLACE));
-    PetscCall(PetscSFBcastEnd(m->sf, (*kern->datatype)(), root, leaf, MPI_REPLACE));
-  }
-  PetscCall(PetscLogEventEnd(PATCHFD_Halo, m->dm, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* root += the sum of the leaves */
-PetscErrorCode BakeoffSum(Mat_Bakeoff *m, PatchFDKernels kern, const void *leaf, void *root)
-{
-  BakeoffKernels *k = &m->kern[kern->id];
-
-  PetscFunctionBegin;
-  if (m->halo) {
-    PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
-    PetscCall(PatchFDHaloBegin(m->halo, kern, 1, 1, &leaf));
-    PetscCall(PatchFDHaloEnd(m->halo, kern, 1, 1, &root));
-    PetscCall(PetscLogEventEnd(PATCHFD_Halo, m->dm, 0, 0, 0));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (kern->widen) { /* PetscSF adds nothing but PetscScalars in this memory */
-    if (!k->leaf) PetscCall((*kern->wide->malloc)(m->nleaf, &k->leaf));
-    if (!k->root) PetscCall((*kern->wide->malloc)(m->nowned, &k->root));
-    PetscCall((*kern->widen)(m->nleaf, leaf, k->leaf));
-    PetscCall((*kern->widen)(m->nowned, root, k->root));
-    PetscCall(BakeoffSum(m, kern->wide, k->leaf, k->root));
-    PetscCall((*kern->narrow)(m->nowned, k->root, root));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
-  PetscCall(PetscSFReduceWithMemTypeBegin(m->sf, (*kern->datatype)(), kern->memtype, leaf, kern->memtype, root, MPI_SUM));
-  PetscCall(PetscSFReduceEnd(m->sf, (*kern->datatype)(), leaf, root, MPI_SUM));
-  PetscCall(PetscLogEventEnd(PATCHFD_Halo, m->dm, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the leaves of each node get their sum */
-static PetscErrorCode BakeoffSumLeaves(Mat_Bakeoff *m, PatchFDKernels kern, void *leaf)
-{
-  BakeoffKernels *k = &m->kern[kern->id];
-
-  PetscFunctionBegin;
-  PetscCall((*kern->zero)(m->nowned, k->x));
-  PetscCall(BakeoffSum(m, kern, leaf, k->x));
-  PetscCall(BakeoffBroadcast(m, kern, k->x, leaf));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* S and its inverse, from the number of leaves of each node */
-PetscErrorCode BakeoffGetScale(Mat_Bakeoff *m, PatchFDKernels kern, Vec like, Vec *scale, Vec *inverse)
-{
-  BakeoffKernels *k;
-
-  PetscFunctionBegin;
-  PetscCall(BakeoffGetKernels(m, kern, &k));
-  if (!k->scale) {
-    void *a;
-
-    PetscCall(VecDuplicate(like, &k->inverse));
-    PetscCall(VecSet(k->inverse, 1));
-    PetscCall(PatchFDVecGetArray(k->inverse, kern, &a));
-    PetscCall((*kern->zero)(m->nowned, k->x));
-    PetscCall(BakeoffSum(m, kern, a, k->x));
-    PetscCall((*kern->zero)(m->nleaf, a)); /* the nodes without a root */
-    PetscCall(BakeoffBroadcast(m, kern, k->x, a));
-    PetscCall(PatchFDVecRestoreArray(k->inverse, kern, &a));
-    PetscCall(VecSqrtAbs(k->inverse));
-    PetscCall(VecDuplicate(like, &k->scale));
-    PetscCall(VecCopy(k->inverse, k->scale));
-    PetscCall(VecReciprocal(k->scale)); /* zeros stay */
-  }
-  *scale   = k->scale;
-  *inverse = k->inverse;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ---- products: y = y0 + alpha A x; y0 may be NULL for zero, or y ---- */
-
-/* y = a y + b x for global arrays */
-static PetscErrorCode BakeoffAXPBY(const Mat_Bakeoff *m, PatchFDKernels kern, PetscReal a, void *y, PetscReal b, const void *x)
-{
-  const PatchFDBox   box   = {{0, 0, 0}, {(PetscInt)m->nowned, 1, 1}};
-  const PatchFDRange range = {{0, (PetscInt)m->nowned}, {0, 1}, {0, 1}}, none = {{0, 0}, {0, 0}, {0, 0}};
-
-  PetscFunctionBegin;
-  if (a == 0 && b == 1) PetscCall((*kern->copy)(range, &box, x, &box, y));
-  else PetscCall((*kern->fixed)(range, none, a, &box, y, b, &box, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBakeoffGlobalToLocal(Mat_Bakeoff *m, PatchFDKernels kern, const void *global, const void **local)
-{
-  BakeoffKernels *k;
-  void           *x;
-
-  PetscFunctionBegin;
-  PetscCall(BakeoffGetKernels(m, kern, &k));
-  PetscCall(BakeoffGetLocal(m, kern, global, &k->x, &x));
-  if (x != global) PetscCall(BakeoffAXPBY(m, kern, 0, x, 1, global));
-  if (m->sf) PetscCall(BakeoffBroadcast(m, kern, x, BakeoffGhosts(m, kern, x)));
-  *local = x;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBakeoffSumBegin(Mat_Bakeoff *m, PatchFDKernels kern, void *global, void **local)
-{
-  BakeoffKernels *k;
-
-  PetscFunctionBegin;
-  PetscCall(BakeoffGetKernels(m, kern, &k));
-  PetscCall(BakeoffGetLocal(m, kern, global, &k->y, local));
-  if (*local != global) PetscCall((*kern->zero)(m->nlocal, *local));
-  else if (m->sf) PetscCall((*kern->zero)(m->nleaf, BakeoffGhosts(m, kern, *local)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBakeoffSumEnd(Mat_Bakeoff *m, PatchFDKernels kern, void *global, void **local)
-{
-  PetscFunctionBegin;
-  if (m->sf) PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, *local), *local));
-  if (*local != global) PetscCall(BakeoffAXPBY(m, kern, 1, global, 1, *local));
-  *local = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* on arrays of the layout global */
 static PetscErrorCode BakeoffApply(void *ctx, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
@@ -319,10 +44,15 @@ static PetscErrorCode BakeoffApply(void *ctx, PatchFDKernels kern, PetscReal alp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like)
+/* the leaves of each node get their sum */
+static PetscErrorCode BakeoffSumLeaves(Mat_Bakeoff *m, PatchFDKernels kern, void *leaf)
 {
+  BakeoffKernels *k = &m->kern[kern->id];
+
   PetscFunctionBegin;
-  if (!k->work[i]) PetscCall(VecDuplicate(like, &k->work[i]));
+  PetscCall((*kern->zero)(m->nowned, k->x));
+  PetscCall(BakeoffSum(m, kern, leaf, k->x));
+  PetscCall(BakeoffBroadcast(m, kern, k->x, leaf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,6 +100,19 @@ static PetscErrorCode MatApply_Bakeoff(Mat A, PetscReal alpha, Vec x, Vec y0, Ve
 }
 
 MAT_PRODUCTS(Bakeoff)
+
+static PetscErrorCode MatCanRecord_Bakeoff(Mat A, PatchFDKernels kern, PetscBool *can)
+{
+  PetscVoidFn *mult;
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatShellGetOperation(A, MATOP_MULT, &mult));
+  *can = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL && mult == (PetscVoidFn *)MatMult_Bakeoff &&
+                     (!m->halo || PatchFDHaloIsOnDevice(PatchFDHaloGetType(m->halo, kern))));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*
   The first sweep of KSPFUSEDCG, where the kernels' arrays are the vectors themselves.  Between GPUs with the ghosts of the residual, and
@@ -479,31 +222,6 @@ static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
-{
-  Mat_Bakeoff *m;
-  PetscBool    ascii;
-  PetscInt     ncells;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCheck(ascii, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-             "A matrix of MatCreateBakeoff() has no entries for a viewer of type %s: MatConvert() it to MATAIJ",
-             ((PetscObject)viewer)->type_name);
-  PetscCall(MatShellGetContext(A, &m));
-  ncells = (PetscInt)m->cells.ncells;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ncells, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "bake-off problem %s: degree %" PetscInt_FMT ", %" PetscInt_FMT " cells of dimension %" PetscInt_FMT
-                                   " and geometry of degree %" PetscInt_FMT "\n",
-                                   MatBakeoffProblems[m->problem], m->cells.degree, ncells, m->cells.dim, m->cells.geodegree));
-  if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorsTypes[m->factors]));
-  PetscCall(PetscViewerASCIIPopTab(viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatDestroy_Bakeoff(Mat A)
 {
   Mat_Bakeoff *m;
@@ -517,54 +235,7 @@ static PetscErrorCode MatDestroy_Bakeoff(Mat A)
   PetscCall(DMDestroy(&m->dm));
   PetscCall(PetscFree(m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFusedCGSweep_C", NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* one component of a body, of norm one */
-static PetscErrorCode BakeoffConstant(Mat A, const Mat_Bakeoff *m, const PetscInt body[], PetscInt which, PetscInt component, Vec *z)
-{
-  const PetscInt n = m->cells.ncomp;
-  PetscScalar   *a;
-  Vec            g;
-
-  PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(m->dm, &g));
-  PetscCall(VecGetArrayWrite(g, &a));
-  for (PetscInt i = 0; i < m->cells.nodes->n; i++)
-    for (PetscInt c = 0; c < n; c++) a[i * n + c] = body[i] == which && c == component;
-  PetscCall(VecRestoreArrayWrite(g, &a));
-  if (m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) {
-    PetscCall(MatCreateVecs(A, z, NULL));
-    PetscCall(MatBakeoffGlobalToElement(A, g, *z));
-    PetscCall(VecDestroy(&g));
-  } else *z = g;
-  PetscCall(VecNormalize(*z, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* stiffness without lambda: the constants of each component of each body without Dirichlet nodes */
-PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
-{
-  const PetscInt n         = m->cells.ncomp;
-  MatNullSpace   constants = NULL;
-  PetscInt       nbody = 0, *body = NULL;
-  Vec           *z;
-
-  PetscFunctionBegin;
-  if (!BakeoffIsMass(m) && m->lambda == 0) PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &nbody, &body));
-  PetscCall(PetscMalloc1(nbody * n, &z));
-  for (PetscInt i = 0; i < nbody * n; i++) PetscCall(BakeoffConstant(A, m, body, i / n, i % n, &z[i]));
-  if (nbody) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, nbody * n, z, &constants));
-  for (PetscInt i = 0; i < nbody * n; i++) PetscCall(VecDestroy(&z[i]));
-  PetscCall(PetscFree(z));
-  PetscCall(PetscFree(body));
-  PetscCall(MatSetNullSpace(A, constants));
-  PetscCall(MatSetTransposeNullSpace(A, constants));
-  PetscCall(MatNullSpaceDestroy(&constants));
-  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
-  PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
-  /* in the layout element definite on consistent vectors only */
-  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!nbody && m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL)));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCanRecord_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -721,6 +392,7 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   PetscCall(MatShellSetVecType(*A, dm->vectype));
   PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatFusedCGSweep_C", MatFusedCGSweep_Bakeoff));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCanRecord_C", MatCanRecord_Bakeoff));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(none); i++) PetscCall(MatSetOperation(*A, none[i], NULL));
   PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscVoidFn *)MatConvert_Bakeoff));
   (*A)->ops->setfromoptions = MatSetFromOptions_Bakeoff;

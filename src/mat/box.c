@@ -108,6 +108,17 @@ static PetscErrorCode MatBoxTriples_Box(Mat A, PetscCount *count, PetscInt **i, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatCanRecord_Box(Mat A, PatchFDKernels kern, PetscBool *can)
+{
+  Mat_Box *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatBoxIsOwn(A, can));
+  *can = (PetscBool)(*can && DMBoxExchangesOnDevice(m->dm, kern));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatView_Box(Mat A, PetscViewer viewer)
 {
   Mat_Box  *m;
@@ -139,6 +150,7 @@ static PetscErrorCode MatDestroy_Box(Mat A)
   PetscCall(MatBoxRelease(&m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxGet_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCreatePatches_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCanRecord_C", NULL));
   PetscCall(MatBoxShellDestroy(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -182,11 +194,11 @@ PetscErrorCode DMBoxLift_MatBox(DM dm, Vec g, Vec b)
   PetscCall(PatchFDVecGetArrayRead(g, kern, &ag));
   PetscCall(PatchFDVecGetArrayWrite(w, kern, &aw));
   PetscCall(PatchFDVecGetArray(b, kern, &ab));
-  if (MatBoxHasFixed(&m)) {
+  if (DMBoxHasFixed(dm)) {
     PetscCall(MatBoxZero(&m, kern, aw));
-    PetscCall(MatBoxFixed(&m, kern, 0, aw, 1, ag));
+    PetscCall(DMBoxSetFixed(dm, kern, 0, aw, 1, ag));
     PetscCall(LiftApply(&m, kern, m.form.nterm, m.form.term, -1, aw, ab));
-    PetscCall(MatBoxFixed(&m, kern, 0, ab, 1, ag));
+    PetscCall(DMBoxSetFixed(dm, kern, 0, ab, 1, ag));
   }
   if (m.form.nlift) PetscCall(LiftApply(&m, kern, m.form.nlift, m.form.lift, 1, ag, ab));
   PetscCall(PatchFDVecRestoreArray(b, kern, &ab));
@@ -225,6 +237,7 @@ PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
   PetscCall(MatBoxSetAlgebra(*A, m));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxGet_C", MatBoxGetCurrent));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCreatePatches_C", MatCreatePatches_Box));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCanRecord_C", MatCanRecord_Box));
   PetscCall(MatSetUp(*A));
   PetscCall(MatBoxSetNullSpace(*A, m));
   PetscCall(MatSetDM(*A, dm));

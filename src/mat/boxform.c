@@ -30,16 +30,6 @@ PetscErrorCode MatBoxGet(Mat A, const char *who, Mat_Box **m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscBool MatBoxHasFixed(const Mat_Box *m)
-{
-  const DM_Box *box = (const DM_Box *)m->dm->data;
-
-  for (PetscInt i = 0; i < box->nfield; i++)
-    for (int d = 0; d < 3; d++)
-      if (PatchFDLineFixed(&box->field[i].line[d], 0) || PatchFDLineFixed(&box->field[i].line[d], 1)) return PETSC_TRUE;
-  return PETSC_FALSE;
-}
-
 PetscErrorCode MatBoxCheckRegular(const Mat_Box *m)
 {
   PetscBool zero = PETSC_TRUE;
@@ -48,7 +38,7 @@ PetscErrorCode MatBoxCheckRegular(const Mat_Box *m)
   PetscCheck(!m->form.defect, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_INCOMP, "The operator %s is singular: %s",
              ((const DM_Box *)m->dm->data)->op->name, m->form.defect);
   for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) zero = (PetscBool)(zero && m->c.operator[i] == 0);
-  PetscCheck(!zero && !(MatBoxHasFixed(m) && m->c.identity == 0), PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
+  PetscCheck(!zero && !(DMBoxHasFixed(m->dm) && m->c.identity == 0), PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
              "The DMBOX operator is singular after MatZeroEntries(), MatScale() or MatAXPY(): %s, and the diagonal entry of the Dirichlet "
              "nodes is %g. "
              "MatBoxUpdate() gives it the coefficients of its DMBOX again",
@@ -281,20 +271,6 @@ PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels kern, void **plan)
 }
 
 /* y = a y + b x at the fixed nodes of global arrays */
-PetscErrorCode MatBoxFixed(const Mat_Box *m, PatchFDKernels kern, PetscReal a, void *y, PetscReal b, const void *x)
-{
-  const DM_Box *box = (const DM_Box *)m->dm->data;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < box->nfield; i++) {
-    const DMBoxField *f  = &box->field[i];
-    const size_t      at = f->global0 * kern->size;
-
-    PetscCall(kern->fixed(f->own, f->free, a, &f->global, (char *)y + at, b, &f->global, (const char *)x + at));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* y = a y + b x; returns whether that changes y */
 PetscBool MatBoxCoefficientsAXPBY(MatBoxCoefficients *y, PetscReal a, PetscReal b, const MatBoxCoefficients *x)
 {
@@ -324,7 +300,7 @@ PetscErrorCode MatBoxTake_Box(Mat A, PETSC_UNUSED DM dm, PetscReal rate, MatBoxT
   *changed = (PetscBool)(*changed || m->version != ((const DM_Box *)m->dm->data)->op->version);
   if (what == MATBOX_TAKE_ALL) m->taken = now;
   /* without fixed nodes there may be a null space, which a KSP asks for before it uses the matrix */
-  if (!*changed || (what == MATBOX_TAKE_NOTHING && MatBoxHasFixed(m))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!*changed || (what == MATBOX_TAKE_NOTHING && DMBoxHasFixed(m->dm))) PetscFunctionReturn(PETSC_SUCCESS);
   m->taken = now;
   PetscCall(MatBoxChange(A, &now, &m));
   PetscCall(MatBoxSetNullSpace(A, m));
@@ -365,7 +341,7 @@ PetscErrorCode MatBoxApply(void *ctx, PatchFDKernels kern, PetscReal alpha, cons
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscCall(MatBoxGetOperands(m, kern, x, &plan, &local));
   PetscCall(kern->operatorapply(plan, alpha, local, y0, y));
-  if (m->fixed == MATBOX_FIXED_IDENTITY) PetscCall(MatBoxFixed(m, kern, 1, y, alpha * m->c.identity, x));
+  if (m->fixed == MATBOX_FIXED_IDENTITY) PetscCall(DMBoxSetFixed(m->dm, kern, 1, y, alpha * m->c.identity, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -382,16 +358,7 @@ PetscErrorCode MatBoxResidual(Mat_Box *m, PatchFDKernels kern, const PatchFDColo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatApply_Box(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
-{
-  Mat_Box *m;
-
-  PetscFunctionBegin;
-  PetscCall(MatBoxGetCurrent(A, &m));
-  PetscCall(MatApplyArrays(MatBoxApply, m, alpha, x, y0, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-MAT_PRODUCTS(Box)
+MAT_ARRAY_PRODUCTS(Box)
 
 PetscErrorCode MatBoxIsOwn(Mat A, PetscBool *own)
 {
@@ -428,7 +395,7 @@ PetscErrorCode MatBoxPointDiagonal(Mat_Box *m, Vec diag)
   PetscCall(PatchFDVecGetArrayRead(identity, kern, &one));
   PetscCall(PatchFDVecGetArrayWrite(diag, kern, &a));
   PetscCall(kern->operatordiagonal(plan, a));
-  PetscCall(MatBoxFixed(m, kern, 0, a, 1, one));
+  PetscCall(DMBoxSetFixed(m->dm, kern, 0, a, 1, one));
   PetscCall(PatchFDVecRestoreArrayWrite(diag, kern, &a));
   PetscCall(PatchFDVecRestoreArrayRead(identity, kern, &one));
   PetscCall(VecDestroy(&identity));
@@ -486,15 +453,8 @@ PetscErrorCode MatBoxSetNullSpace(Mat A, const Mat_Box *m)
 
 PetscErrorCode MatBoxSolveFixed(Mat_Box *m, PatchFDKernels kern, PetscReal omega, const void *b, void *x)
 {
-  const DM_Box *box = (const DM_Box *)m->dm->data;
-
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < box->nfield; i++) {
-    const DMBoxField *f  = &box->field[i];
-    const size_t      at = f->global0 * kern->size;
-
-    PetscCall(kern->fixed(f->own, f->free, 1 - omega, &f->global, (char *)x + at, omega / m->c.identity, &f->global, (const char *)b + at));
-  }
+  PetscCall(DMBoxSetFixed(m->dm, kern, 1 - omega, x, omega / m->c.identity, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,30 +4,18 @@
 
   The matrix is that of the points (PatchFDPoints); the terms of the form are those of a Kronecker sum nearby (diffusionform.c).
 */
-#include <patchfd/private/matimpl.h>
 #include <patchfd/private/celldata.h>
-#include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include "diffusion.h"
 
 /* the points of some cells, which everything that is made of them shares */
-typedef struct {
+typedef struct _DiffusionPoints {
   PetscInt      refct;
   PatchFDPoints points;      /* but for the arrays */
   PetscInt     *index;       /* geoindex, if somebody wants it */
   PetscReal     constant[7]; /* K and s where they are the same everywhere */
   Vec           K, shift;    /* at the points, or NULL */
 } Points;
-
-typedef struct {
-  DiffusionMedium *medium;
-  PetscInt64       known;   /* the version of what was checked, and that the points are of; or -1 */
-  PetscInt         gauss;   /* points in a direction, where it was checked */
-  PetscReal        largest; /* of s */
-  Points          *points;  /* of the cells and for the factors that were last asked for, or NULL */
-  PatchFDRange     cells;
-  PetscReal        c[MASS + 1];
-} Diffusion;
 
 static PetscErrorCode PointsDestroy(Points **points)
 {
@@ -40,42 +28,6 @@ static PetscErrorCode PointsDestroy(Points **points)
   PetscCall(VecDestroy(&p->K));
   PetscCall(VecDestroy(&p->shift));
   PetscCall(PetscFree(p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- the medium ---- */
-
-static PetscErrorCode MediumDestroy(DiffusionMedium **m)
-{
-  PetscFunctionBegin;
-  if (*m && --(*m)->refct == 0) {
-    PetscCall(DMBoxCellDataDestroy(&(*m)->Kdata));
-    PetscCall(DMBoxCellDataDestroy(&(*m)->shiftdata));
-    PetscCall(DMBoxCellDataDestroy(&(*m)->massdata));
-    PetscCall(MediumDestroy(&(*m)->fine));
-    PetscCall(PetscFree(*m));
-  }
-  *m = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-const DiffusionMedium *DMBoxDiffusionGetMedium(DMBoxOperator op)
-{
-  return ((const Diffusion *)op->data)->medium;
-}
-
-PetscErrorCode DMBoxDiffusionSetMedium(DMBoxOperator op, const DiffusionMedium *medium)
-{
-  Diffusion       *data = (Diffusion *)op->data;
-  DiffusionMedium *m;
-
-  PetscFunctionBegin;
-  PetscCall(PetscNew(&m));
-  *m       = *medium;
-  m->refct = 1;
-  PetscCall(MediumDestroy(&data->medium));
-  data->medium = m;
-  op->version  = DMBoxOperatorNewVersion();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,7 +58,7 @@ static PetscErrorCode DMBoxOperatorDestroy_Diffusion(DMBoxOperator op)
 
   PetscFunctionBegin;
   PetscCall(PointsDestroy(&data->points));
-  PetscCall(MediumDestroy(&data->medium));
+  PetscCall(DMBoxDiffusionMediumDestroy(&data->medium));
   PetscCall(PetscFree(op->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -476,7 +428,7 @@ static PetscErrorCode DMBoxOperatorCopy_Diffusion(DM from, DM to, PetscBool *cha
     } else {
       data->medium = shared;
       shared->refct++;
-      PetscCall(MediumDestroy(&old));
+      PetscCall(DMBoxDiffusionMediumDestroy(&old));
     }
     b->version = a->version;
     *changed   = PETSC_TRUE;

@@ -1,5 +1,5 @@
 #pragma once
-/* The operator diffusion: what diffusion.c has and users set by the routines of diffusionset.c */
+/* The operator diffusion between its files: its coefficients, which users set by the routines of diffusionset.c, and its data */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h>
 
@@ -27,9 +27,24 @@ struct _DiffusionMedium {
   PetscReal        largest;  /* s of that mesh */
 };
 
-PETSC_INTERN const DiffusionMedium *DMBoxDiffusionGetMedium(DMBoxOperator);
+/* of a DMBoxOperator */
+typedef struct {
+  DiffusionMedium *medium;
+  PetscInt64       known;   /* the version of what was checked, and that the points are of; or -1 */
+  PetscInt         gauss;   /* points in a direction, where it was checked */
+  PetscReal        largest; /* of s */
+  struct _DiffusionPoints *points; /* of the cells and for the factors that were last asked for, or NULL (diffusion.c) */
+  PatchFDRange     cells;
+  PetscReal        c[MASS + 1];
+} Diffusion;
+
+static inline const DiffusionMedium *DMBoxDiffusionGetMedium(DMBoxOperator op)
+{
+  return ((const Diffusion *)op->data)->medium;
+}
 /* in place of the one that the operator has; nobody changes one that may be shared.  Takes the data over */
 PETSC_INTERN PetscErrorCode DMBoxDiffusionSetMedium(DMBoxOperator, const DiffusionMedium *);
+PETSC_INTERN PetscErrorCode DMBoxDiffusionMediumDestroy(DiffusionMedium **);
 /* the medium of a coarse mesh with a Galerkin operator, from that of the fine mesh, whose largest s is known; both are set up (galerkin.c)
    */
 PETSC_INTERN PetscErrorCode DMBoxDiffusionRestrict(DM fine, DM coarse, PetscReal largest);

@@ -1,7 +1,36 @@
-/* The operator "diffusion" of a DMBOX: what users set */
+/* The operator "diffusion" of a DMBOX: its medium, which users set */
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
 #include "diffusion.h"
+
+PetscErrorCode DMBoxDiffusionMediumDestroy(DiffusionMedium **m)
+{
+  PetscFunctionBegin;
+  if (*m && --(*m)->refct == 0) {
+    PetscCall(DMBoxCellDataDestroy(&(*m)->Kdata));
+    PetscCall(DMBoxCellDataDestroy(&(*m)->shiftdata));
+    PetscCall(DMBoxCellDataDestroy(&(*m)->massdata));
+    PetscCall(DMBoxDiffusionMediumDestroy(&(*m)->fine));
+    PetscCall(PetscFree(*m));
+  }
+  *m = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxDiffusionSetMedium(DMBoxOperator op, const DiffusionMedium *medium)
+{
+  Diffusion       *data = (Diffusion *)op->data;
+  DiffusionMedium *m;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&m));
+  *m       = *medium;
+  m->refct = 1;
+  PetscCall(DMBoxDiffusionMediumDestroy(&data->medium));
+  data->medium = m;
+  op->version  = DMBoxOperatorNewVersion();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
 {

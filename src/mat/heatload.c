@@ -1,4 +1,4 @@
-/* Loads of the operator "heat" of a DMBOX: sources, fluxes into sides, exchange with what is outside */
+/* The operator "heat" of a DMBOX: sources, fluxes into sides, exchange with what is outside, values on sides, as users set them; loads */
 #include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
 
 /* v = f at the nodes of a side, zero at others */
@@ -105,5 +105,363 @@ PetscErrorCode DMBoxAddHeatLoad(DM dm, PetscReal time, Vec b)
     }
   }
   PetscCall(DMRestoreGlobalVector(dm, &v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- sides, source, values ---- */
+
+/* what has an effect on Neumann sides only, or does not say anything (given is false) */
+static PetscErrorCode HeatCheckNatural(DM dm, const char what[], PetscInt side, PetscBool given)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  PetscCheck(!given || box->boundary[side] == DMBOX_BOUNDARY_NEUMANN, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "%s would have no effect on side %" PetscInt_FMT ", which is %s (-dm_box_boundary, DMBoxSetBoundary()); it must be neumann",
+             what, side, DMBoxBoundaryTypes[box->boundary[side]]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char HEAT_ROBIN[] = "-dm_box_robin (DMBoxSetHeatRobin())", HEAT_FLUX[] = "DMBoxSetHeatFlux()";
+
+PetscErrorCode DMBoxHeatCheckSides(DM dm, const DMBox_Heat *heat)
+{
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < 2 * dm->dim; s++) {
+    PetscCall(HeatCheckNatural(dm, HEAT_ROBIN, s, (PetscBool)(heat->robin[s] > 0)));
+    PetscCall(HeatCheckNatural(dm, HEAT_FLUX, s, (PetscBool)(heat->flux[s].f != NULL)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HeatCheckSide(DM dm, const char who[], PetscInt side)
+{
+  PetscFunctionBegin;
+  PetscValidLogicalCollectiveInt(dm, side, 2);
+  PetscCheck(side >= 0 && side < 2 * dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "%s is for side %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions sides are 0 to %" PetscInt_FMT
+             ": lower x, upper x, lower y, ...",
+             who, side, dm->dim, 2 * dm->dim - 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetHeatRobin - Sets the heat exchange of a side with the outside, for the operator `heat`: the outward flux is h (u - T)
+
+  Logically Collective
+
+  Input Parameters:
++ dm      - the `DM` of type `DMBOX`
+. side    - the side: 0 for lower x, 1 for upper x, 2 for lower y, ...
+. h       - coefficient of heat transfer, not negative; 0 for none
+- outside - the temperature T
+
+  Options Database Keys:
++ -dm_box_robin h0,h1,...   - coefficient of heat transfer of each side; one number is for all that are `DMBOX_BOUNDARY_NEUMANN` (default 0)
+- -dm_box_outside T0,T1,... - temperature outside of each side; one number is for all (default 0)
+
+  Level: beginner
+
+  Note:
+  The side must be of type `DMBOX_BOUNDARY_NEUMANN`; another type is an error, in `DMSetUp()` if you call this before. A flux of
+  `DMBoxSetHeatFlux()` is added.
+
+.seealso: `DMBOX`, `DMBoxGetHeatRobin()`, `DMBoxSetHeatFlux()`, `DMBoxSetBoundary()`
+@*/
+PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal outside)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatRobin()", &op, &heat));
+  PetscCall(HeatCheckSide(dm, "DMBoxSetHeatRobin()", side));
+  PetscValidLogicalCollectiveReal(dm, h, 3);
+  PetscValidLogicalCollectiveReal(dm, outside, 4);
+  PetscCheck(h >= 0 && !PetscIsInfOrNanReal(h) && !PetscIsInfOrNanReal(outside), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_robin, -dm_box_outside (DMBoxSetHeatRobin()) are %g, %g at side %" PetscInt_FMT
+             "; the first must not be negative, and both finite",
+             (double)h, (double)outside, side);
+  PetscCall(HeatCheckNatural(dm, HEAT_ROBIN, side, (PetscBool)(dm->setupcalled && h > 0)));
+  heat->robin[side]   = h;
+  heat->outside[side] = outside;
+  PetscCall(DMBoxChanged(dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetHeatRobin - Returns the heat exchange of a side with the outside
+
+  Not Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`
+- side - the side
+
+  Output Parameters:
++ h       - coefficient of heat transfer, or `NULL`
+- outside - the temperature outside, or `NULL`
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetHeatRobin()`
+@*/
+PetscErrorCode DMBoxGetHeatRobin(DM dm, PetscInt side, PetscReal *h, PetscReal *outside)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatRobin()", &op, &heat));
+  PetscCall(HeatCheckSide(dm, "DMBoxGetHeatRobin()", side));
+  if (h) *h = heat->robin[side];
+  if (outside) *outside = heat->outside[side];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxSetHeatSource - Sets the source of heat in the volume for the operator `heat`
+
+  Logically Collective
+
+  Input Parameters:
++ dm  - the `DM` of type `DMBOX`
+. f   - the function, of one component, or `NULL` for none
+- ctx - for the function, or `NULL`
+
+  Level: beginner
+
+  Notes:
+  Its values at the nodes are interpolated linearly.
+
+  The function is called later, also for DMs that are made of this one: `DMBoxSetMapping()` says how long `ctx` must exist, and how it
+  is destroyed with the last of them.
+
+.seealso: `DMBOX`, `DMBoxGetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatDirichlet()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
+@*/
+PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunctionFn *f, void *ctx)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSource()", &op, &heat));
+  heat->source = (HeatFunction){f, ctx};
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HeatGetFunction(const HeatFunction *from, DMBoxFunctionFn **f, void *ctx)
+{
+  if (f) *f = from->f;
+  if (ctx) *(void **)ctx = from->ctx;
+}
+
+/*@C
+  DMBoxGetHeatSource - Returns the source of heat in the volume of the operator `heat`
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ f   - the function, `NULL` for none
+- ctx - its context, or `NULL`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetHeatSource()`
+@*/
+PetscErrorCode DMBoxGetHeatSource(DM dm, DMBoxFunctionFn **f, void *ctx)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatSource()", &op, &heat));
+  HeatGetFunction(&heat->source, f, ctx);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxSetHeatFlux - Sets the flux of heat into the body through a side for the operator `heat`
+
+  Logically Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`
+. side - the side: 0 for lower x, 1 for upper x, 2 for lower y, ...
+. f    - the flux, of one component, positive if it heats; `NULL` for none
+- ctx  - for the function, or `NULL`
+
+  Level: beginner
+
+  Notes:
+  Its values at the nodes of the side are interpolated linearly, on each side separately. Without it, and without
+  `DMBoxSetHeatRobin()`, a `DMBOX_BOUNDARY_NEUMANN` side is insulated. On sides of other types it is an error, in `DMSetUp()` if you
+  call this before.
+
+  The function is called later, also for DMs that are made of this one: `DMBoxSetMapping()` says how long `ctx` must exist, and how it
+  is destroyed with the last of them.
+
+.seealso: `DMBOX`, `DMBoxGetHeatFlux()`, `DMBoxSetHeatSource()`, `DMBoxSetHeatRobin()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
+@*/
+PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunctionFn *f, void *ctx)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFlux()", &op, &heat));
+  PetscCall(HeatCheckSide(dm, HEAT_FLUX, side));
+  PetscCall(HeatCheckNatural(dm, HEAT_FLUX, side, (PetscBool)(dm->setupcalled && f)));
+  heat->flux[side] = (HeatFunction){f, ctx};
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxGetHeatFlux - Returns the flux of heat into the body through a side of the operator `heat`
+
+  Not Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`
+- side - the side
+
+  Output Parameters:
++ f   - the function, `NULL` for none
+- ctx - its context, or `NULL`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetHeatFlux()`
+@*/
+PetscErrorCode DMBoxGetHeatFlux(DM dm, PetscInt side, DMBoxFunctionFn **f, void *ctx)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatFlux()", &op, &heat));
+  PetscCall(HeatCheckSide(dm, "DMBoxGetHeatFlux()", side));
+  HeatGetFunction(&heat->flux[side], f, ctx);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxSetHeatDirichlet - Sets the values on the `DMBOX_BOUNDARY_DIRICHLET` sides for the operator `heat`
+
+  Logically Collective
+
+  Input Parameters:
++ dm  - the `DM` of type `DMBOX`
+. f   - the function, of one component, or `NULL` for zero
+- ctx - for the function, or `NULL`
+
+  Level: beginner
+
+  Notes:
+  `DMBoxTSSetHeat()` uses it; the values may change in time. For a single solve use `DMBoxLiftDirichlet()`.
+
+  The function is called later, also for DMs that are made of this one: `DMBoxSetMapping()` says how long `ctx` must exist, and how it
+  is destroyed with the last of them.
+
+.seealso: `DMBOX`, `DMBoxGetHeatDirichlet()`, `DMBoxSetBoundary()`, `DMBoxSetHeatSteady()`, `DMBoxTSSetHeat()`
+@*/
+PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunctionFn *f, void *ctx)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatDirichlet()", &op, &heat));
+  heat->dirichlet = (HeatFunction){f, ctx};
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxGetHeatDirichlet - Returns the values on the `DMBOX_BOUNDARY_DIRICHLET` sides of the operator `heat`
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ f   - the function, `NULL` for none
+- ctx - its context, or `NULL`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetHeatDirichlet()`
+@*/
+PetscErrorCode DMBoxGetHeatDirichlet(DM dm, DMBoxFunctionFn **f, void *ctx)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatDirichlet()", &op, &heat));
+  HeatGetFunction(&heat->dirichlet, f, ctx);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetHeatSteady - Declares that source, fluxes and given values of the operator `heat` do not depend on time, so that they are
+  not evaluated in each step
+
+  Logically Collective
+
+  Input Parameters:
++ dm     - the `DM` of type `DMBOX`
+- steady - `PETSC_TRUE` if they do not depend on time (default `PETSC_FALSE`)
+
+  Options Database Key:
+. -dm_box_steady - they do not depend on time
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxGetHeatSteady()`, `DMBoxSetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatDirichlet()`
+@*/
+PetscErrorCode DMBoxSetHeatSteady(DM dm, PetscBool steady)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSteady()", &op, &heat));
+  PetscValidLogicalCollectiveBool(dm, steady, 2);
+  heat->steady = steady;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetHeatSteady - Returns whether source, fluxes and given values of the operator `heat` are declared independent of time
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. steady - `PETSC_TRUE` if they are
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetHeatSteady()`
+@*/
+PetscErrorCode DMBoxGetHeatSteady(DM dm, PetscBool *steady)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(steady, 2);
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatSteady()", &op, &heat));
+  *steady = heat->steady;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

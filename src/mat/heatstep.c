@@ -15,21 +15,6 @@ const char *const DMBoxHeatGuesses[] = {"none", "zero", "previous", "linear", "r
 
 /* ---- what a TS keeps ---- */
 
-typedef struct {
-  TS               ts; /* not referenced: it has this */
-  DMBoxHeatGuess   guess;
-  DMBoxHeatSolver  solver;
-  PetscBool        chosen;       /* has the solver been set up that `solver` means? */
-  PetscReal        stage;        /* the time at which F was evaluated last */
-  PetscReal        rtol;         /* of the KSP, as the user set it */
-  Vec              last, before; /* the solutions at the beginning of this step and of the one before */
-  PetscReal        tlast, tbefore;
-  Vec              begun, begunbefore; /* for DMBOX_HEAT_GUESS_RECURSIVE: where the solves of these steps began */
-  Vec              load, fixed;  /* N and g at a time, kept until another one or other data are asked for */
-  PetscReal        tload, tfixed;
-  PetscObjectState load_state, fixed_state;
-} HeatSteps;
-
 static PetscErrorCode HeatStepsDestroy(PetscCtxRt ctx)
 {
   HeatSteps *s = PATCHFD_DESTROY_CTX(HeatSteps, ctx);
@@ -45,7 +30,7 @@ static PetscErrorCode HeatStepsDestroy(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TSGetHeatSteps(TS ts, const char who[], HeatSteps **s)
+PetscErrorCode TSGetHeatSteps(TS ts, const char who[], HeatSteps **s)
 {
   PetscContainer c;
 
@@ -148,13 +133,13 @@ static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, 
     PetscCall(HeatGetLoad(dm, heat, s, t));
     PetscCall(VecAXPY(f, -1, s->load));
   }
-  if (DMBoxHeatHasFixed(dm)) {
+  if (DMBoxHasFixed(dm)) {
     Vec w;
 
     PetscCall(HeatGetFixed(dm, heat, s, t));
     PetscCall(DMGetGlobalVector(dm, &w));
     PetscCall(VecWAXPY(w, -1, s->fixed, u));
-    PetscCall(DMBoxHeatSetFixed(dm, w, f));
+    PetscCall(DMBoxSetFixedVec(dm, f, 1, w));
     PetscCall(DMRestoreGlobalVector(dm, &w));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -179,12 +164,12 @@ static PetscErrorCode HeatGuessRate(DM dm, HeatSteps *s, Vec x)
   dt *= 1e-3; /* an error of 1e-6 of the third derivative's term in a step, and no cancellation worth mentioning */
   PetscCall(DMGetGlobalVector(dm, &w));
   PetscCall(DMBoxInterpolateFunction(dm, s->stage + dt, heat->dirichlet.f, heat->dirichlet.ctx, w));
-  PetscCall(DMBoxHeatSetFixed(dm, w, x));
+  PetscCall(DMBoxSetFixedVec(dm, x, 1, w));
   PetscCall(DMBoxInterpolateFunction(dm, s->stage - dt, heat->dirichlet.f, heat->dirichlet.ctx, w));
   PetscCall(VecScale(x, 1 / (2 * dt)));
   PetscCall(VecScale(w, 1 / (2 * dt)));
   PetscCall(VecAYPX(w, -1, x));
-  PetscCall(DMBoxHeatSetFixed(dm, w, x));
+  PetscCall(DMBoxSetFixedVec(dm, x, 1, w));
   PetscCall(DMRestoreGlobalVector(dm, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,7 +222,7 @@ static PetscErrorCode HeatExtrapolate(DM dm, HeatSteps *s, Vec x)
     PetscCall(VecAXPBY(x, -a, 1 + a, s->before));
   }
   if (s->guess == DMBOX_HEAT_GUESS_RECURSIVE) PetscCall(HeatGuessRecursive(s, x));
-  if (DMBoxHeatHasFixed(dm)) PetscCall(DMBoxHeatSetFixed(dm, s->fixed, x));
+  if (DMBoxHasFixed(dm)) PetscCall(DMBoxSetFixedVec(dm, x, 1, s->fixed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -322,8 +307,8 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
   PetscCall(DMGetGlobalVector(dm, &b));
   PetscCall(VecSet(zero, 0));
   PetscCall(SNESComputeFunction(snes, zero, b));
-  if (DMBoxHeatHasFixed(dm)) { /* s->fixed is that of this time */
-    PetscCall(DMBoxHeatSetFixed(dm, s->fixed, zero));
+  if (DMBoxHasFixed(dm)) { /* s->fixed is that of this time */
+    PetscCall(DMBoxSetFixedVec(dm, zero, 1, s->fixed));
     PetscCall(SNESComputeFunction(snes, zero, b));
   }
   PetscCall(HeatExtrapolate(dm, s, x));
@@ -548,123 +533,5 @@ PetscErrorCode DMBoxTSGetHeatSolver(TS ts, DMBoxHeatSolver *solver)
   PetscAssertPointer(solver, 2);
   PetscCall(TSGetHeatSteps(ts, "DMBoxTSGetHeatSolver()", &s));
   *solver = s->solver;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- checkpoints ---- */
-
-enum {
-  HEAT_CHECKPOINT_TIME,
-  HEAT_CHECKPOINT_STEP,
-  HEAT_CHECKPOINT_DT,
-  HEAT_CHECKPOINT_HAVE,  /* is there a solution before? */
-  HEAT_CHECKPOINT_BEGUN, /* is there where the solve for the solution began? */
-  HEAT_CHECKPOINT_BEFORE,
-  HEAT_CHECKPOINT_SIZE
-};
-
-static PetscErrorCode HeatCheckViewer(TS ts, PetscViewer viewer, const char who[], Vec *u, HeatSteps **s)
-{
-  PetscBool binary;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ts, TS_CLASSID, 1);
-  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
-  PetscCall(TSGetHeatSteps(ts, who, s));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
-  PetscCheck(binary, PetscObjectComm((PetscObject)viewer), PETSC_ERR_ARG_WRONG, "%s takes a viewer of type binary, not %s", who,
-             ((PetscObject)viewer)->type_name);
-  PetscCall(TSGetSolution(ts, u));
-  PetscCheck(*u, PetscObjectComm((PetscObject)ts), PETSC_ERR_ARG_WRONGSTATE, "%s needs TSSetSolution() first", who);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxTSHeatView - Writes a checkpoint of the time steps of the operator `heat`
-
-  Collective
-
-  Input Parameters:
-+ ts     - the `TS`, after `DMBoxTSSetHeat()`
-- viewer - a viewer of type `PETSCVIEWERBINARY`, for writing
-
-  Level: intermediate
-
-  Notes:
-  The checkpoint has the solution, in an order that does not depend on the number of processes, the time, the number of steps, the
-  length of the next step, and the data for the next initial guess (the solution before, or the last guess). Call it between steps,
-  for instance from a monitor (`TSMonitorSet()`).
-
-  With one-step methods (`TSTHETA`, `TSCN`, `TSBEULER`, `TSARKIMEX`) and steps of fixed length, a run that continues from a
-  checkpoint gives the same numbers as a run without interruption; on the same number of processes, bit for bit. `TSBDF` starts
-  again with first order.
-
-.seealso: `DMBOX`, `DMBoxTSHeatLoad()`, `DMBoxTSSetHeat()`
-@*/
-PetscErrorCode DMBoxTSHeatView(TS ts, PetscViewer viewer)
-{
-  PetscReal  number[HEAT_CHECKPOINT_SIZE];
-  PetscInt   step;
-  HeatSteps *s;
-  Vec        u;
-
-  PetscFunctionBegin;
-  PetscCall(HeatCheckViewer(ts, viewer, "DMBoxTSHeatView()", &u, &s));
-  PetscCall(TSGetTime(ts, &number[HEAT_CHECKPOINT_TIME]));
-  PetscCall(TSGetStepNumber(ts, &step));
-  PetscCall(TSGetTimeStep(ts, &number[HEAT_CHECKPOINT_DT]));
-  number[HEAT_CHECKPOINT_STEP]   = (PetscReal)step;
-  number[HEAT_CHECKPOINT_HAVE]   = s->last != NULL;
-  number[HEAT_CHECKPOINT_BEGUN]  = s->begun != NULL;
-  number[HEAT_CHECKPOINT_BEFORE] = s->tlast;
-  PetscCall(PetscViewerBinaryWrite(viewer, number, HEAT_CHECKPOINT_SIZE, PETSC_REAL));
-  PetscCall(VecView(u, viewer));
-  if (s->last) PetscCall(VecView(s->last, viewer));
-  if (s->begun) PetscCall(VecView(s->begun, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxTSHeatLoad - Reads a checkpoint of `DMBoxTSHeatView()`, so that `TSSolve()` continues from there
-
-  Collective
-
-  Input Parameters:
-+ ts     - the `TS`, after `DMBoxTSSetHeat()` and `TSSetSolution()`
-- viewer - a viewer of type `PETSCVIEWERBINARY`, for reading
-
-  Level: intermediate
-
-  Note:
-  The file does not have materials, data, the method and its options: set them as before.
-
-.seealso: `DMBOX`, `DMBoxTSHeatView()`, `DMBoxTSSetHeat()`
-@*/
-PetscErrorCode DMBoxTSHeatLoad(TS ts, PetscViewer viewer)
-{
-  PetscReal  number[HEAT_CHECKPOINT_SIZE];
-  HeatSteps *s;
-  Vec        u;
-
-  PetscFunctionBegin;
-  PetscCall(HeatCheckViewer(ts, viewer, "DMBoxTSHeatLoad()", &u, &s));
-  PetscCall(PetscViewerBinaryRead(viewer, number, HEAT_CHECKPOINT_SIZE, NULL, PETSC_REAL));
-  PetscCall(VecLoad(u, viewer));
-  PetscCall(TSSetTime(ts, number[HEAT_CHECKPOINT_TIME]));
-  PetscCall(TSSetStepNumber(ts, (PetscInt)number[HEAT_CHECKPOINT_STEP]));
-  PetscCall(TSSetTimeStep(ts, number[HEAT_CHECKPOINT_DT]));
-  PetscCall(VecDestroy(&s->before));
-  PetscCall(VecDestroy(&s->last));
-  PetscCall(VecDestroy(&s->begun));
-  PetscCall(VecDestroy(&s->begunbefore));
-  if (number[HEAT_CHECKPOINT_HAVE] != 0) {
-    PetscCall(VecDuplicate(u, &s->last));
-    PetscCall(VecLoad(s->last, viewer));
-    s->tlast = number[HEAT_CHECKPOINT_BEFORE];
-  }
-  if (number[HEAT_CHECKPOINT_BEGUN] != 0) {
-    PetscCall(VecDuplicate(u, &s->begun));
-    PetscCall(VecLoad(s->begun, viewer));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

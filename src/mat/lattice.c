@@ -4,7 +4,6 @@
   All numbers come from the fields of the materials in each product (src/host/lattice.h).  Rows of fixed nodes, and of nodes outside of the
   body, are rows of the identity.
 */
-#include <patchfd/private/cg.h>
 #include <patchfd/private/heatimpl.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -176,7 +175,6 @@ static PetscErrorCode MatLatticeMaterial(const Mat_Lattice *m, PatchFDKernels ke
 static PetscErrorCode MatLatticeApply(void *ctx, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
 {
   Mat_Lattice      *m = (Mat_Lattice *)ctx;
-  const DMBoxField *f = &((const DM_Box *)m->dm->data)->field[0];
   PatchFDMaterial   material;
   void             *plan = NULL, *local;
 
@@ -187,22 +185,12 @@ static PetscErrorCode MatLatticeApply(void *ctx, PatchFDKernels kern, PetscReal 
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, &local));
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, &local));
   PetscCall((*kern->latticeapply)(plan, &material, alpha, local, y0, y));
-  if (m->form.identity != 0 && DMBoxHeatHasFixed(m->dm))
-    PetscCall((*kern->fixed)(f->own, f->free, 1, &f->global, y, alpha * m->form.identity, &f->global, x));
+  if (m->form.identity != 0 && DMBoxHasFixed(m->dm)) PetscCall(DMBoxSetFixed(m->dm, kern, 1, y, alpha * m->form.identity, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatApply_Lattice(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
-{
-  Mat_Lattice *m;
-
-  PetscFunctionBegin;
-  PetscCall(MatLatticeGetCurrent(A, &m));
-  PetscCall(MatApplyArrays(MatLatticeApply, m, alpha, x, y0, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-MAT_PRODUCTS(Lattice)
+MAT_ARRAY_PRODUCTS(Lattice)
 
 /* the first sweep of KSPFUSEDCG; it takes rows of fixed nodes for those of the identity.  Between ranks the direction's ghosts come in
    between, on GPUs */
@@ -230,6 +218,17 @@ static PetscErrorCode MatFusedCGSweep_Lattice(Mat A, PatchFDKernels kern, const 
     PetscCall((*kern->latticesweep)(plan, &material, NULL, NULL, NULL, local, w, sweep));
   }
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCanRecord_Lattice(Mat A, PatchFDKernels kern, PetscBool *can)
+{
+  Mat_Lattice *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatFusedCGSweep_Lattice(A, kern, NULL, NULL, NULL, NULL, NULL, NULL, can));
+  *can = (PetscBool)(*can && DMBoxExchangesOnDevice(m->dm, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -327,6 +326,7 @@ static PetscErrorCode MatDestroy_Lattice(Mat A)
   PetscCall(PetscFree(m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatLatticeGet_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFusedCGSweep_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCanRecord_C", NULL));
   PetscCall(MatBoxShellDestroy(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -369,6 +369,7 @@ PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
   PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatLatticeGet_C", MatLatticeGetCurrent));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatFusedCGSweep_C", MatFusedCGSweep_Lattice));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCanRecord_C", MatCanRecord_Lattice));
   PetscCall(MatSetUp(*A));
   PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(*A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
@@ -422,32 +423,6 @@ PetscErrorCode DMBoxGetHeatMatrix(DM dm, const char name[], const MatLatticeForm
 
 /* ---- fixed nodes ---- */
 
-PetscBool DMBoxHeatHasFixed(DM dm)
-{
-  const DM_Box *box = (const DM_Box *)dm->data;
-
-  for (PetscInt i = 0; i < 2 * dm->dim; i++)
-    if (box->boundary[i] == DMBOX_BOUNDARY_DIRICHLET) return PETSC_TRUE;
-  return PETSC_FALSE;
-}
-
-PetscErrorCode DMBoxHeatSetFixed(DM dm, Vec b, Vec y)
-{
-  const DMBoxField *f = &((const DM_Box *)dm->data)->field[0];
-  PatchFDKernels    kern;
-  const void       *ab = NULL;
-  void             *ay;
-
-  PetscFunctionBegin;
-  PetscCall(PatchFDVecGetKernels(y, &kern));
-  if (b) PetscCall(PatchFDVecGetArrayRead(b, kern, &ab));
-  PetscCall(PatchFDVecGetArray(y, kern, &ay));
-  PetscCall((*kern->fixed)(f->own, f->free, 0, &f->global, ay, b ? 1 : 0, &f->global, b ? ab : ay));
-  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
-  if (b) PetscCall(PatchFDVecRestoreArrayRead(b, kern, &ab));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* b - A g on the free nodes, with the columns of fixed nodes alone, and g on the fixed ones */
 PetscErrorCode DMBoxLift_Heat(DM dm, Vec g, Vec b)
 {
@@ -459,9 +434,9 @@ PetscErrorCode DMBoxLift_Heat(DM dm, Vec g, Vec b)
   PetscCall(DMBoxGetHeatMatrix(dm, "DMBoxHeatWhole", &form, &A));
   PetscCall(DMGetGlobalVector(dm, &w));
   PetscCall(VecSet(w, 0));
-  PetscCall(DMBoxHeatSetFixed(dm, g, w));
+  PetscCall(DMBoxSetFixedVec(dm, w, 1, g));
   PetscCall(MatApply_Lattice(A, -1, w, b, b));
-  PetscCall(DMBoxHeatSetFixed(dm, g, b));
+  PetscCall(DMBoxSetFixedVec(dm, b, 1, g));
   PetscCall(DMRestoreGlobalVector(dm, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

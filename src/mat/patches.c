@@ -123,8 +123,8 @@ static PetscInt Colors(MatPatches p, PetscBool transpose, PetscInt colors[])
 
 /*
   x = 0 by our own kernels: PETSc's device Vecs work on another stream than the current one, and a recording of the V-cycle
-  (src/pc/patchmg.c) would not contain it.  That a VECSINGLE is zero already is part of the recording, and so can be relied on; on the host
-  nothing is recorded.
+  (src/pc/patchmgcycle.c) would not contain it.  That a VECSINGLE is zero already is part of the recording, and so can be relied on; on the
+  host nothing is recorded.
 */
 static PetscErrorCode Zero(PatchFDKernels kern, Vec x)
 {

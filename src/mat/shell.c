@@ -5,7 +5,6 @@
   MATSHELL would keep scalings, shifts and zeroed rows to itself, where smoothers and kernels do not see them.  So it is told not to, and
   each such operation is either done by the matrix or refused here.
 */
-#include <patchfd/private/bakeoffimpl.h>
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
 

@@ -229,28 +229,6 @@ PetscErrorCode DMBoxSetSNESDefaults(DM dm)
 
 /* ---- TS ---- */
 
-/* the nodes with a Dirichlet condition have no derivative in time */
-static PetscErrorCode DMBoxCopyDirichlet(const DM_Box *box, Vec u, Vec f)
-{
-  PatchFDKernels kern;
-  const void    *au;
-  void          *af;
-
-  PetscFunctionBegin;
-  PetscCall(PatchFDVecGetKernels(u, &kern));
-  PetscCall(PatchFDVecGetArrayRead(u, kern, &au));
-  PetscCall(PatchFDVecGetArray(f, kern, &af));
-  for (PetscInt i = 0; i < box->nfield; i++) {
-    const DMBoxField *field = &box->field[i];
-    const size_t      at    = field->global0 * kern->size;
-
-    PetscCall((*kern->fixed)(field->own, field->free, 0, &field->global, (char *)af + at, 1, &field->global, (const char *)au + at));
-  }
-  PetscCall(PatchFDVecRestoreArray(f, kern, &af));
-  PetscCall(PatchFDVecRestoreArrayRead(u, kern, &au));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* TSARKIMEX adds the right-hand side to u', not to M u'; PETSc finds that out in debug builds only */
 static PetscErrorCode DMBoxCheckTS(TS ts, DM dm)
 {
@@ -323,7 +301,7 @@ PetscErrorCode DMBoxTSComputeIFunction(TS ts, PETSC_UNUSED PetscReal t, Vec u, V
   PetscCall(DMBoxGetMatrix(dm, "DMBoxMass", PETSC_TRUE, mass, &M));
   PetscCall(MatMult(M, udot, f));
   PetscCall(MatMultAdd(A, u, f, f));
-  PetscCall(DMBoxCopyDirichlet(box, u, f));
+  PetscCall(DMBoxSetFixedVec(dm, f, 1, u)); /* nodes with a Dirichlet condition have no derivative in time */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,4 +1,4 @@
-/* Of PCPATCHFD what concerns fits of its local solvers to coefficients that vary, and bricks: public routines, and inner steps */
+/* Of PCPATCHFD what concerns local solvers that are not exact: fits to coefficients, pressures, bricks; public routines, inner steps */
 #include "patchfd.h" /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 
@@ -202,6 +202,63 @@ PetscErrorCode PCPatchFDGetFitExact(PC pc, PetscReal *condition)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(condition, 2);
   PetscUseMethod(pc, "PCPatchFDGetFitExact_C", (PC, PetscReal *), (pc, condition));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDSetSchurTolerances - Sets when the iterations for the pressure in a patch stop, for the local solver `PC_PATCHFD_LOCAL_SCHUR` of
+  a `PCPATCHFD`
+
+  Logically Collective
+
+  Input Parameters:
++ pc    - the preconditioner
+. rtol  - the relative residual of the Schur complement, in the norm of the inverse mass matrix, between 0 and 1; or `PETSC_DETERMINE`
+          (default) for 1e-3, and 1e-4 for degrees above 3, which keep the iteration counts of exact local solvers
+- maxit - the most iterations (default 200), at least 1
+
+  Options Database Keys:
++ -pc_patchfd_schur_rtol rtol    - the tolerance
+- -pc_patchfd_schur_max_it maxit - the limit
+
+  Level: intermediate
+
+  Note:
+  The preconditioner then depends on its right-hand side in a nonlinear way: use `KSPFGMRES`.
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetSchurTolerances()`, `PCPatchFDSetLocal()`
+@*/
+PetscErrorCode PCPatchFDSetSchurTolerances(PC pc, PetscReal rtol, PetscInt maxit)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, rtol, 2);
+  PetscValidLogicalCollectiveInt(pc, maxit, 3);
+  PetscTryMethod(pc, "PCPatchFDSetSchurTolerances_C", (PC, PetscReal, PetscInt), (pc, rtol, maxit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetSchurTolerances - Gets when the iterations for the pressure in a patch stop
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameters:
++ rtol  - the relative tolerance that was set, or `NULL`
+- maxit - the most iterations, or `NULL`
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetSchurTolerances()`
+@*/
+PetscErrorCode PCPatchFDGetSchurTolerances(PC pc, PetscReal *rtol, PetscInt *maxit)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCPatchFDGetSchurTolerances_C", (PC, PetscReal *, PetscInt *), (pc, rtol, maxit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

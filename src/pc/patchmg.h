@@ -3,7 +3,7 @@
 #include <petsc/private/pcmgimpl.h>
 #include <patchfd/private/kernels.h>
 
-/* on the GPU: the V-cycle as one recording of kernels, see PCApply_PatchMG() */
+/* on the GPU: the V-cycle as one recording of kernels, see patchmgcycle.c */
 typedef struct {
   PatchFDKernels kern;
   PetscInt64    *key; /* of the cycle and the solvers on the levels, when it was made */
@@ -40,6 +40,13 @@ typedef struct {
 
 #define PATCHMG(pc) ((PC_PatchMG *)((PC_MG *)(pc)->data)->innerctx)
 
+/* patchmgcycle.c.  PCMG's, with replay; what has been recorded is forgotten; pc->reusepreconditioner is handed on to the finest level; and
+   does the transpose follow? */
+PETSC_INTERN PetscErrorCode PCApply_PatchMG(PC, Vec, Vec);
+PETSC_INTERN PetscErrorCode PCApplyTranspose_PatchMG(PC, Vec, Vec);
+PETSC_INTERN PetscErrorCode PCPatchMGForget_Private(PC);
+PETSC_INTERN PetscErrorCode PCPatchMGSetReuse_Private(PC);
+PETSC_INTERN PetscErrorCode PCPatchMGSetGuess_Private(PC, PetscBool transpose);
 /* PCMG's.  As long as a PC has this one nobody has called PCMGSetType(), which sets what goes with the type: the kind of cycle is left to
    us */
 PETSC_INTERN PetscErrorCode PCApplyRichardson_PatchMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,

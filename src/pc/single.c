@@ -22,6 +22,7 @@
 #include <patchfd/private/vecimpl.h>
 #include <patchfd/private/bakeoffimpl.h>
 #include <patchfd/private/heatimpl.h>
+#include <patchfd/private/options.h>
 #include <petscpatchfd.h> /*I "petscpatchfd.h" I*/
 #include <petscdmda.h>
 
@@ -461,30 +462,6 @@ static PetscErrorCode PCSingleGetInputExponent(PC pc, Vec x, int *exponent)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the rows of the identity at Dirichlet nodes are not scaled with the others; they, too, remain what they were in the last set-up */
-static PetscErrorCode PCSingleSolveFixed(PC pc, Vec x, Vec y)
-{
-  const PC_Single *s   = (const PC_Single *)pc->data;
-  const DM_Box    *box = (const DM_Box *)s->outerdm->data;
-  PatchFDKernels   kern;
-  const void      *ax;
-  void            *ay;
-
-  PetscFunctionBegin;
-  PetscCall(PatchFDVecGetKernels(y, &kern));
-  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
-  PetscCall(PatchFDVecGetArray(y, kern, &ay));
-  for (PetscInt i = 0; i < box->nfield; i++) {
-    const DMBoxField *f  = &box->field[i];
-    const size_t      at = f->global0 * kern->size;
-
-    PetscCall((*kern->fixed)(f->own, f->free, 0, &f->global, (char *)ay + at, 1 / s->identity, &f->global, (const char *)ax + at));
-  }
-  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
-  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   A result that is zero, for an input that is not, ends Krylov methods in a breakdown that they report as convergence: it means that floats
   could not hold it.  Like a result that is not finite it is a failure, which PETSc passes on as infinity.
@@ -541,7 +518,7 @@ static PetscErrorCode PCSingleApply(PC pc, PetscBool transpose, Vec x, Vec y)
   PetscFunctionBegin;
   PetscCall(PCSingleGetInputExponent(pc, x, &exponent));
   PetscCall(VecSingleConvert(x, ldexp(1.0, exponent), s->x));
-  if (PETSC_VERSION_LT(3, 24, 0)) PetscCall(PCSetReusePreconditioner(s->pc, pc->reusepreconditioner)); /* does not call our method */
+  PetscCall(PATCHFD_REUSE_INNER(pc, s->pc));
   PCSingleExchangeVecTypes(pc);
   PCSingleDepth++;
   ierr = transpose ? PCApplyTranspose(s->pc, s->x, s->y) : PCApply(s->pc, s->x, s->y);
@@ -550,7 +527,8 @@ static PetscErrorCode PCSingleApply(PC pc, PetscBool transpose, Vec x, Vec y)
   PetscCall(ierr);
   factor = ldexp(1.0, s->exponent - exponent);
   PetscCall(VecSingleConvert(s->y, factor, y));
-  if (s->identity != 0 && (s->exponent || s->identity != 1)) PetscCall(PCSingleSolveFixed(pc, x, y));
+  /* the rows of the identity at Dirichlet nodes are not scaled with the others; they, too, remain what they were in the last set-up */
+  if (s->identity != 0 && (s->exponent || s->identity != 1)) PetscCall(DMBoxSetFixedVec(s->outerdm, y, 1 / s->identity, x));
   PetscCall(PCSingleRemoveNullSpace(pc, transpose, y));
   PetscCall(PCSingleCheckResult(pc, x, factor, y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -646,19 +624,8 @@ static PetscErrorCode PCSingleGetPC_Single(PC pc, PC *inner)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSingleSetScale_Single(PC pc, PetscBool flag)
-{
-  PetscFunctionBegin;
-  ((PC_Single *)pc->data)->scale = flag;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSingleGetScale_Single(PC pc, PetscBool *flag)
-{
-  PetscFunctionBegin;
-  *flag = ((PC_Single *)pc->data)->scale;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+PATCHFD_SETTING(PC, Single, Scale, PetscBool, scale)
+PATCHFD_SETTING(PC, Single, Warn, PetscBool, warn)
 
 /* the inner PC looks at its matrix in every application, and others than those of a DMBOX are the matrix outside */
 static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
@@ -667,20 +634,6 @@ static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
 
   PetscFunctionBegin;
   if (s->pc && pc->setupcalled) PetscCall(PCSetReusePreconditioner(s->pc, flag));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSingleSetWarn_Single(PC pc, PetscBool flag)
-{
-  PetscFunctionBegin;
-  ((PC_Single *)pc->data)->warn = flag;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSingleGetWarn_Single(PC pc, PetscBool *flag)
-{
-  PetscFunctionBegin;
-  *flag = ((PC_Single *)pc->data)->warn;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

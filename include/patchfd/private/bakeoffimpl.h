@@ -1,5 +1,5 @@
 #pragma once
-/* The bake-off problems: src/mat/bakeoff.c, bakeoffset.c; multigrid over degrees: degrees.c */
+/* The bake-off problems: src/mat/bakeoffbase.c, bakeoffset.c, bakeoff.c; multigrid over degrees: degrees.c */
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/plexcells.h>
 #include <patchfd/private/vecimpl.h>
@@ -32,21 +32,35 @@ static inline PetscBool BakeoffIsMass(const Mat_Bakeoff *m)
   return (PetscBool)(m->problem == MAT_BAKEOFF_BP1 || m->problem == MAT_BAKEOFF_BP2);
 }
 
+/* behind the rank's own numbers in an array of the layout global */
+static inline void *BakeoffGhosts(const Mat_Bakeoff *m, PatchFDKernels kern, const void *local)
+{
+  return (char *)local + m->nowned * kern->size;
+}
+
 /* the data of a matrix of MatCreateBakeoff(), or an error */
 PETSC_INTERN PetscErrorCode BakeoffGet(Mat, Mat_Bakeoff **);
+PETSC_INTERN void BakeoffDescribe(const Mat_Bakeoff *, PatchFDPoints *);
 /* forget what was made for kernels: coefficients have changed */
 PETSC_INTERN PetscErrorCode BakeoffReset(Mat_Bakeoff *);
 /* the plan and arrays for a table */
 PETSC_INTERN PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *, PatchFDKernels, BakeoffKernels **);
+/* is there room for ghosts behind this array?  On one rank there are none */
+PETSC_INTERN PetscBool BakeoffHasRoom(const Mat_Bakeoff *, const void *global);
+/* an array with ghosts, k->x or k->y: the global one's own, or one that is kept */
+PETSC_INTERN PetscErrorCode BakeoffGetLocal(const Mat_Bakeoff *, PatchFDKernels, const void *global, void **kept, void **local);
+/* y = a y + b x for global arrays */
+PETSC_INTERN PetscErrorCode BakeoffAXPBY(const Mat_Bakeoff *, PatchFDKernels, PetscReal a, void *y, PetscReal b, const void *x);
 /* leaf = the numbers of its nodes, other leaves stay as they are; root += the sum of the leaves */
 PETSC_INTERN PetscErrorCode BakeoffBroadcast(Mat_Bakeoff *, PatchFDKernels, const void *root, void *leaf);
 PETSC_INTERN PetscErrorCode BakeoffSum(Mat_Bakeoff *, PatchFDKernels, const void *leaf, void *root);
-/* S and its inverse */
+/* S and its inverse, from the number of leaves of each node */
 PETSC_INTERN PetscErrorCode BakeoffGetScale(Mat_Bakeoff *, PatchFDKernels, Vec like, Vec *scale, Vec *inverse);
 /* k->work[i] is there */
 PETSC_INTERN PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like);
 PETSC_INTERN PetscErrorCode MatSetNullSpace_Bakeoff(Mat, const Mat_Bakeoff *);
 PETSC_INTERN PetscErrorCode MatSetFromOptions_Bakeoff(Mat, PatchFDOptionItems);
+PETSC_INTERN PetscErrorCode MatView_Bakeoff(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode MatCreateVecs_Bakeoff(Mat, Vec *right, Vec *left);
 
 /* the data of a matrix by MatCreateBakeoff() in the layout global, or NULL for other matrices */

@@ -214,6 +214,8 @@ PETSC_INTERN PetscErrorCode DMCreate_Box(DM);
 PETSC_INTERN PetscErrorCode DMBoxGetContext(DM, DM_Box **);
 /* the same, and an error before DMSetUp() */
 PETSC_INTERN PetscErrorCode DMBoxGetContextSetUp(DM, DM_Box **);
+/* and after it */
+PETSC_INTERN PetscErrorCode DMBoxGetContextToChange(DM, DM_Box **);
 /* functions without which there is nothing to compute */
 #define DMBoxCheckFunction(dm, f, arg) \
   PetscCheck(f, PetscObjectComm((PetscObject)(dm)), PETSC_ERR_ARG_NULL, "%s() has no function: its argument %d, %s, is NULL", \
@@ -235,6 +237,8 @@ PETSC_INTERN PetscErrorCode DMBoxHaloStageEnd(DM, PatchFDKernels, DMBoxHaloKind,
 /* is there a patch whose first cell has this parity in direction d, and which two ranks have?  On several ranks */
 PETSC_INTERN PetscBool      DMBoxHaloIsStraddled(const DM_Box *, PetscInt d, PetscInt parity);
 PETSC_INTERN PatchFDHaloType  DMBoxHaloTypeInUse(DM, PatchFDKernels);
+/* without the host, once ghosts have been filled; on one rank, too */
+PETSC_INTERN PetscBool      DMBoxExchangesOnDevice(DM, PatchFDKernels);
 /* add the ghosts of a local array to their owners (values in the ghosts are left undefined) */
 PETSC_INTERN PetscErrorCode DMBoxHaloAdd(DM, PatchFDKernels, void *local);
 /*
@@ -252,6 +256,11 @@ PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalOwned(DM, PatchFDKernels, const vo
 PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalZero(DM, PatchFDKernels, const void *global, PetscBool zero, int slot, void **local);
 /* the owned values of a local array into a global one; nothing to do where they are the same array */
 PETSC_INTERN PetscErrorCode DMBoxLocalToGlobal(DM, PatchFDKernels, const void *local, void *global);
+/* does the mesh have fixed nodes? */
+PETSC_INTERN PetscBool DMBoxHasFixed(DM);
+/* y = a y + b x, and y = b x, at the fixed nodes that this rank owns, for global arrays or Vecs */
+PETSC_INTERN PetscErrorCode DMBoxSetFixed(DM, PatchFDKernels, PetscReal a, void *y, PetscReal b, const void *x);
+PETSC_INTERN PetscErrorCode DMBoxSetFixedVec(DM, Vec y, PetscReal b, Vec x);
 /* the nodes of a field that are not fixed and that this rank owns, or has in its local box */
 PETSC_INTERN void DMBoxFreeNodes(const DMBoxField *, PetscBool local, PatchFDRange);
 /* global numbers of the nodes of the local boxes, field by field from `first` on, in PETSc's numbering of these fields alone; or of all;
@@ -266,7 +275,8 @@ PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
 
 /* ---- between the files of src/dm ---- */
 PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */
-PETSC_INTERN PetscErrorCode DMBoxOptionsMapping(DM, PatchFDOptionItems); /* mapping.c */
+PETSC_INTERN PetscErrorCode DMBoxOptionsMapping(DM, PatchFDOptionItems); /* mappingfile.c */
+PETSC_INTERN const PetscReal DMBoxMappingParameters[]; /* mapping.c: of each DMBoxMappingType, by default */
 PETSC_INTERN PetscErrorCode DMBoxCopyMapping(DM from, DM to);
 /* after set-up, to an equal mesh or a coarser one, if coordinates have changed */
 PETSC_INTERN PetscErrorCode DMBoxUpdateMapping(DM from, DM to);
@@ -308,10 +318,21 @@ PETSC_INTERN PetscErrorCode DMBoxCoarsen_Private(DM, MPI_Comm, PetscBool mayfold
 PETSC_INTERN PetscErrorCode DMBoxLimitFolded(DM, PetscInt *n);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
-PETSC_INTERN PetscErrorCode DMBoxCheckCoarsening(DM); /* can the operator do what was asked for? */
 /* whether a mesh that n coarsenings lead to is to be coarsened once more, by lowering its degree, or by nothing (-1), in hierarchies that
    are made from then on */
 PETSC_INTERN PetscErrorCode DMBoxSetLowering(DM, PetscInt n);
+/* coarsening.c: a mesh as it sees it, */
+typedef struct {
+  PetscInt  dim, cells[3];
+  PetscReal coupling[3], threshold;
+  PetscBool uneven; /* has a direction been left out? */
+} DMBoxCoarsening;
+/* this one; and the directions that are halved next and the mesh that follows, or else PETSC_FALSE and the direction that ends it */
+PETSC_INTERN PetscErrorCode DMBoxCoarseningBegin(DM, DMBoxCoarsening *);
+PETSC_INTERN PetscBool      DMBoxCoarseningNext(DMBoxCoarsening *, PetscBool halve[3], PetscInt *end);
+/* the directions that are halved, and the couplings that say so */
+PETSC_INTERN PetscErrorCode DMBoxCoarseningDescribe(DM, const PetscBool halve[3], size_t size, char text[]);
+PETSC_INTERN PetscErrorCode DMBoxCheckCoarsening(DM); /* can the operator do what was asked for? */
 /* which directions are halved is decided again if the coefficients are not those any more that it was decided for; collective */
 PETSC_INTERN PetscErrorCode DMBoxUpdateCoarsening(DM);
 /* halvings[l] = how often l coarsenings of the mesh halve each direction, for l = 0 .. n, which must not be more than there are */

@@ -1,8 +1,8 @@
 #pragma once
 /*
   What PETSc 3.22 to 3.26 name differently.  The sources are written for the newest; this header is all that an older one needs, with a few
-  words that stand for what has another form in each: PatchFDOptionItems, PATCHFD_MPI_BOOL, PATCHFD_DESTROY_CTX(), PATCHFD_KSP_HOOKS().
-  Functions are passed as PetscVoidFn *, which every version takes.
+  words that stand for what has another form in each: PatchFDOptionItems, PATCHFD_MPI_BOOL, PATCHFD_DESTROY_CTX(), PATCHFD_KSP_HOOKS(),
+  PATCHFD_REUSE_INNER().  Functions are passed as PetscVoidFn *, which every version takes.
 */
 #include <petscdevicetypes.h>
 
@@ -16,8 +16,9 @@ typedef PetscOptionItems PatchFDOptionItems;
   #define PATCHFD_DESTROY_CTX(type, ctx) (*(type **)(ctx))
 #endif
 
-/* ---- 3.24: PetscBool is bool, no enum; three values on the command line ---- */
+/* ---- 3.24: PetscBool is bool, no enum; PCs hear of KSPSetReusePreconditioner(); three values on the command line ---- */
 #if PETSC_VERSION_LT(3, 24, 0)
+  #define PATCHFD_REUSE_INNER(pc, inner) PCSetReusePreconditioner(inner, (pc)->reusepreconditioner)
   #define PATCHFD_MPI_BOOL MPIU_BOOL
   #define PetscOptionsBool3(opt, text, man, current, value, set) \
     PatchFDOptionsBool3(PetscOptionsObject, opt, text, man, current, value, set)
@@ -41,7 +42,8 @@ static inline PetscErrorCode PatchFDOptionsBool3(PatchFDOptionItems PetscOptions
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #else
-  #define PATCHFD_MPI_BOOL MPI_C_BOOL
+  #define PATCHFD_REUSE_INNER(pc, inner)  PETSC_SUCCESS
+  #define PATCHFD_MPI_BOOL                MPI_C_BOOL
 #endif
 
 /* ---- 3.25: names of contexts; what a KSP takes from its DM one by one; energy of a GPU ---- */

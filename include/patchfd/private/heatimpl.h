@@ -75,11 +75,27 @@ PETSC_INTERN PetscErrorCode MatLatticeFollow(Mat A, DM, const Mat_Lattice *);
 PETSC_INTERN PetscErrorCode DMBoxHeatSetMG(DM, PC);
 /* is multigrid, in single precision, expected to be faster for this matrix than Jacobi's preconditioner? */
 PETSC_INTERN PetscErrorCode DMBoxHeatPrefersMG(DM, Mat, PetscReal rtol, PetscBool *);
+/* an error where there is a flux or an exchange on a side that is not a Neumann side */
+PETSC_INTERN PetscErrorCode DMBoxHeatCheckSides(DM, const DMBox_Heat *);
 /* is there any source, flux, or exchange with what is not zero outside? */
 PETSC_INTERN PetscBool DMBoxHeatHasLoad(DM, const DMBox_Heat *);
 /* a matrix with the DM's materials as they are now, kept with the DM under a name */
 PETSC_INTERN PetscErrorCode DMBoxGetHeatMatrix(DM, const char name[], const MatLatticeForm *, Mat *);
-/* y = b at fixed nodes, y = 0 there for b = NULL */
-PETSC_INTERN PetscErrorCode DMBoxHeatSetFixed(DM, Vec b, Vec y);
-PETSC_INTERN PetscBool      DMBoxHeatHasFixed(DM);
 PETSC_INTERN PetscErrorCode DMBoxLift_Heat(DM, Vec g, Vec b);
+
+/* what a TS keeps (heatstep.c) */
+typedef struct {
+  TS               ts; /* not referenced: it has this */
+  DMBoxHeatGuess   guess;
+  DMBoxHeatSolver  solver;
+  PetscBool        chosen;       /* has the solver been set up that `solver` means? */
+  PetscReal        stage;        /* the time at which F was evaluated last */
+  PetscReal        rtol;         /* of the KSP, as the user set it */
+  Vec              last, before; /* the solutions at the beginning of this step and of the one before */
+  PetscReal        tlast, tbefore;
+  Vec              begun, begunbefore; /* for DMBOX_HEAT_GUESS_RECURSIVE: where the solves of these steps began */
+  Vec              load, fixed;  /* N and g at a time, kept until another one or other data are asked for */
+  PetscReal        tload, tfixed;
+  PetscObjectState load_state, fixed_state;
+} HeatSteps;
+PETSC_INTERN PetscErrorCode TSGetHeatSteps(TS, const char who[], HeatSteps **);

@@ -89,6 +89,17 @@ PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellO
     *symmetric = PETSC_TRUE; \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
+/* the same and MatApply_NAME() for a Mat_NAME that MatNAMEGetCurrent(A, &m) finds and MatNAMEApply(), a MatArraysFn, applies */
+#define MAT_ARRAY_PRODUCTS(NAME) \
+  static PetscErrorCode MatApply_##NAME(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y) \
+  { \
+    Mat_##NAME *m; \
+    PetscFunctionBegin; \
+    PetscCall(Mat##NAME##GetCurrent(A, &m)); \
+    PetscCall(MatApplyArrays(Mat##NAME##Apply, m, alpha, x, y0, y)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  MAT_PRODUCTS(NAME)
 /* and what they are in a table of operations */
 #define MAT_PRODUCT_OPERATIONS(NAME) \
   {MATOP_MULT,               (PetscVoidFn *)MatMult_##NAME       }, \
@@ -331,16 +342,15 @@ static inline PetscBool MatBoxIsSaddlePoint(const Mat_Box *m)
 PETSC_INTERN PetscErrorCode MatBoxFind(Mat, Mat_Box **);
 /* the same, or an error that says what is supported; `who` is named in it */
 PETSC_INTERN PetscErrorCode MatBoxGet(Mat, const char *who, Mat_Box **);
-/* does the mesh have fixed nodes? */
-PETSC_INTERN PetscBool MatBoxHasFixed(const Mat_Box *);
 /* if both are DMBOX operators of the same kind, and the one on the finer mesh does not follow its DM: the coarser one gets its coefficients
    */
 PETSC_INTERN PetscErrorCode MatBoxFollow(Mat coarse, Mat fine);
+/* what a matrix may compose as "MatCanRecord_C": after a first one, may its product with a vector be recorded?  By kernels alone, and
+   between ranks without the host */
+typedef PetscErrorCode MatCanRecordFn(Mat, PatchFDKernels, PetscBool *can);
 /* is its residual computed by our kernels alone, does a transfer matrix prolongate and restrict by them alone: may it be recorded? */
 PETSC_INTERN PetscErrorCode MatBoxIsOwn(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatBoxFixed(const Mat_Box *, PatchFDKernels, PetscReal a, void *y, PetscReal b, const void *x);
 PETSC_INTERN PetscErrorCode MatBoxSetProducts(Mat); /* makes it so */
-PETSC_INTERN PetscErrorCode MatBakeoffIsOwn(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatTransferIsOwn(Mat, PetscBool *);
 /* 0 A, and A - B with equal identity rows, are matrices as good as others until somebody wants to solve with them: an error then */
 PETSC_INTERN PetscErrorCode MatBoxCheckRegular(const Mat_Box *);

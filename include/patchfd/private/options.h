@@ -1,5 +1,5 @@
 #pragma once
-/* Options whose value is chosen where they are not set: in the help, a word stands where PETSc would print -1 or (null) */
+/* Settings, and options whose value is chosen where they are not set: in the help, a word stands where PETSc would print -1 or (null) */
 #include <petscpatchfd.h>
 #include <patchfd/private/compat.h>
 
@@ -30,3 +30,18 @@ static inline PetscErrorCode PatchFDOptionsHelp(PatchFDOptionItems items, const 
     PetscCall(PetscOptions##type(opt, text, man, __VA_ARGS__)); \
     PetscOptionsObject->printhelp = help_; \
   } while (0)
+
+/* the methods behind KSPFusedCGSetGraph(), KSPFusedCGGetGraph() and others like them: a member of the object's data, and nothing else */
+#define PATCHFD_SETTING(Object, Type, Name, Kind, member) \
+  static PetscErrorCode Object##Type##Set##Name##_##Type(Object object, Kind value) \
+  { \
+    PetscFunctionBegin; \
+    ((Object##_##Type *)object->data)->member = value; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode Object##Type##Get##Name##_##Type(Object object, Kind *value) \
+  { \
+    PetscFunctionBegin; \
+    *value = ((const Object##_##Type *)object->data)->member; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
