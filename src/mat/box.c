@@ -226,7 +226,7 @@ PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxGet_C", MatBoxGetCurrent));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCreatePatches_C", MatCreatePatches_Box));
   PetscCall(MatSetUp(*A));
-  PetscCall(MatBoxSetNullSpace(*A, m));
+  PetscCall(MatBoxSetProperties(*A, m));
   PetscCall(MatSetDM(*A, dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -257,7 +257,7 @@ static PetscErrorCode DMCreateMatrix_MatBox(DM dm, Mat *A)
   PetscCall(MatBoxCreate(dm, &c, A));
   PetscCall(MatShellGetContext(*A, &m));
   PetscCall(MatBoxShellAssemble(dm, A)); /* -dm_mat_type aij: for other preconditioners */
-  PetscCall(MatBoxSetNullSpace(*A, m));
+  PetscCall(MatBoxSetProperties(*A, m));
   PetscCall(MatBoxFollowDM(m->entry, *A));
   PetscCall(DMBoxSetSNESDefaults(dm));
   PetscFunctionReturn(PETSC_SUCCESS);

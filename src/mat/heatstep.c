@@ -148,7 +148,7 @@ static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, 
     PetscCall(HeatGetLoad(dm, heat, s, t));
     PetscCall(VecAXPY(f, -1, s->load));
   }
-  if (DMBoxHeatHasFixed(dm)) {
+  if (!DMBoxHasOnly(dm, DMBOX_BOUNDARY_NEUMANN)) {
     Vec w;
 
     PetscCall(HeatGetFixed(dm, heat, s, t));
@@ -237,7 +237,7 @@ static PetscErrorCode HeatExtrapolate(DM dm, HeatSteps *s, Vec x)
     PetscCall(VecAXPBY(x, -a, 1 + a, s->before));
   }
   if (s->guess == DMBOX_HEAT_GUESS_RECURSIVE) PetscCall(HeatGuessRecursive(s, x));
-  if (DMBoxHeatHasFixed(dm)) PetscCall(DMBoxHeatSetFixed(dm, s->fixed, x));
+  if (!DMBoxHasOnly(dm, DMBOX_BOUNDARY_NEUMANN)) PetscCall(DMBoxHeatSetFixed(dm, s->fixed, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -322,7 +322,7 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
   PetscCall(DMGetGlobalVector(dm, &b));
   PetscCall(VecSet(zero, 0));
   PetscCall(SNESComputeFunction(snes, zero, b));
-  if (DMBoxHeatHasFixed(dm)) { /* s->fixed is that of this time */
+  if (!DMBoxHasOnly(dm, DMBOX_BOUNDARY_NEUMANN)) { /* s->fixed is that of this time */
     PetscCall(DMBoxHeatSetFixed(dm, s->fixed, zero));
     PetscCall(SNESComputeFunction(snes, zero, b));
   }

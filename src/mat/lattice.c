@@ -187,7 +187,7 @@ static PetscErrorCode MatLatticeApply(void *ctx, PatchFDKernels kern, PetscReal 
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, &local));
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, &local));
   PetscCall((*kern->latticeapply)(plan, &material, alpha, local, y0, y));
-  if (m->form.identity != 0 && DMBoxHeatHasFixed(m->dm))
+  if (m->form.identity != 0 && !DMBoxHasOnly(m->dm, DMBOX_BOUNDARY_NEUMANN))
     PetscCall((*kern->fixed)(f->own, f->free, 1, &f->global, y, alpha * m->form.identity, &f->global, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -421,15 +421,6 @@ PetscErrorCode DMBoxGetHeatMatrix(DM dm, const char name[], const MatLatticeForm
 }
 
 /* ---- fixed nodes ---- */
-
-PetscBool DMBoxHeatHasFixed(DM dm)
-{
-  const DM_Box *box = (const DM_Box *)dm->data;
-
-  for (PetscInt i = 0; i < 2 * dm->dim; i++)
-    if (box->boundary[i] == DMBOX_BOUNDARY_DIRICHLET) return PETSC_TRUE;
-  return PETSC_FALSE;
-}
 
 PetscErrorCode DMBoxHeatSetFixed(DM dm, Vec b, Vec y)
 {

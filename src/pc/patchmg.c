@@ -48,9 +48,8 @@ void PCPatchMGFreeCycle_Private(PC pc)
 }
 
 /*
-  For flows full cycles, unless the user chose: a V-cycle needs ever more iterations at low degree, since penalties differ from level to
-  level, and up to
-  twice as many at any (doc/log/flow.md)
+  For flows, which say that they are indefinite, full cycles, unless the user chose: a V-cycle needs ever more iterations at low degree,
+  since penalties differ from level to level, and up to twice as many at any (doc/log/flow.md)
 */
 static PetscErrorCode PCPatchMGSetCycle(PC pc)
 {
@@ -58,7 +57,7 @@ static PetscErrorCode PCPatchMGSetCycle(PC pc)
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(pc->pmat, &m));
-  if (!m || !MatBoxIsSaddlePoint(m) || PATCHMG(pc)->symmetric || !PCPatchMGCycleIsFree_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!m || pc->pmat->spd != PETSC_BOOL3_FALSE || PATCHMG(pc)->symmetric || !PCPatchMGCycleIsFree_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCMGSetType(pc, PC_MG_FULL));
   PATCHMG(pc)->changed = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -309,7 +308,7 @@ static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PatchFDKernels kern, PetscBoo
   PetscCall(MatGetNullSpace(A, &null));
   PetscCall(MatGetTransposeNullSpace(A, &nullt));
   PetscCall(MatBoxIsOwn(A, can));
-  *can = (PetscBool)(*can && m && (m->form.singular || (!null && !nullt))); /* those of singular operators are not there during a cycle */
+  *can = (PetscBool)(*can && m && (m->form.nullspace || (!null && !nullt))); /* those of singular operators are not there during a cycle */
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   if (*can && size > 1) *can = PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(m->dm, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -461,7 +460,7 @@ static PetscErrorCode PCPatchMGIsSingular(KSP ksp, PetscBool *singular)
   PetscCall(PCPatchFDCanRecord(ksp->pc, &kernels));
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(MatBoxFind(A, &m));
-  *singular = (PetscBool)(kernels && m && m->form.singular);
+  *singular = (PetscBool)(kernels && m && m->form.nullspace);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

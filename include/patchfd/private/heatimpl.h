@@ -81,5 +81,4 @@ PETSC_INTERN PetscBool DMBoxHeatHasLoad(DM, const DMBox_Heat *);
 PETSC_INTERN PetscErrorCode DMBoxGetHeatMatrix(DM, const char name[], const MatLatticeForm *, Mat *);
 /* y = b at fixed nodes, y = 0 there for b = NULL */
 PETSC_INTERN PetscErrorCode DMBoxHeatSetFixed(DM, Vec b, Vec y);
-PETSC_INTERN PetscBool      DMBoxHeatHasFixed(DM);
 PETSC_INTERN PetscErrorCode DMBoxLift_Heat(DM, Vec g, Vec b);
