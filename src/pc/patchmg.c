@@ -57,7 +57,8 @@ static PetscErrorCode PCPatchMGSetCycle(PC pc)
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(pc->pmat, &m));
-  if (!m || pc->pmat->spd != PETSC_BOOL3_FALSE || PATCHMG(pc)->symmetric || !PCPatchMGCycleIsFree_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!m || pc->pmat->spd != PETSC_BOOL3_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PATCHMG(pc)->symmetric || !PCPatchMGCycleIsFree_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCMGSetType(pc, PC_MG_FULL));
   PATCHMG(pc)->changed = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
