@@ -205,8 +205,8 @@ static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
   FAILS("DMBoxComputeStokesError of poisson", DMBoxComputeStokesError(poisson, 0, One, One, NULL, other, &e, &e, &e, &e), PETSC_ERR_ARG_WRONG, "-dm_box_space rt", "has q");
   FAILS("DMBoxComputeBendingError of rt", DMBoxComputeBendingError(dm, 0, One, NULL, other, &e), PETSC_ERR_ARG_WRONG, "one field", "is rt");
   PetscCall(DMCreateMatrix(dm, &B));
-  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd is for operators of one field", "stokes takes dense or schur"));
-  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd_inexact is for operators of one field", "stokes takes dense or schur"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd is not for saddle points", "stokes takes dense or schur"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd_inexact is not for saddle points", "stokes takes dense or schur"));
   PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_local", "schur", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local schur", "poisson takes fd or dense"));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_variant", "boundary", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_variant boundary", "fused, separate or global"));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_schur_rtol", "0", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_schur_rtol", "(0, 1)"));

@@ -43,7 +43,7 @@ static PetscErrorCode Form_Robin(DM dm, DMBoxOperator op, const PetscReal c[], c
   form->nband    = 6;
   form->nterm    = 3;
   form->separable = PETSC_TRUE;
-  form->singular = (PetscBool)(c[BETA] == 0);
+  form->nullspace = c[BETA] == 0 ? MatBoxConstants : NULL;
   form->spd      = (PetscBool)(c[BETA] >= 0);
   for (PetscInt d = 0; d < 3; d++) {
     const PatchFDLine *line = &lines[0][d];

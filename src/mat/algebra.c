@@ -29,7 +29,7 @@ static PetscErrorCode MatBoxAXPBY(Mat A, PetscReal a, PetscReal b, const MatBoxC
   PetscCall(MatBoxCheckData(m));
   m->entry->follows = PETSC_FALSE;
   PetscCall(MatBoxChange(A, &c, &m));
-  PetscCall(MatBoxSetNullSpace(A, m));
+  PetscCall(MatBoxSetProperties(A, m));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -239,7 +239,7 @@ PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCreatePatches_C", MatCreatePatches_Box));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCanRecord_C", MatCanRecord_Box));
   PetscCall(MatSetUp(*A));
-  PetscCall(MatBoxSetNullSpace(*A, m));
+  PetscCall(MatBoxSetProperties(*A, m));
   PetscCall(MatSetDM(*A, dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -270,7 +270,7 @@ static PetscErrorCode DMCreateMatrix_MatBox(DM dm, Mat *A)
   PetscCall(MatBoxCreate(dm, &c, A));
   PetscCall(MatShellGetContext(*A, &m));
   PetscCall(MatBoxShellAssemble(dm, A)); /* -dm_mat_type aij: for other preconditioners */
-  PetscCall(MatBoxSetNullSpace(*A, m));
+  PetscCall(MatBoxSetProperties(*A, m));
   PetscCall(MatBoxFollowDM(m->entry, *A));
   PetscCall(DMBoxSetSNESDefaults(dm));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -303,7 +303,7 @@ PetscErrorCode MatBoxTake_Box(Mat A, PETSC_UNUSED DM dm, PetscReal rate, MatBoxT
   if (!*changed || (what == MATBOX_TAKE_NOTHING && DMBoxHasFixed(m->dm))) PetscFunctionReturn(PETSC_SUCCESS);
   m->taken = now;
   PetscCall(MatBoxChange(A, &now, &m));
-  PetscCall(MatBoxSetNullSpace(A, m));
+  PetscCall(MatBoxSetProperties(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -416,38 +416,41 @@ PetscErrorCode MatBoxTermDiagonal(const Mat_Box *m, Vec diag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the constants of one field, of norm one */
-static PetscErrorCode MatBoxConstants(const Mat_Box *m, Vec *z)
+PetscErrorCode MatBoxConstants(const Mat_Box *m, MatNullSpace *constants)
 {
-  const DMBoxField *f = &((const DM_Box *)m->dm->data)->field[m->form.constants];
+  const DM_Box     *box = (const DM_Box *)m->dm->data;
+  const DMBoxField *f   = &box->field[m->form.constants];
+  Vec               z   = NULL;
   PetscScalar      *a;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(m->dm, z));
-  PetscCall(VecSet(*z, 0));
-  PetscCall(VecGetArray(*z, &a));
-  PetscCall(PatchFDHostFill(PatchFDBoxSize(&f->global), 1, a + f->global0));
-  PetscCall(VecRestoreArray(*z, &a));
-  PetscCall(VecNormalize(*z, NULL));
+  if (box->nfield > 1) { /* otherwise they are those that PETSc knows */
+    PetscCall(DMCreateGlobalVector(m->dm, &z));
+    PetscCall(VecSet(z, 0));
+    PetscCall(VecGetArray(z, &a));
+    PetscCall(PatchFDHostFill(PatchFDBoxSize(&f->global), 1, a + f->global0));
+    PetscCall(VecRestoreArray(z, &a));
+    PetscCall(VecNormalize(z, NULL));
+  }
+  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)m->dm), (PetscBool)!z, z ? 1 : 0, z ? &z : NULL, constants));
+  PetscCall(VecDestroy(&z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a singular operator says so to KSP */
-PetscErrorCode MatBoxSetNullSpace(Mat A, const Mat_Box *m)
+/* A semidefinite matrix does not say that it is not definite: to conjugate gradients it is.  What is assembled others may write into */
+PetscErrorCode MatBoxSetProperties(Mat A, const Mat_Box *m)
 {
-  MatNullSpace constant = NULL;
-  Vec          z        = NULL;
+  const PetscBool definite  = (PetscBool)(m->form.spd && !m->form.nullspace && m->c.identity > 0);
+  MatNullSpace    nullspace = NULL;
 
   PetscFunctionBegin;
-  if (m->form.singular && MatBoxIsSaddlePoint(m)) PetscCall(MatBoxConstants(m, &z));
-  if (m->form.singular) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), (PetscBool)!z, z ? 1 : 0, z ? &z : NULL, &constant));
-  PetscCall(VecDestroy(&z));
-  PetscCall(MatSetNullSpace(A, constant));
-  PetscCall(MatSetTransposeNullSpace(A, constant));
-  PetscCall(MatNullSpaceDestroy(&constant));
+  if (m->form.nullspace) PetscCall((*m->form.nullspace)(m, &nullspace));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
-  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(m->form.spd && !m->form.singular && m->c.identity > 0)));
+  PetscCall(MatSetNullSpace(A, nullspace)); /* and the transpose's */
+  PetscCall(MatNullSpaceDestroy(&nullspace));
+  A->spd         = MatBoxIsSaddlePoint(m) ? PETSC_BOOL3_FALSE : definite ? PETSC_BOOL3_TRUE : PETSC_BOOL3_UNKNOWN; /* no option says that */
+  A->spd_eternal = (PetscBool)(A == m->entry->shell);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -90,7 +90,7 @@ static PetscErrorCode ChooseLocal(MatPatches p, PatchFDKernels kern)
 
   PetscFunctionBegin;
   PetscCheck(!saddle || (local != PC_PATCHFD_LOCAL_FD && local != PC_PATCHFD_LOCAL_FD_INEXACT), comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_local %s is for operators of one field; -dm_box_operator %s takes dense or schur",
+             "PCPATCHFD: -pc_patchfd_local %s is not for saddle points; -dm_box_operator %s takes dense or schur",
              PCPatchFDLocals[local], MatBoxName(x->m));
   PetscCheck(saddle || local != PC_PATCHFD_LOCAL_SCHUR, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_local schur is for saddle points, of velocities and a pressure; -dm_box_operator %s takes %s or dense",
@@ -525,6 +525,7 @@ PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatche
   PetscCall(PatchFDVecTypeGetKernels(x->m->dm->vectype, &kern));
   if (spec->patch == PC_PATCHFD_PATCH_VERTEX) PetscCall(ChooseLocal(p, kern));
   else if (x->m->form.separable) x->method = DIAGONALIZED_BOX;
+  else if (x->m->form.nullspace && x->m->form.constants < 0) x->method = FACTORED_BOX; /* dense inverses know those of constants */
   else if (MatBoxIsOnePatch(x->m) && !x->m->form.points) x->rule.type = MATBOX_LOCAL_DENSE_ALONE;
   else if (MatBoxLocalTakesWhole(x->m, kern)) x->rule.type = MATBOX_LOCAL_WHOLE;
   else x->method = FACTORED_BOX;

@@ -464,19 +464,18 @@ static PetscErrorCode DMBoxForm_Diffusion(DM dm, DMBoxOperator op, const PetscRe
   PetscFunctionBegin;
   PetscCall(DiffusionCheck(dm, op));
   PetscCall(DMBoxDiffusionBands(dm, op, c, lines, form));
-  form->nband    = 6;
-  form->nterm    = 3;
-  form->points   = PETSC_TRUE;
-  form->singular = (PetscBool)(c[SHIFT] * data->largest == 0 && c[MASS] == 0);
-  form->spd      = (PetscBool)(c[KAPPA] > 0 && c[SHIFT] * data->largest >= 0 && c[MASS] >= 0);
+  form->nband     = 6;
+  form->nterm     = 3;
+  form->points    = PETSC_TRUE;
+  form->constants = c[SHIFT] * data->largest == 0 && c[MASS] == 0 && DMBoxHasOnly(dm, DMBOX_BOUNDARY_NEUMANN) ? 0 : -1;
+  form->nullspace = form->constants == 0 ? MatBoxConstants : NULL;
+  form->spd       = (PetscBool)(c[KAPPA] > 0 && c[SHIFT] * data->largest >= 0 && c[MASS] >= 0);
   for (int d = 0; d < 3; d++) {
     form->A[0][d]      = &form->band[d];
     form->M[0][d]      = &form->band[3 + d];
     form->term[d]      = (PatchFDTerm){.coef = 1, .dir = {&form->band[3], &form->band[4], &form->band[5]}};
     form->term[d].dir[d] = &form->band[d];
-    form->singular     = (PetscBool)(form->singular && !lines[0][d].dirichlet[0] && !lines[0][d].dirichlet[1]);
   }
-  form->constants = form->singular ? 0 : -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -52,7 +52,7 @@ static PetscErrorCode MatBoxRenew(DMBoxMatrix m)
   PetscCall(PetscObjectStateGet((PetscObject)m->A, &m->state));
   PetscCall(MatConvert(m->shell, ((PetscObject)m->A)->type_name, MAT_REUSE_MATRIX, &m->A));
   PetscCall(MatBoxFind(m->shell, &box));
-  if (box) PetscCall(MatBoxSetNullSpace(m->A, box));
+  if (box) PetscCall(MatBoxSetProperties(m->A, box));
   PetscCall(PetscObjectStateGet((PetscObject)m->A, &m->state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -67,13 +67,13 @@ static PetscErrorCode SideTerm(const PatchFDLine line[3], PetscInt component, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* all components of the velocity, and with one field that one; the rest of the matrix is zero */
+/* all fields but a multiplier, whose part of the matrix is zero */
 static PetscErrorCode SideForm(DM dm, PetscInt side, MatBoxForm *form)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < PetscMax(1, box->nfield - 1); i++, form->nband += 3)
+  for (PetscInt i = 0; i < box->nfield - (box->op->saddle ? 1 : 0); i++, form->nband += 3)
     PetscCall(SideTerm(box->field[i].line, i, side / 2, side % 2, &form->band[form->nband], &form->term[form->nterm++]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -171,7 +171,7 @@ static PetscErrorCode ProductApply(void *ctx, PatchFDKernels kern, PetscReal alp
   PetscCall(LoadsGetMatrix(p->dm, p->l, p->which, &m));
   if (p->which >= LOAD_SIDE) PetscCall(SideGetPlan(m, kern, p->which - LOAD_SIDE));
   PetscCall(MatBoxApply(m, kern, alpha, x, y0, y));
-  if (box->nfield > 1 && (p->which == LOAD_MASS || p->which == ERROR_MASS)) { /* which has added nothing there */
+  if (box->op->saddle && (p->which == LOAD_MASS || p->which == ERROR_MASS)) { /* which has added nothing there */
     const size_t at = box->field[p->dm->dim].global0 * kern->size;
 
     PetscCall(LoadsGetMatrix(p->dm, p->l, PRESSURE_MASS, &pressure));

@@ -21,11 +21,12 @@ static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal
   PetscBool       weak = PETSC_FALSE; /* are there sides with weak Dirichlet conditions? */
 
   PetscFunctionBegin;
-  form->nband    = 6;
-  form->nterm    = 3;
+  form->nband     = 6;
+  form->nterm     = 3;
   form->separable = PETSC_TRUE;
-  form->singular = (PetscBool)(c[SHIFT] == 0);
-  form->spd      = (PetscBool)(c[SHIFT] >= 0);
+  form->constants = c[SHIFT] == 0 && DMBoxHasOnly(dm, DMBOX_BOUNDARY_NEUMANN) ? 0 : -1;
+  form->nullspace = form->constants == 0 ? MatBoxConstants : NULL;
+  form->spd       = (PetscBool)(c[SHIFT] >= 0);
   for (int d = 0; d < 3; d++) {
     const PatchFDLine *line = &lines[0][d];
 
@@ -33,13 +34,11 @@ static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal
     PetscCall(PatchFDBandMass(line, &M[d]));
     PatchFDBandScale(&A[d], op->exponent[d][1]);
     PatchFDBandScale(&M[d], op->exponent[d][0]);
-    form->A[0][d]     = &A[d];
-    form->M[0][d]     = &M[d];
-    form->singular = (PetscBool)(form->singular && !line->dirichlet[0] && !line->dirichlet[1]);
-    form->spd      = (PetscBool)(form->spd && c[d] > 0);
-    weak           = (PetscBool)(weak || (line->continuity == PATCHFD_DISCONTINUOUS && (line->dirichlet[0] || line->dirichlet[1])));
+    form->A[0][d] = &A[d];
+    form->M[0][d] = &M[d];
+    form->spd     = (PetscBool)(form->spd && c[d] > 0);
+    weak          = (PetscBool)(weak || (line->continuity == PATCHFD_DISCONTINUOUS && (line->dirichlet[0] || line->dirichlet[1])));
   }
-  form->constants = form->singular ? 0 : -1;
   for (int d = 0; d < 3; d++) {
     form->term[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
     form->term[d].dir[d] = &A[d];

@@ -99,18 +99,13 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
                   penalty[2] = {op->penalty[0] * (k + 1) * (k + 2), op->penalty[1] * 2 * (k + 1) * (k + 2)};
   const PetscInt  dim = dm->dim;
   StokesBands    *b   = (StokesBands *)form->band;
-  PetscBool       open = PETSC_TRUE; /* on all sides */
 
   PetscFunctionBegin;
   form->nband     = 3 * BANDS;
   form->constants = dim;
-  form->singular  = PETSC_TRUE;
+  form->nullspace = DMBoxIsClosed(dm) ? MatBoxConstants : NULL;
   for (PetscInt d = 0; d < 3; d++) {
     PetscCall(StokesBandsCreate(dim, op, c, penalty, line, d, &b[d]));
-    if (d < dim) {
-      form->singular = (PetscBool)(form->singular && line[d][d].dirichlet[0] && line[d][d].dirichlet[1]);
-      open           = (PetscBool)(open && !line[d][d].dirichlet[0] && !line[d][d].dirichlet[1]);
-    }
     for (PetscInt f = 0; f <= dim; f++) {
       form->M[f][d] = f < dim ? Mass(b, f, d) : &b[d].MD;
       form->A[f][d] = f < dim ? Laplacian(b, f, d) : &b[d].MD;
@@ -122,7 +117,7 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
     AddTerm(b, i, dim, -c[PRESSURE], i, i, &b[i].Gt, &form->nterm, form->term);
     AddTerm(b, dim, i, -c[PRESSURE], i, i, &b[i].G, &form->nterm, form->term);
   }
-  if (open && c[SHIFT] == 0)
+  if (DMBoxHasOnly(dm, DMBOX_BOUNDARY_NEUMANN) && c[SHIFT] == 0)
     form->defect = "constant velocities are its null space, since -dm_box_boundary (DMBoxSetBoundary()) is neumann on all sides; one must "
                    "be dirichlet, or -dm_box_shift (DMBoxSetStokes()) positive";
   PetscCall(AddLift(dim, op, c, penalty[1], line, b, form));
@@ -291,6 +286,7 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
   op->coefficient[VISCOSITY] = 1;
   op->coefficient[PRESSURE]  = 1;
   op->mass                   = SHIFT;
+  op->saddle                 = PETSC_TRUE;
   op->penalty[0] = op->penalty[1] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -226,7 +226,7 @@ static PetscErrorCode DirectIsSingular(const Mat_Box *m, const PatchFDBoxSolveDe
   PetscReal       least, largest;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDEigenSums(desc->dir, m->form.singular, &least, &largest));
+  PetscCall(PatchFDEigenSums(desc->dir, (PetscBool)(m->form.nullspace != NULL), &least, &largest));
   *singular = (PetscBool)(least <= rounding * largest);
   if (*singular)
     PetscCall(PetscInfo(m->dm, "The operator is singular: of the sums of eigenvalues one is %g, and the largest %g\n", (double)least,
@@ -400,7 +400,7 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Inverses of several fields are made once, on a core in 0.2 s, and have 10 MB in single precision; those by quadrature for each change of
+/* Inverses of saddle points are made once, on a core in 0.2 s, and have 10 MB in single precision; those by quadrature for each change of
    coefficients, in less time than the kernels of a level */
 PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
 {
@@ -411,7 +411,7 @@ PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
   PetscInt           (*halvings)[3];
 
   PetscFunctionBegin;
-  if (!dm->setupcalled || (box->nfield == 1 && !points) || box->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!dm->setupcalled || (!box->op->saddle && !points) || box->halo) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(*n + 1, &halvings));
@@ -435,15 +435,14 @@ PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
 /* ---- by factorization ---- */
 
 /*
-  A matrix of several fields has zeros on its diagonal, and so needs pivots: a dense matrix, which LAPACK factors with them.  With its null
-  space z, of norm one, A + s z z' solves consistent systems, and the solution has nothing of z.
+  A saddle point has zeros on its diagonal, and so needs pivots: a dense matrix, which LAPACK factors with them.  With an orthonormal basis
+  of the null space, A + s (the sum of its z z') solves consistent systems, and the solution has nothing of z.
 */
-static PetscErrorCode FactorDense(MatNullSpace nullspace, Mat *all)
+static PetscErrorCode FactorDense(PetscInt nz, const Vec basis[], Mat *all)
 {
   PetscInt           n;
   PetscReal          s;
   Vec                z;
-  const Vec         *basis;
   VecScatter         toall;
   const PetscScalar *az;
   PetscScalar       *a;
@@ -451,20 +450,20 @@ static PetscErrorCode FactorDense(MatNullSpace nullspace, Mat *all)
   PetscFunctionBegin;
   PetscCall(MatGetSize(*all, &n, NULL));
   PetscCall(MatConvert(*all, MATSEQDENSE, MAT_INPLACE_MATRIX, all));
-  if (!nullspace) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatNullSpaceGetVecs(nullspace, NULL, NULL, &basis));
-  PetscCall(VecScatterCreateToAll(basis[0], &toall, &z));
-  PetscCall(VecScatterBegin(toall, basis[0], z, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterEnd(toall, basis[0], z, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterDestroy(&toall));
   PetscCall(MatNorm(*all, NORM_INFINITY, &s));
-  PetscCall(VecGetArrayRead(z, &az));
-  PetscCall(MatDenseGetArray(*all, &a));
-  for (PetscInt j = 0; j < n; j++)
-    for (PetscInt i = 0; i < n && az[j] != 0; i++) a[(PetscCount)j * n + i] += s * az[i] * az[j];
-  PetscCall(MatDenseRestoreArray(*all, &a));
-  PetscCall(VecRestoreArrayRead(z, &az));
-  PetscCall(VecDestroy(&z));
+  for (PetscInt k = 0; k < nz; k++) {
+    PetscCall(VecScatterCreateToAll(basis[k], &toall, &z));
+    PetscCall(VecScatterBegin(toall, basis[k], z, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(toall, basis[k], z, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterDestroy(&toall));
+    PetscCall(VecGetArrayRead(z, &az));
+    PetscCall(MatDenseGetArray(*all, &a));
+    for (PetscInt j = 0; j < n; j++)
+      for (PetscInt i = 0; i < n && az[j] != 0; i++) a[(PetscCount)j * n + i] += s * az[i] * az[j];
+    PetscCall(MatDenseRestoreArray(*all, &a));
+    PetscCall(VecRestoreArrayRead(z, &az));
+    PetscCall(VecDestroy(&z));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -510,7 +509,7 @@ static PetscErrorCode FactorIsSingular(PC factors, Mat A, PetscBool *singular)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the same for a saddle point, whose diagonal is no scale: LAPACK's pivots, of which it sees those that are zero */
+/* the same for a dense matrix, a saddle point, whose diagonal is no scale: LAPACK's pivots, of which it sees those that are zero */
 static PetscErrorCode FactorDenseIsSingular(PC factors, PetscBool *singular)
 {
   const PetscReal rounding = 1e-14;
@@ -531,9 +530,8 @@ static PetscErrorCode FactorDenseIsSingular(PC factors, PetscBool *singular)
 }
 
 /* More than these take minutes and gigabytes, on each rank */
-static PetscErrorCode FactorCheckSize(Mat A, const Mat_Box *m)
+static PetscErrorCode FactorCheckSize(Mat A, const Mat_Box *m, PetscBool dense)
 {
-  const PetscBool dense = MatBoxIsSaddlePoint(m);
   const PetscInt  limit = dense ? 12000 : (m->dm->dim == 3 ? 30000 : 300000), *n = ((const DM_Box *)m->dm->data)->cells;
   PetscInt        N;
 
@@ -550,7 +548,10 @@ static PetscErrorCode FactorCheckSize(Mat A, const Mat_Box *m)
 /* every rank has the whole matrix and its factors, on the host */
 PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
 {
-  MatNullSpace   nullspace;
+  MatNullSpace   nullspace = NULL;
+  PetscBool      constants = PETSC_FALSE, dense;
+  PetscInt       nz = 0;
+  const Vec     *z  = NULL;
   PCFailedReason reason;
   PetscMPIInt    size;
   Mat            assembled, all;
@@ -558,7 +559,10 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
   PetscFunctionBegin;
   if (m->factors) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
-  PetscCall(FactorCheckSize(A, m));
+  if (m->form.nullspace) PetscCall((*m->form.nullspace)(m, &nullspace));
+  if (nullspace) PetscCall(MatNullSpaceGetVecs(nullspace, &constants, &nz, &z));
+  dense = (PetscBool)(MatBoxIsSaddlePoint(m) || nz);
+  PetscCall(FactorCheckSize(A, m, dense));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &assembled));
@@ -569,16 +573,16 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
     PetscCall(MatCreateRedundantMatrix(assembled, size, MPI_COMM_NULL, MAT_INITIAL_MATRIX, &all));
     PetscCall(MatDestroy(&assembled));
   } else all = assembled;
-  PetscCall(MatGetNullSpace(A, &nullspace));
-  if (MatBoxIsSaddlePoint(m)) PetscCall(FactorDense(nullspace, &all));
-  else if (m->form.singular) PetscCall(FactorFix(m, all));
+  if (dense) PetscCall(FactorDense(nz, z, &all));
+  else if (constants) PetscCall(FactorFix(m, all));
+  PetscCall(MatNullSpaceDestroy(&nullspace));
   PetscCall(PCCreate(PETSC_COMM_SELF, &m->factors));
   PetscCall(PCSetOperators(m->factors, all, all));
   PetscCall(PCSetType(m->factors, PCLU));
   PetscCall(PCSetUp(m->factors));
   PetscCall(PCGetFailedReason(m->factors, &reason));
   m->wholesingular = (PetscBool)(reason != 0);
-  if (!m->wholesingular && MatBoxIsSaddlePoint(m)) PetscCall(FactorDenseIsSingular(m->factors, &m->wholesingular));
+  if (!m->wholesingular && dense) PetscCall(FactorDenseIsSingular(m->factors, &m->wholesingular));
   else if (!m->wholesingular) PetscCall(FactorIsSingular(m->factors, all, &m->wholesingular));
   PetscCall(MatDestroy(&all));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));

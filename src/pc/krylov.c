@@ -21,7 +21,7 @@ static PetscErrorCode CheckDefinite(PC pc, KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(pc->pmat, &m));
-  if (!m || !MatBoxIsSaddlePoint(m)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!m || pc->pmat->spd != PETSC_BOOL3_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &definite, KSPCG, KSPFCG, KSPPIPEFCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR,
                                       KSPPIPELCG, KSPPIPEPRCG, KSPGROPPCG, KSPCGNE, KSPNASH, KSPSTCG, KSPGLTR, KSPQCG, KSPCR, KSPPIPECR,
                                       KSPFUSEDCG, ""));

@@ -11,9 +11,8 @@
 #include <petsc/private/kspimpl.h>
 
 /*
-  For flows full cycles, unless the user chose: a V-cycle needs ever more iterations at low degree, since penalties differ from level to
-  level, and up to
-  twice as many at any (doc/log/flow.md)
+  For flows, which say that they are indefinite, full cycles, unless the user chose: a V-cycle needs ever more iterations at low degree,
+  since penalties differ from level to level, and up to twice as many at any (doc/log/flow.md)
 */
 static PetscErrorCode PCPatchMGSetCycle(PC pc)
 {
@@ -21,7 +20,8 @@ static PetscErrorCode PCPatchMGSetCycle(PC pc)
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(pc->pmat, &m));
-  if (!m || !MatBoxIsSaddlePoint(m) || PATCHMG(pc)->symmetric || !PCPatchMGCycleIsFree_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!m || pc->pmat->spd != PETSC_BOOL3_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PATCHMG(pc)->symmetric || !PCPatchMGCycleIsFree_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCMGSetType(pc, PC_MG_FULL));
   PATCHMG(pc)->changed = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -117,7 +117,7 @@ static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptio
   PetscCall(PetscObjectTypeCompareAny((PetscObject)down, &linear, KSPRICHARDSON, KSPCHEBYSHEV, KSPPREONLY, ""));
   PetscCall(PetscObjectTypeCompare((PetscObject)downpc, PCPATCHFD, &patchfd));
   if (pc->pmat) PetscCall(MatBoxFind(pc->pmat, &m));
-  backward = (PetscBool)(PATCHMG(pc)->symmetric && richardson && !order && m && !MatBoxIsSaddlePoint(m));
+  backward = (PetscBool)(PATCHMG(pc)->symmetric && richardson && !order && m && pc->pmat->spd != PETSC_BOOL3_FALSE);
   PetscCall(PCPatchFDSetAutoOrder(downpc, backward ? PC_PATCHFD_ORDER_BACKWARD : PC_PATCHFD_ORDER_FORWARD));
   PetscCall(PCPatchFDSetAutoOrder(uppc, PC_PATCHFD_ORDER_FORWARD));
   if (!PATCHMG(pc)->symmetric) PetscFunctionReturn(PETSC_SUCCESS); /* but it was at an earlier set-up */

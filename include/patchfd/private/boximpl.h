@@ -178,6 +178,7 @@ struct _p_DMBoxOperator {
   char                    *name;
   PetscReal                coefficient[DMBOX_MAX_COEFFICIENTS];
   PetscInt                 mass;      /* the coefficient that multiplies the mass matrix, or -1 */
+  PetscBool                saddle;    /* a saddle point problem: the last field is the multiplier, and no coefficients make it definite */
   PetscInt                 reach;     /* 1 if the rows of a cell see the cells beside it even in a continuous space, otherwise 0 */
   PetscReal                rate;      /* what a time integrator adds to it: its a in the Jacobian a M + A */
   PetscReal                penalty[2]; /* factors of interior penalties, between cells and at Dirichlet sides */
@@ -388,14 +389,18 @@ PETSC_INTERN PetscErrorCode DMBoxFieldPointsDestroy(DM, PatchFDFieldPoints[]);
 /* the array of all fields with valid ghosts, in double precision on the host, for a Vec of any type; until Restore */
 PETSC_INTERN PetscErrorCode DMBoxGetLocalRead(DM, Vec, const PetscScalar **array, const PetscScalar **local);
 PETSC_INTERN PetscErrorCode DMBoxRestoreLocalRead(DM, Vec, const PetscScalar **array, const PetscScalar **local);
+/* is this the condition on all sides? */
+static inline PetscBool DMBoxHasOnly(DM dm, DMBoxBoundaryType type)
+{
+  PetscBool only = PETSC_TRUE;
+
+  for (PetscInt i = 0; i < 2 * dm->dim; i++) only = (PetscBool)(only && ((const DM_Box *)dm->data)->boundary[i] == type);
+  return only;
+}
 /* is a velocity given on all sides, so that the pressure is determined up to a constant? */
 static inline PetscBool DMBoxIsClosed(DM dm)
 {
-  const DM_Box *box    = (const DM_Box *)dm->data;
-  PetscBool     closed = (PetscBool)(box->space == DMBOX_SPACE_RT);
-
-  for (PetscInt i = 0; i < 2 * dm->dim; i++) closed = (PetscBool)(closed && box->boundary[i] == DMBOX_BOUNDARY_DIRICHLET);
-  return closed;
+  return (PetscBool)(((const DM_Box *)dm->data)->space == DMBOX_SPACE_RT && DMBoxHasOnly(dm, DMBOX_BOUNDARY_DIRICHLET));
 }
 /* b += what a function on a side brings in, for as many fields as it has components: B holds numbers for the nodes of the cell at the end
    of direction d; NULL for the values there */

@@ -11,9 +11,11 @@ enum {
   MATBOX_MAX_COLORS = 16 /* two phases of eight parities */
 };
 
+typedef struct _Mat_Box Mat_Box;
+
 /*
-  What an operator is made of: a sum of terms, each a product of one-dimensional bands.  An operator (poisson.c, ...) fills it in for the
-  fields of a DMBOX; everything else is made from it.  Terms point to the bands of the same form.
+  What an operator is made of: a sum of terms, each a product of one-dimensional bands, which must be symmetric.  An operator (poisson.c,
+  ...) fills it in for the fields of a DMBOX; everything else is made from it.  Terms point to the bands of the same form.
 */
 struct _MatBoxForm {
   PetscInt           nband, nterm, nlift;
@@ -27,10 +29,9 @@ struct _MatBoxForm {
   /* which is like it if that was asked for (MatBoxFormCreate()), and otherwise one of constants */
   PetscBool          weighted;
   PetscBool          separable;              /* the operator is that sum; otherwise local solvers that diagonalize it are inexact */
-  /* a field whose constants can be a null space: of the operator or of the matrices of patches; or -1 */
-  PetscInt           constants;
-  PetscBool          singular;               /* they are that of the operator */
-  PetscBool          spd;                    /* symmetric positive definite, unless singular */
+  PetscBool          spd;                    /* positive definite, but for the null space */
+  PetscErrorCode   (*nullspace)(const Mat_Box *, MatNullSpace *); /* makes it: constants or vectors; NULL if there is none */
+  PetscInt           constants;              /* a field whose constants can be that of a patch, and are that of MatBoxConstants(); or -1 */
   const char        *defect;                 /* NULL, or why solvers refuse the operator */
 };
 
@@ -167,7 +168,6 @@ typedef enum {
 } MatBoxLocalType;
 
 typedef struct _MatBoxFit *MatBoxFit; /* fit.c */
-typedef struct _Mat_Box    Mat_Box;
 
 /* all that is asked of a local solver; what its type does not read is zero */
 typedef struct {
@@ -281,7 +281,10 @@ PETSC_INTERN MatArraysFn    MatBoxApply;
 /* the terms on this rank's part, for a plan: the fields go to `field`, an array of DMBOX_MAX_FIELDS; and the plan */
 PETSC_INTERN void           MatBoxDescribe(const Mat_Box *, PatchFDField field[], PatchFDOperatorDesc *);
 PETSC_INTERN PetscErrorCode MatBoxOperatorCreate(const Mat_Box *, PatchFDKernels, PatchFDOperatorDesc *, void **plan);
-PETSC_INTERN PetscErrorCode MatBoxSetNullSpace(Mat, const Mat_Box *);
+/* the null space whose elements are the constants of the field that the form names */
+PETSC_INTERN PetscErrorCode MatBoxConstants(const Mat_Box *, MatNullSpace *);
+/* the matrix says what PETSc asks for: its null space, that it is symmetric, and whether it is known to be definite or indefinite */
+PETSC_INTERN PetscErrorCode MatBoxSetProperties(Mat, const Mat_Box *);
 
 /* ---- what a matrix is after its DM has changed, src/mat/follow.c ---- */
 
@@ -325,7 +328,7 @@ PETSC_INTERN PetscErrorCode MatBoxSetAlgebra(Mat, Mat_Box *);
 
 /* ---- what solvers ask for ---- */
 
-/* name of the operator, degree of its space, and whether it has several fields: then it is a saddle point, not definite */
+/* name of the operator, degree of its space, and whether it is a saddle point */
 static inline const char *MatBoxName(const Mat_Box *m)
 {
   return ((const DM_Box *)m->dm->data)->op->name;
@@ -336,7 +339,7 @@ static inline PetscInt MatBoxDegree(const Mat_Box *m)
 }
 static inline PetscBool MatBoxIsSaddlePoint(const Mat_Box *m)
 {
-  return (PetscBool)(((const DM_Box *)m->dm->data)->nfield > 1);
+  return ((const DM_Box *)m->dm->data)->op->saddle;
 }
 /* the data of a DMBOX operator, or NULL for other matrices */
 PETSC_INTERN PetscErrorCode MatBoxFind(Mat, Mat_Box **);
@@ -446,7 +449,7 @@ PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const v
 /*
   n, which is how often a mesh can be coarsened, becomes how often it should be: on a GPU kernels on small meshes take no longer than their
   launches, and one product with the dense inverse of a larger mesh, some microseconds, less than a visit of the levels below.  For
-  operators of several fields on one rank
+  saddle points on one rank
 */
 /* the nodes of a line that has been halved so often (DMBoxGetHalvings()); is a direction its own mirror image, so that modes are even or
    odd? */
