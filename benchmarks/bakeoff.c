@@ -1,4 +1,5 @@
-static char help[] = "The bake-off problems on a box of hexahedra: time of a product in ns an unknown, the fastest of several, and of one with the assembled matrix.\n\
+static char help[] =
+  "The bake-off problems on a box of hexahedra: time of a product in ns an unknown, the fastest of several, and of one with the assembled matrix.\n\
   -degrees <k,...>, -unknowns <n>  : about n unknowns (default 1,2,4,8 and 25000)\n\
   -assembled <true>                : MatMult() of the AIJ matrix on the same mesh, too; its memory grows as the sixth power of the degree\n\
   -iterations <n>                  : no products alone, but unknowns x iterations a second of n iterations of KSPCG and of KSPFUSEDCG in three passes and in two,\n\
@@ -132,12 +133,12 @@ static PetscErrorCode CreateElement(PetscInt degree, PetscFE *fe)
 /* polynomials on a mesh; with Dirichlet conditions on its whole boundary, or on none of it */
 static PetscErrorCode CreateSpace(DM mesh, PetscInt degree, PetscBool dirichlet, DM *dm)
 {
-  const PetscInt  one = 1, field = 0, *ndof;
-  PetscDualSpace  dual;
-  PetscSection    section;
-  PetscFE         fe;
-  DMLabel         wall;
-  IS              points;
+  const PetscInt one = 1, field = 0, *ndof;
+  PetscDualSpace dual;
+  PetscSection   section;
+  PetscFE        fe;
+  DMLabel        wall;
+  IS             points;
 
   PetscFunctionBeginUser;
   PetscCall(DMClone(mesh, dm));
@@ -158,7 +159,8 @@ static PetscErrorCode CreateSpace(DM mesh, PetscInt degree, PetscBool dirichlet,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Iterations(PetscInt degree, PetscInt unknowns, PetscInt n, PetscInt runs, const MatBakeoffProblem problems[], PetscInt np)
+static PetscErrorCode Iterations(PetscInt degree, PetscInt unknowns, PetscInt n, PetscInt runs, const MatBakeoffProblem problems[],
+                                 PetscInt np)
 {
   PetscLogDouble t[2];
   DM             mesh, dm;
@@ -183,7 +185,8 @@ static PetscErrorCode Iterations(PetscInt degree, PetscInt unknowns, PetscInt n,
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&dm));
     PetscCall(Now(&t[1]));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %2" PetscInt_FMT " %9" PetscInt_FMT " %9.2f %9.2f %9.2f   (%.1f s in all)\n", MatBakeoffProblems[problem], degree, N, (double)gdofs[0], (double)gdofs[1], (double)gdofs[2], t[1] - t[0]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %2" PetscInt_FMT " %9" PetscInt_FMT " %9.2f %9.2f %9.2f   (%.1f s in all)\n",
+                          MatBakeoffProblems[problem], degree, N, (double)gdofs[0], (double)gdofs[1], (double)gdofs[2], t[1] - t[0]));
   }
   PetscCall(DMDestroy(&mesh));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -217,7 +220,8 @@ static PetscErrorCode Degree(PetscInt degree, PetscInt unknowns, PetscBool assem
     PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_LAYOUT_ELEMENT, &A));
     PetscCall(Time(A, N, &element));
     PetscCall(MatDestroy(&A));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %2" PetscInt_FMT " %9" PetscInt_FMT " %9.3f %9.3f %9.3f", MatBakeoffProblems[problem], degree, N, (double)stored, (double)computed, (double)element));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %2" PetscInt_FMT " %9" PetscInt_FMT " %9.3f %9.3f %9.3f", MatBakeoffProblems[problem],
+                          degree, N, (double)stored, (double)computed, (double)element));
     if (assembled) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %9.3f %7.1f", (double)aij, (double)(aij / PetscMin(stored, computed))));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   }
@@ -228,9 +232,9 @@ static PetscErrorCode Degree(PetscInt degree, PetscInt unknowns, PetscBool assem
 int main(int argc, char **argv)
 {
   PetscInt          degrees[15] = {1, 2, 4, 8}, n = 15, iterations = 0, runs = 5, np = 3;
-  PetscReal         unknowns = 25000;
+  PetscReal         unknowns    = 25000;
   MatBakeoffProblem problems[3] = {MAT_BAKEOFF_BP1, MAT_BAKEOFF_BP3, MAT_BAKEOFF_BP5};
-  PetscBool         assembled = PETSC_TRUE, set;
+  PetscBool         assembled   = PETSC_TRUE, set;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -245,7 +249,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-runs", &runs, NULL));
   PetscCheck(runs > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-runs %" PetscInt_FMT " has to be positive", runs);
   if (iterations) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "GDoF/s\n      k  unknowns        cg   fusedcg     sweep\n"));
-  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "      k  unknowns    stored  computed   element%s\n", assembled ? "       AIJ   ratio" : ""));
+  else
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "      k  unknowns    stored  computed   element%s\n", assembled ? "       AIJ   ratio" : ""));
   for (PetscInt i = 0; i < n; i++) {
     if (iterations) PetscCall(Iterations(degrees[i], (PetscInt)unknowns, iterations, runs, problems, np));
     else PetscCall(Degree(degrees[i], (PetscInt)unknowns, assembled));

@@ -1,4 +1,5 @@
-static char help[] = "What an iteration costs on other boxes and with other variants than the fastest: FGMRES with V-cycles in double precision for Poisson's equation, random right-hand side,\n\
+static char help[] =
+  "What an iteration costs on other boxes and with other variants than the fastest: FGMRES with V-cycles in double precision for Poisson's equation, random right-hand side,\n\
 to 1e-9, the best of three solves, set-up not included.\n\
   -dim <2,3>, -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction a power of 2 times at most 7 (default 3, 1,3,7, 2e5)\n\
   -modes <mixed,double>, -breakdown : as in poisson.c (default double)\n\
@@ -36,7 +37,8 @@ static PetscErrorCode Solve(const Solves *s, PetscInt degree, PetscReal unknowns
   PetscCall(TimeSolves(ksp, b, x, &t));
   each = t.best / t.its / N * 1e12;
   if (*first == 0) *first = each;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %-7s %2" PetscInt_FMT " %10" PetscInt_FMT " %6" PetscInt_FMT " | %10.1f %6.2f\n", kind, mode, degree, N, t.its, (double)each, (double)(each / *first)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %-7s %2" PetscInt_FMT " %10" PetscInt_FMT " %6" PetscInt_FMT " | %10.1f %6.2f\n", kind,
+                        mode, degree, N, t.its, (double)each, (double)(each / *first)));
   if (s->breakdown) PetscCall(Breakdown(ksp, b, x, t.best, N));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -50,8 +52,8 @@ int main(int argc, char **argv)
 {
   static const char *const all[] = {"dirichlet", "neumann", "graded", "fused", "separate"};
   char                    *chosen[5];
-  Solves                   s     = {.degree = {1, 3, 7}, .ndegree = 3};
-  PetscInt                 nk    = 5;
+  Solves                   s  = {.degree = {1, 3, 7}, .ndegree = 3};
+  PetscInt                 nk = 5;
   PetscBool                set, modes;
 
   PetscFunctionBeginUser;

@@ -5,7 +5,7 @@
 /* a power of 2 times at most 7 cells, for about so many unknowns */
 static PetscInt Cells(PetscInt dim, PetscInt degree, PetscReal unknowns)
 {
-  const PetscReal n = PetscPowReal(unknowns, 1. / dim) / degree;
+  const PetscReal n    = PetscPowReal(unknowns, 1. / dim) / degree;
   PetscInt        best = 2;
 
   for (PetscInt power = 2; power <= 1 << 20; power *= 2)

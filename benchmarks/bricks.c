@@ -1,4 +1,5 @@
-static char help[] = "Time to a relative residual of 1e-9 for -div(K grad u) = 1 on a lattice, assembled by finite volumes in matrices of a DMDA: PCMG with bricks (PCPATCHFD) against\n\
+static char help[] =
+  "Time to a relative residual of 1e-9 for -div(K grad u) = 1 on a lattice, assembled by finite volumes in matrices of a DMDA: PCMG with bricks (PCPATCHFD) against\n\
 its other smoothers.  Set-up of the smoothers and solve; the ratio is to the first line.\n\
   -dim <2,3>, -n <unknowns in a direction, 2^l - 1> : the lattice (default 3, 63)\n\
   -problems <name:number,...> : const, smooth, contrast, check, sphere, aniso, graded (default all)\n\
@@ -13,12 +14,15 @@ its other smoothers.  Set-up of the smoothers and solve; the ratio is to the fir
 static const struct {
   const char *name, *options;
 } smoothers[] = {
-  {"patchfd, bricks of 4",  RICHARDSON "-b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_type multiplicative -b_mg_levels_pc_patchfd_brick_size 4"             },
-  {"patchfd, bricks of 8",  RICHARDSON "-b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_type multiplicative -b_mg_levels_pc_patchfd_brick_size 8"             },
-  {"chebyshev(2), bricks of 4", "-b_mg_levels_ksp_type chebyshev -b_mg_levels_ksp_max_it 2 -b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_type additive -b_mg_levels_pc_patchfd_brick_size 4"},
-  {"sor",                   RICHARDSON "-b_mg_levels_pc_type sor"                                                      },
-  {"chebyshev(2), sor",     "-b_mg_levels_ksp_type chebyshev -b_mg_levels_ksp_max_it 2 -b_mg_levels_pc_type sor"       },
-  {"chebyshev(2), jacobi",  "-b_mg_levels_ksp_type chebyshev -b_mg_levels_ksp_max_it 2 -b_mg_levels_pc_type jacobi"    },
+  {"patchfd, bricks of 4",
+   RICHARDSON "-b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_type multiplicative -b_mg_levels_pc_patchfd_brick_size 4"},
+  {"patchfd, bricks of 8",
+   RICHARDSON "-b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_type multiplicative -b_mg_levels_pc_patchfd_brick_size 8"},
+  {"chebyshev(2), bricks of 4", "-b_mg_levels_ksp_type chebyshev -b_mg_levels_ksp_max_it 2 -b_mg_levels_pc_type patchfd "
+                                "-b_mg_levels_pc_patchfd_type additive -b_mg_levels_pc_patchfd_brick_size 4"},
+  {"sor", RICHARDSON "-b_mg_levels_pc_type sor"},
+  {"chebyshev(2), sor", "-b_mg_levels_ksp_type chebyshev -b_mg_levels_ksp_max_it 2 -b_mg_levels_pc_type sor"},
+  {"chebyshev(2), jacobi", "-b_mg_levels_ksp_type chebyshev -b_mg_levels_ksp_max_it 2 -b_mg_levels_pc_type jacobi"},
 };
 
 static PetscErrorCode ParseProblem(const char *text, PetscInt dim, PetscInt n, Problem *p)
@@ -68,7 +72,8 @@ static PetscErrorCode Measure(const Problem *p, const char *options, PetscInt re
 
 int main(int argc, char **argv)
 {
-  const char *all[] = {"const", "smooth:0.9", "contrast:1e4", "check:1e3", "sphere:1e3", "aniso:10", "aniso:100", "graded:10", "graded:100"};
+  const char *all[] = {"const",    "smooth:0.9", "contrast:1e4", "check:1e3", "sphere:1e3",
+                       "aniso:10", "aniso:100",  "graded:10",    "graded:100"};
   char       *given[16];
   PetscInt    lines[PETSC_STATIC_ARRAY_LENGTH(smoothers)], nlines = PETSC_STATIC_ARRAY_LENGTH(smoothers);
   PetscInt    dim = 3, n = 63, repeat = 3, nproblem = PETSC_STATIC_ARRAY_LENGTH(given);
@@ -85,10 +90,15 @@ int main(int argc, char **argv)
   PetscCheck(n >= 7 && !(n & (n + 1)), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-n must be 2^l - 1, 7 at least, found %" PetscInt_FMT, n);
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-smoothers", lines, &nlines, &flg));
   if (!flg) nlines = PETSC_STATIC_ARRAY_LENGTH(lines);
-  for (PetscInt i = 0; i < nlines; i++) PetscCheck(lines[i] >= 0 && lines[i] < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(smoothers), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-smoothers has no line %" PetscInt_FMT, lines[i]);
+  for (PetscInt i = 0; i < nlines; i++)
+    PetscCheck(lines[i] >= 0 && lines[i] < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(smoothers), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+               "-smoothers has no line %" PetscInt_FMT, lines[i]);
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-problems", given, &nproblem, &flg));
   if (!flg) nproblem = PETSC_STATIC_ARRAY_LENGTH(all);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D, %" PetscInt_FMT " unknowns in a direction: iterations, set-up and solve in seconds, and how many times the first line both take\n", dim, n));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "%" PetscInt_FMT "D, %" PetscInt_FMT
+                        " unknowns in a direction: iterations, set-up and solve in seconds, and how many times the first line both take\n",
+                        dim, n));
   for (PetscInt i = 0; i < nproblem; i++) {
     PetscLogDouble first = 0;
     Problem        p;
@@ -102,7 +112,9 @@ int main(int argc, char **argv)
       if (s == 0) first = seconds[0] + seconds[1];
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-8s %6g  %-26s ", p.name, (double)p.value, smoothers[lines[s]].name));
       if (its < 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ">40\n"));
-      else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%3" PetscInt_FMT "  %7.3f %7.3f  %5.2f\n", its, seconds[0], seconds[1], (seconds[0] + seconds[1]) / first));
+      else
+        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%3" PetscInt_FMT "  %7.3f %7.3f  %5.2f\n", its, seconds[0], seconds[1],
+                              (seconds[0] + seconds[1]) / first));
     }
     if (flg) PetscCall(PetscFree(given[i]));
   }

@@ -1,4 +1,5 @@
-static char help[] = "An iteration of KSPFUSEDCG against one of KSPCG, for the operator of a DMBOX in 3D.  A line a preconditioner and size: microseconds an iteration of KSPCG, of\n\
+static char help[] =
+  "An iteration of KSPFUSEDCG against one of KSPCG, for the operator of a DMBOX in 3D.  A line a preconditioner and size: microseconds an iteration of KSPCG, of\n\
 KSPFUSEDCG, the ratio, and without graphs; unknowns a second of both; of a product with the matrix alone; and how many numbers an unknown a copy moves in the time of an iteration.\n\
   -degree <k>, -unknowns <n,...>, -pcs <type,...>, -iterations <n> : defaults 4, 1e4,1e5, none,jacobi, 100\n\
   -dm_vec_type <type>, all options of DMBOX\n\n";
@@ -37,13 +38,15 @@ static PetscErrorCode TimeSolve(KSP ksp, Vec b, Vec x, PetscInt n, PetscLogDoubl
     PetscCall(Now(&end));
     if (i) *t = PetscMin(*t, end - start); /* the first one makes plans */
     PetscCall(KSPGetIterationNumber(ksp, &its));
-    PetscCheck(its == n, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The method ended after %" PetscInt_FMT " of %" PetscInt_FMT " iterations", its, n);
+    PetscCheck(its == n, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The method ended after %" PetscInt_FMT " of %" PetscInt_FMT " iterations", its,
+               n);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* seconds an iteration: what a solve of n more iterations takes longer */
-static PetscErrorCode TimeIteration(Mat A, const char *type, const char *pctype, PetscBool graph, PetscInt n, Vec b, Vec x, PetscLogDouble *t)
+static PetscErrorCode TimeIteration(Mat A, const char *type, const char *pctype, PetscBool graph, PetscInt n, Vec b, Vec x,
+                                    PetscLogDouble *t)
 {
   const PetscInt few = 10;
   PetscLogDouble begin;
@@ -114,8 +117,10 @@ static PetscErrorCode Bench(PetscInt k, PetscReal unknowns, PetscInt npc, char *
     PetscCall(TimeIteration(A, KSPCG, pcs[i], PETSC_FALSE, n, b, x, &t[0]));
     PetscCall(TimeIteration(A, KSPFUSEDCG, pcs[i], PETSC_TRUE, n, b, x, &t[1]));
     PetscCall(TimeIteration(A, KSPFUSEDCG, pcs[i], PETSC_FALSE, n, b, x, &t[2]));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-8s %2d %10" PetscInt_FMT " | %9.2f %9.2f %5.2f %9.2f | %9.3e %9.3e | %9.2f | %6.1f %6.1f %6.1f\n", pcs[i], (int)k, N, t[0] * 1e6, t[1] * 1e6, t[0] / t[1], t[2] * 1e6,
-                          N / t[0], N / t[1], mult * 1e6, t[0] * copy / N / size, t[1] * copy / N / size, mult * copy / N / size));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "%-8s %2d %10" PetscInt_FMT " | %9.2f %9.2f %5.2f %9.2f | %9.3e %9.3e | %9.2f | %6.1f %6.1f %6.1f\n", pcs[i],
+                          (int)k, N, t[0] * 1e6, t[1] * 1e6, t[0] / t[1], t[2] * 1e6, N / t[0], N / t[1], mult * 1e6,
+                          t[0] * copy / N / size, t[1] * copy / N / size, mult * copy / N / size));
   }
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
@@ -144,8 +149,11 @@ int main(int argc, char **argv)
     PetscCall(PetscStrallocpy(PCNONE, &pcs[0]));
     PetscCall(PetscStrallocpy(PCJACOBI, &pcs[1]));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "                       |  us an iteration                    | unknowns a second   | us        | numbers an unknown\n"
-                                          "pc        k   unknowns |        cg   fusedcg ratio  no graph |        cg   fusedcg |   product |     cg  fused product\n"));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD,
+                "                       |  us an iteration                    | unknowns a second   | us        | numbers an unknown\n"
+                "pc        k   unknowns |        cg   fusedcg ratio  no graph |        cg   fusedcg |   product |     cg  fused "
+                "product\n"));
   for (PetscInt i = 0; i < nunknowns; i++) PetscCall(Bench(k, unknowns[i], npc, pcs, n));
   for (PetscInt i = 0; i < npc; i++) PetscCall(PetscFree(pcs[i]));
   PetscCall(PetscFinalize());

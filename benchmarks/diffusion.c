@@ -1,4 +1,5 @@
-static char help[] = "Times of the operator diffusion: a product, a smoothing step (patchfd), a V-cycle (patchmg), a solve to 1e-9, f = 1,\n\
+static char
+  help[] = "Times of the operator diffusion: a product, a smoothing step (patchfd), a V-cycle (patchmg), a solve to 1e-9, f = 1,\n\
 and set-up: of mesh and matrix, of the solver, and of both once more after the coefficients have changed, in seconds and in products.\n\
   -degrees <k,...>, -cells <n,...> : polynomial degrees and cells in a direction (default 2,4,7 and 32,16,8)\n\
   -problem <kind:number>           : coefficients and map, see tests/variable.h (default smooth:0.5); const for K = 1; poisson for the operator of that name on the box as it is\n\
@@ -56,7 +57,8 @@ static PetscErrorCode Parts(Work w[], PetscInt N)
   PetscCall(PCSetFromOptions(w[1].pc));
   PetscCall(PCSetUp(w[1].pc));
   for (int i = 0; i < 3; i++) PetscCall(Time(&w[i], &seconds[i]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  ns an unknown: product %.4f, step %.4f, V-cycle %.4f\n", 1e9 * seconds[0] / N, 1e9 * seconds[1] / N, 1e9 * seconds[2] / N));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  ns an unknown: product %.4f, step %.4f, V-cycle %.4f\n", 1e9 * seconds[0] / N,
+                        1e9 * seconds[1] / N, 1e9 * seconds[2] / N));
   PetscCall(PCDestroy(&w[1].pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -70,7 +72,9 @@ static PetscErrorCode Wave(DM dm, PetscInt d, PetscInt points, PetscReal **wave)
   PetscFunctionBeginUser;
   PetscCall(PatchFDRuleCreate(box->degree, DMBoxNumGauss(dm), &rule));
   PetscCall(PetscMalloc1(points * box->cells[d], wave));
-  for (PetscInt i = 0; i < points * box->cells[d]; i++) (*wave)[i] = PetscSinReal(2 * PETSC_PI * ((PetscReal)(i / points) + (points == 1 ? 0.5 : rule.x[i % points])) / (PetscReal)box->cells[d]);
+  for (PetscInt i = 0; i < points * box->cells[d]; i++)
+    (*wave)[i] = PetscSinReal(2 * PETSC_PI * ((PetscReal)(i / points) + (points == 1 ? 0.5 : rule.x[i % points])) /
+                              (PetscReal)box->cells[d]);
   PetscCall(PatchFDRuleDestroy(&rule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,9 +180,14 @@ static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, const c
   }
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(Time(&w[0], &product));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ", %" PetscInt_FMT " unknowns: %" PetscInt_FMT " iterations, solve %.2f ns an unknown, %.4f s; ", degree, N, its, 1e9 * (t[5] - t[4]) / N, t[5] - t[4]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "set-up %s %.3f s, solver %.3f s, all to the first solution %.3f s; ", K ? "of matrix" : "of mesh and matrix", setup - t[0], t[1] - setup, t[2] - t[0]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "again both %.3f s, %.0f products, and %.3f s more in the first solve\n", t[3] - t[2], (t[3] - t[2]) / product, first - (t[5] - t[4])));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "degree %" PetscInt_FMT ", %" PetscInt_FMT " unknowns: %" PetscInt_FMT
+                        " iterations, solve %.2f ns an unknown, %.4f s; ",
+                        degree, N, its, 1e9 * (t[5] - t[4]) / N, t[5] - t[4]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "set-up %s %.3f s, solver %.3f s, all to the first solution %.3f s; ",
+                        K ? "of matrix" : "of mesh and matrix", setup - t[0], t[1] - setup, t[2] - t[0]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "again both %.3f s, %.0f products, and %.3f s more in the first solve\n", t[3] - t[2],
+                        (t[3] - t[2]) / product, first - (t[5] - t[4])));
   if (!solve) PetscCall(Parts(w, N));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&K));
@@ -208,7 +217,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-problem", name, sizeof(name), NULL));
   PetscCall(SetProblem(name, &p));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-vec", vec, sizeof(vec), &set));
-  PetscCheck(!set || (!strcmp(p.name, "mix") && (!strcmp(vec, "points") || !strcmp(vec, "cells"))), PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-vec %s, -problem %s: it takes points or cells, and the problem mix", vec, p.name);
+  PetscCheck(!set || (!strcmp(p.name, "mix") && (!strcmp(vec, "points") || !strcmp(vec, "cells"))), PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP,
+             "-vec %s, -problem %s: it takes points or cells, and the problem mix", vec, p.name);
   for (PetscInt i = 0; i < n; i++) PetscCall(Case(degrees[i], cells[i], solve, vec, &p));
   PetscCall(PetscFinalize());
   return 0;

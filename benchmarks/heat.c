@@ -1,4 +1,5 @@
-static char help[] = "Steps of the heat equation with linear elements: matrix-free operators of a DMBOX against assembled matrices of PETSc, set-up and assembly included.\n\
+static char help[] =
+  "Steps of the heat equation with linear elements: matrix-free operators of a DMBOX against assembled matrices of PETSc, set-up and assembly included.\n\
 Crank-Nicolson on n^3 cubes of the unit cube, capacity and conductivity from fields, a flux into z = 0; each solve to the same tolerance, relative to the right-hand side.\n\
   -n <n>         : number of cubes in each direction (default 100)\n\
   -steps <n>     : number of steps, at least 2 (default 10); the first one includes all set-up\n\
@@ -25,21 +26,24 @@ typedef struct {
   PetscReal      probe;       /* the temperature at the heated side, to compare solutions: its norm */
 } Result;
 
-static PetscErrorCode Capacity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Capacity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                               PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = 1 + x[0] + x[1] * x[2];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Conductivity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Conductivity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                   PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = 1 + x[0] * x[0] - 0.2 * x[1] * x[1] + x[2];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Flux(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Flux(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                           PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = 1;
@@ -60,7 +64,8 @@ static PetscErrorCode Now(PetscLogDouble *t)
 static PetscErrorCode CreateBox(const Problem *p, DM *dm)
 {
   const PetscInt          cells[3] = {p->n, p->n, p->n};
-  const DMBoxBoundaryType type[6]  = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
+  const DMBoxBoundaryType type[6]  = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN,
+                                      DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 1, dm));
@@ -138,7 +143,8 @@ static PetscErrorCode MatrixFree(const Problem *p, DMBoxHeatSolver solver, Resul
 
 /* ---- as a program with PETSc alone does it: elements into MATAIJ, numbered with x fastest, slabs of z on the ranks ---- */
 
-static PetscErrorCode ElementMatrices(const Problem *p, const PetscInt cube[3], const int corner[4], const PetscReal Me[16], const PetscReal Ke[16], Mat M, Mat K)
+static PetscErrorCode ElementMatrices(const Problem *p, const PetscInt cube[3], const int corner[4], const PetscReal Me[16],
+                                      const PetscReal Ke[16], Mat M, Mat K)
 {
   const PetscReal h = 1 / (PetscReal)p->n;
   PetscReal       c = 0, k = 0;
@@ -164,12 +170,13 @@ static PetscErrorCode ElementMatrices(const Problem *p, const PetscInt cube[3], 
 /* A = M + dt / 2 K, B = M - dt / 2 K, dt N */
 static PetscErrorCode Assemble(const Problem *p, Mat *A, Mat *B, Vec *N)
 {
-  static const int corners[6][4] = {{0, 1, 3, 7}, {0, 1, 5, 7}, {0, 4, 5, 7}, {0, 2, 3, 7}, {0, 4, 6, 7}, {0, 2, 6, 7}}, triangles[2][3] = {{0, 1, 3}, {0, 2, 3}};
-  const PetscReal  h = 1 / (PetscReal)p->n, V = h * h * h / 6;
-  const PetscInt   n = p->n + 1;
-  PetscReal        Me[16], Ke[16] = {1, -1, 0, 0, -1, 2, -1, 0, 0, -1, 2, -1, 0, 0, -1, 1};
-  PetscInt         layers = PETSC_DECIDE, all = n, first, end;
-  Mat              M, K;
+  static const int corners[6][4]   = {{0, 1, 3, 7}, {0, 1, 5, 7}, {0, 4, 5, 7}, {0, 2, 3, 7}, {0, 4, 6, 7}, {0, 2, 6, 7}},
+                   triangles[2][3] = {{0, 1, 3}, {0, 2, 3}};
+  const PetscReal h = 1 / (PetscReal)p->n, V = h * h * h / 6;
+  const PetscInt  n = p->n + 1;
+  PetscReal       Me[16], Ke[16] = {1, -1, 0, 0, -1, 2, -1, 0, 0, -1, 2, -1, 0, 0, -1, 1};
+  PetscInt        layers = PETSC_DECIDE, all = n, first, end;
+  Mat             M, K;
 
   PetscFunctionBeginUser;
   for (int i = 0; i < 16; i++) {
@@ -194,7 +201,9 @@ static PetscErrorCode Assemble(const Problem *p, Mat *A, Mat *B, Vec *N)
   PetscCall(MatCreateVecs(M, N, NULL));
   for (PetscInt c = 0; c < p->n * p->n && !first; c++) {
     for (int t = 0; t < 2; t++) {
-      for (int s = 0; s < 3; s++) PetscCall(VecSetValue(*N, c % p->n + (triangles[t][s] & 1) + n * (c / p->n + (triangles[t][s] >> 1)), p->dt * h * h / 6, ADD_VALUES));
+      for (int s = 0; s < 3; s++)
+        PetscCall(
+          VecSetValue(*N, c % p->n + (triangles[t][s] & 1) + n * (c / p->n + (triangles[t][s] >> 1)), p->dt * h * h / 6, ADD_VALUES));
     }
   }
   PetscCall(VecAssemblyBegin(*N));
@@ -306,8 +315,11 @@ static PetscErrorCode Products(const Problem *p)
     PetscCall(VecGetSize(x, &size));
     PetscCall(TimeProduct(NULL, x, y, &copy));
     PetscCall(TimeProduct(A, x, y, &product));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s  product %8.3f ns a node, copy %8.3f ns, %4.1f words; a copy of as many words takes %5.2f of the product's time\n", fields ? "fields" : "constants",
-                          1e9 * product / (PetscReal)size, 1e9 * copy / (PetscReal)size, fields ? 4. : 2., (fields ? 2 : 1) * copy / product));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD,
+                  "%-10s  product %8.3f ns a node, copy %8.3f ns, %4.1f words; a copy of as many words takes %5.2f of the product's time\n",
+                  fields ? "fields" : "constants", 1e9 * product / (PetscReal)size, 1e9 * copy / (PetscReal)size, fields ? 4. : 2.,
+                  (fields ? 2 : 1) * copy / product));
     PetscCall(MatDestroy(&A));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&y));
@@ -320,10 +332,12 @@ static PetscErrorCode Products(const Problem *p)
 
 static PetscErrorCode Print(const Problem *p, const char name[], const Result *r, const Result *reference)
 {
-  const PetscLogDouble total = r->setup + (PetscReal)(p->steps - 1) * r->step, t0 = reference->setup + (PetscReal)(p->steps - 1) * reference->step;
+  const PetscLogDouble total = r->setup + (PetscReal)(p->steps - 1) * r->step,
+                       t0    = reference->setup + (PetscReal)(p->steps - 1) * reference->step;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-36s %8.3f s  %9.4f s  %6.1f  %8.3f s  %6.2f  %6.2f  %.8e\n", name, r->setup, r->step, (double)r->its, total, r->step / reference->step, total / t0, (double)r->probe));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-36s %8.3f s  %9.4f s  %6.1f  %8.3f s  %6.2f  %6.2f  %.8e\n", name, r->setup, r->step,
+                        (double)r->its, total, r->step / reference->step, total / t0, (double)r->probe));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -350,20 +364,16 @@ int main(int argc, char **argv)
   static const struct {
     DMBoxHeatSolver type;
     const char     *name;
-  } solvers[] = {
-    {DMBOX_HEAT_SOLVER_JACOBI, "DMBOX, Jacobi"                       },
-    {DMBOX_HEAT_SOLVER_MG,     "DMBOX, multigrid in single precision"},
-    {DMBOX_HEAT_SOLVER_AUTO,   "DMBOX, what the library chooses"     }
-  };
+  } solvers[] = {{DMBOX_HEAT_SOLVER_JACOBI, "DMBOX, Jacobi"},
+                 {DMBOX_HEAT_SOLVER_MG, "DMBOX, multigrid in single precision"},
+                 {DMBOX_HEAT_SOLVER_AUTO, "DMBOX, what the library chooses"}};
   static const struct {
     PCType      type;
     PetscBool   extrapolate;
     const char *option, *name;
-  } assembled[] = {
-    {PCJACOBI, PETSC_FALSE, "aij_jacobi", "MATAIJ, Jacobi, last solution"},
-    {PCJACOBI, PETSC_TRUE,  "aij_guess",  "MATAIJ, Jacobi, extrapolation"},
-    {PCGAMG,   PETSC_FALSE, "aij_gamg",   "MATAIJ, GAMG, last solution"  }
-  };
+  } assembled[]   = {{PCJACOBI, PETSC_FALSE, "aij_jacobi", "MATAIJ, Jacobi, last solution"},
+                     {PCJACOBI, PETSC_TRUE, "aij_guess", "MATAIJ, Jacobi, extrapolation"},
+                     {PCGAMG, PETSC_FALSE, "aij_gamg", "MATAIJ, GAMG, last solution"}};
   Problem       p = {.n = 100, .steps = 10, .dt = 1e-3, .rtol = 1e-8};
   Result        r[6];
   const Result *first = NULL;
@@ -380,13 +390,15 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-aij", &aij, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-products", &products, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-cpu", &cpu, NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "^3 cubes, %g unknowns, dt k / (c h^2) = %g\n", p.n, pow((double)(p.n + 1), 3), (double)(p.dt * (PetscReal)p.n * (PetscReal)p.n)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "^3 cubes, %g unknowns, dt k / (c h^2) = %g\n", p.n, pow((double)(p.n + 1), 3),
+                        (double)(p.dt * (PetscReal)p.n * (PetscReal)p.n)));
   if (products) {
     PetscCall(Products(&p));
     PetscCall(PetscFinalize());
     return 0;
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-36s %10s  %11s  %6s  %10s  %6s  %6s  %s\n", "", "first step", "a step", "its", "all", "step", "all", "|u|"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-36s %10s  %11s  %6s  %10s  %6s  %6s  %s\n", "", "first step", "a step", "its", "all", "step",
+                        "all", "|u|"));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-36s %10s  %11s  %6s  %10s  %14s\n", "", "", "", "a step", "", "over the first"));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solvers); i++) {
     PetscCall(Wanted(DMBoxHeatSolvers[solvers[i].type], &wanted));

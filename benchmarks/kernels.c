@@ -1,4 +1,5 @@
-static char help[] = "Speed of the kernels through PETSc: a smoothing step (nonzero guess), the operator, the residual, a load and an error from nodal values, the transfers.  A line each: nanoseconds\n\
+static char help[] =
+  "Speed of the kernels through PETSc: a smoothing step (nonzero guess), the operator, the residual, a load and an error from nodal values, the transfers.  A line each: nanoseconds\n\
 an unknown; GB/s, every operand read once and the result written once, and per cent of the bandwidth of a copy; TFLOP/s of the flops that the\n\
 algorithm needs, and per cent of the rate of multiply-adds; both ceilings are measured in the same run.\n\
   -dim <d>, -degrees <k,...>, -unknowns <n> : about n unknowns\n\
@@ -36,18 +37,16 @@ static PetscErrorCode Finish(void)
 #define CHAINS 10
 #define FMA_RATE(T) \
   do { \
-    typedef T     Vector __attribute__((vector_size(VECTOR_BYTES))); \
-    const int     n = 200000; \
-    const Vector  a = {0}; \
-    Vector        v[CHAINS]; \
-    volatile T    sum = 0; \
+    typedef T      Vector __attribute__((vector_size(VECTOR_BYTES))); \
+    const int      n = 200000; \
+    const Vector   a = {0}; \
+    Vector         v[CHAINS]; \
+    volatile T     sum = 0; \
     PetscLogDouble start, end, fastest = PETSC_MAX_REAL; \
     for (int rep = 0; rep < 20; rep++) { \
       for (int i = 0; i < CHAINS; i++) v[i] = a + (T)(i + 1); \
       PetscCall(PetscTime(&start)); \
-      for (int j = 0; j < n; j++) { \
-        _Pragma("GCC unroll 10") for (int i = 0; i < CHAINS; i++) v[i] = v[i] * (T)0.5 + (T)1; \
-      } \
+      for (int j = 0; j < n; j++) { _Pragma("GCC unroll 10") for (int i = 0; i < CHAINS; i++) v[i] = v[i] * (T)0.5 + (T)1; } \
       for (int i = 0; i < CHAINS; i++) sum = sum + v[i][0]; \
       PetscCall(PetscTime(&end)); \
       fastest = PetscMin(fastest, end - start); \
@@ -75,7 +74,8 @@ static PetscErrorCode Report(const Rates *r, const char *what, PetscInt N, Petsc
   const PetscLogDouble bytes = words * r->size * N / t;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %-9s %9.4f %9.1f %6.1f %8.4f", r->what, what, t / N * 1e9, bytes * 1e-9, 100 * bytes / r->copy, flops / t * 1e-12));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %-9s %9.4f %9.1f %6.1f %8.4f", r->what, what, t / N * 1e9, bytes * 1e-9,
+                        100 * bytes / r->copy, flops / t * 1e-12));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %6.1f\n", 100 * flops / t / r->fma));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,5 @@
-static char help[] = "On which level should multigrid end and the direct solver of the whole box begin?  Set-up and one solve of Poisson's equation, random right-hand side, with each number\n\
+static char help[] =
+  "On which level should multigrid end and the direct solver of the whole box begin?  Set-up and one solve of Poisson's equation, random right-hand side, with each number\n\
 of levels, beside PCPATCHMG's own choice: milliseconds, the best of some runs, each with a new mesh.\n\
   -dims <2,3>, -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction a power of 2 times at most 7 (default 2,3, 1,2,3,7, 1e3,1e4,1e5)\n\
   -modes <double,mixed> : FGMRES, or with PCSINGLE around PCPATCHMG (default double)\n\
@@ -32,7 +33,8 @@ static PetscErrorCode Clock(PetscLogDouble *t)
 }
 
 /* levels: so many, or 0 for the choice of PCPATCHMG */
-static PetscErrorCode RunOnce(PetscInt dim, PetscInt degree, PetscInt cells, const char kind[], const char mode[], PetscReal rtol, PetscInt levels, Run *run, PetscInt *N, PetscInt *most)
+static PetscErrorCode RunOnce(PetscInt dim, PetscInt degree, PetscInt cells, const char kind[], const char mode[], PetscReal rtol,
+                              PetscInt levels, Run *run, PetscInt *N, PetscInt *most)
 {
   DM             dm;
   Mat            A;
@@ -83,10 +85,10 @@ static PetscErrorCode RunOnce(PetscInt dim, PetscInt degree, PetscInt cells, con
 
 static PetscErrorCode Line(PetscInt dim, PetscInt degree, PetscReal unknowns, const char kind[], const char mode[])
 {
-  const PetscInt cells = Cells(dim, degree, unknowns);
-  PetscReal      rtol = 1e-8;
+  const PetscInt cells  = Cells(dim, degree, unknowns);
+  PetscReal      rtol   = 1e-8;
   PetscInt       repeat = 3, limit = PETSC_INT_MAX, N, most = 0;
-  PetscBool      parts = PETSC_FALSE;
+  PetscBool      parts  = PETSC_FALSE;
   Run            chosen = {0};
   PetscLogDouble time[32], best = PETSC_MAX_REAL;
 
@@ -97,7 +99,8 @@ static PetscErrorCode Line(PetscInt dim, PetscInt degree, PetscReal unknowns, co
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-parts", &parts, NULL));
   PetscCall(RunOnce(dim, degree, cells, kind, mode, rtol, 0, &chosen, &N, &most)); /* warms up, too */
   limit = PetscMin(PetscMin(limit, most + 1), 31);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %-9s %-6s %2" PetscInt_FMT " %9" PetscInt_FMT " %6" PetscInt_FMT " |", dim, kind, mode, degree, N, chosen.levels));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %-9s %-6s %2" PetscInt_FMT " %9" PetscInt_FMT " %6" PetscInt_FMT " |", dim,
+                        kind, mode, degree, N, chosen.levels));
   for (PetscInt l = 1; l <= limit; l++) {
     Run run, least = {0};
 
@@ -132,10 +135,10 @@ static PetscErrorCode Names(const char option[], PetscInt *n, char *name[], Pets
 int main(int argc, char **argv)
 {
   static const char *const kinds[] = {"dirichlet", "graded"}, *const modes[] = {"double"};
-  char                    *kind[3], *mode[2];
-  PetscInt                 dim[2] = {2, 3}, degree[16] = {1, 2, 3, 7}, ndim = 2, ndegree = 16, nunknowns = 16, nkind = 3, nmode = 2;
-  PetscReal                unknowns[16] = {1e3, 1e4, 1e5};
-  PetscBool                set;
+  char     *kind[3], *mode[2];
+  PetscInt  dim[2] = {2, 3}, degree[16] = {1, 2, 3, 7}, ndim = 2, ndegree = 16, nunknowns = 16, nkind = 3, nmode = 2;
+  PetscReal unknowns[16] = {1e3, 1e4, 1e5};
+  PetscBool set;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -1,4 +1,5 @@
-static char help[] = "Whole solves of Poisson's or the biharmonic equation, u = prod sin(pi x_i) on the unit cube, to a true relative residual of 1e-9; the second solve is timed,\n\
+static char help[] =
+  "Whole solves of Poisson's or the biharmonic equation, u = prod sin(pi x_i) on the unit cube, to a true relative residual of 1e-9; the second solve is timed,\n\
 set-up is not in it.  A line a solve: unknowns, iterations, residual, error, time, unknowns a second, memory.\n\
   -dim <2,3>                          : the square or the cube (default 3)\n\
   -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction are a power of 2 times at most 7 (default 2e5)\n\
@@ -10,7 +11,8 @@ set-up is not in it.  A line a solve: unknowns, iterations, residual, error, tim
 #include "solve.h"
 
 /* most coordinates of a point are those of the point before */
-static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                            PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscReal s[3] = {1, 1, 1};
 
@@ -24,7 +26,8 @@ static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt 
 }
 
 /* the outward derivative of u at the ends of a line */
-static PetscErrorCode Slope(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Slope(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[],
+                            PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = -PETSC_PI;
@@ -68,8 +71,8 @@ static PetscErrorCode TensorProduct(DM dm, PetscReal alpha, Vec w, Vec s, Vec v)
 /* the mesh with about so many unknowns, and the line that it is a power of */
 static PetscErrorCode CreateMesh(PetscInt dim, PetscInt k, PetscReal unknowns, PetscInt cells[3], DM *dm, DM *line)
 {
-  PetscReal  want; /* cells a direction */
-  PetscInt   n = 1, p = 2;
+  PetscReal   want; /* cells a direction */
+  PetscInt    n = 1, p = 2;
   DMBoxSpace  space;
   const char *operator;
 
@@ -160,13 +163,16 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   PetscCall(CreateSolver(dm, A, mode, 1e-9, PETSC_TRUE, &ksp));
   PetscCall(TimeSolves(ksp, b, u, &t));
   if (breakdown) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "k = %" PetscInt_FMT ", %" PetscInt_FMT "^%" PetscInt_FMT " cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k, cells[0], dim, N, mode, t.best * 1e3));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "k = %" PetscInt_FMT ", %" PetscInt_FMT "^%" PetscInt_FMT " cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k,
+                          cells[0], dim, N, mode, t.best * 1e3));
     PetscCall(Breakdown(ksp, b, u, t.best, N));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(Check(dm, A, b, u, v, limit, &residual, &max, &l2));
   if (!breakdown) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %2" PetscInt_FMT " %5" PetscInt_FMT " %10" PetscInt_FMT " %3" PetscInt_FMT, mode, k, cells[0], N, t.its));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %2" PetscInt_FMT " %5" PetscInt_FMT " %10" PetscInt_FMT " %3" PetscInt_FMT, mode, k,
+                          cells[0], N, t.its));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %9.2e %9.2e ", (double)residual, (double)max));
     if (l2 >= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%9.3e", (double)l2));
     else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%9s", "-"));
@@ -185,7 +191,7 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
 
 int main(int argc, char **argv)
 {
-  Solves    s = {.degree = {1, 3, 5, 7}, .ndegree = 4};
+  Solves    s     = {.degree = {1, 3, 5, 7}, .ndegree = 4};
   PetscReal limit = 1e6;
 
   PetscFunctionBeginUser;
@@ -193,7 +199,9 @@ int main(int argc, char **argv)
   PetscCall(PatchFDInitializePackage());
   PetscCall(SolvesCreate(&s));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-error", &limit, NULL));
-  if (!s.breakdown) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "mode    k cells   unknowns its  residual max error  L2 error | first, s  solve, ms   ps/unk.     unk./s |      GB  B/unk.\n"));
+  if (!s.breakdown)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "mode    k cells   unknowns its  residual max error  L2 error | first, s  solve, ms   ps/unk.  "
+                                            "   unk./s |      GB  B/unk.\n"));
   for (PetscInt m = 0; m < s.nmode; m++)
     for (PetscInt i = 0; i < s.ndegree; i++)
       for (PetscInt j = 0; j < s.nunknowns; j++) PetscCall(Solve(s.dim, s.degree[i], s.unknowns[j], s.mode[m], s.breakdown, limit));

@@ -59,16 +59,18 @@ static PetscErrorCode EventTime(const char *name, PetscBool gpu, PetscLogDouble 
 /* one more solve, with events; `total` is the time of a solve without them */
 static PetscErrorCode Breakdown(KSP ksp, Vec b, Vec u, PetscLogDouble total, PetscInt N)
 {
-  static const char *const names[] = {"PatchFDSmooth", "PatchFDMult", "PatchFDRestrict", "PatchFDProlong", "PatchFDBoxSolve", "VecSingleConvert", "VecMDot", "VecDot", "VecTDot",
-                                      "VecNorm",       "VecMAXPY",    "VecAXPY",         "VecAYPX",        "VecWAXPY",        "VecScale",         "VecCopy", "VecSet"};
+  static const char *const names[]  = {"PatchFDSmooth",    "PatchFDMult", "PatchFDRestrict", "PatchFDProlong", "PatchFDBoxSolve",
+                                       "VecSingleConvert", "VecMDot",     "VecDot",          "VecTDot",        "VecNorm",
+                                       "VecMAXPY",         "VecAXPY",     "VecAYPX",         "VecWAXPY",       "VecScale",
+                                       "VecCopy",          "VecSet"};
   static const char *const levels[] = {"MGSmooth Level", "MGResid Level", "MGInterp Level"};
   enum {
     NAMES  = PETSC_STATIC_ARRAY_LENGTH(names),
     EVENTS = NAMES + 3 * 16
   };
-  char           event[EVENTS][32];
-  PetscLogDouble t[2][EVENTS], sum = 0;
-  int            count[2][EVENTS];
+  char            event[EVENTS][32];
+  PetscLogDouble  t[2][EVENTS], sum = 0;
+  int             count[2][EVENTS];
   const PetscBool gpu = GPU;
 
   PetscFunctionBeginUser;
@@ -88,9 +90,11 @@ static PetscErrorCode Breakdown(KSP ksp, Vec b, Vec u, PetscLogDouble total, Pet
 
     if (count[1][i] == count[0][i]) continue;
     sum += dt;
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    %-16s %9.3f %8.2f %8.1f %6d\n", names[i], dt * 1e3, dt / N * 1e12, 100 * dt / total, count[1][i] - count[0][i]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    %-16s %9.3f %8.2f %8.1f %6d\n", names[i], dt * 1e3, dt / N * 1e12, 100 * dt / total,
+                          count[1][i] - count[0][i]));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    %-16s %9.3f %8.2f %8.1f\n", "gaps and rest", (total - sum) * 1e3, (total - sum) / N * 1e12, 100 * (total - sum) / total));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    %-16s %9.3f %8.2f %8.1f\n", "gaps and rest", (total - sum) * 1e3, (total - sum) / N * 1e12,
+                        100 * (total - sum) / total));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  by level, ms     smoother  residual transfers\n"));
   for (int i = NAMES; i < EVENTS; i += 3) {
     if (count[1][i] == count[0][i]) continue;
@@ -194,6 +198,7 @@ static PetscErrorCode TimeSolves(KSP ksp, Vec b, Vec u, SolveTimes *t)
 PETSC_UNUSED static PetscErrorCode PrintTimes(const SolveTimes *t, PetscLogDouble base, PetscInt N)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %9.3f %10.3f %8.1f %9.3e | %7.3f %6.1f\n", t->first, t->best * 1e3, t->best / N * 1e12, N / t->best, (t->memory - base) * 1e-9, (t->memory - base) / N));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %9.3f %10.3f %8.1f %9.3e | %7.3f %6.1f\n", t->first, t->best * 1e3, t->best / N * 1e12,
+                        N / t->best, (t->memory - base) * 1e-9, (t->memory - base) / N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,5 @@
-static char help[] = "Time to a relative residual of 1e-9 for Poisson's equation in 3D: this library, with multigrid and with the direct solver\n\
+static char
+  help[] = "Time to a relative residual of 1e-9 for Poisson's equation in 3D: this library, with multigrid and with the direct solver\n\
 of the whole box, against PETSc's own preconditioners on the assembled matrix.  Assembly, set-up and solve, and their sum; the\n\
 ratio is to the first line.  Or, with -dm_box_operator stokes -dm_box_space rt, for Stokes' equations, against PETSc's PCFIELDSPLIT and a factorization.\n\
   -dm_box_* : the mesh and the element (default degree 3 on 16 x 16 x 16 cells)\n\
@@ -9,7 +10,8 @@ ratio is to the first line.  Or, with -dm_box_operator stokes -dm_box_space rt, 
 #include <petsctime.h>
 
 /* 1; or a force that is no gradient, and no sources */
-static PetscErrorCode Load(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Load(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                           PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt c = 0; c < Nc; c++) u[c] = 0;
@@ -24,31 +26,37 @@ typedef struct {
   PetscBool   assembled;
 } Solver; /* PCMG has the meshes that PCPATCHMG has */
 static const Solver poisson[] = {
-  {"patchmg, mixed precision",  "-s_ksp_type fgmres -s_pc_type single -s_single_pc_type patchmg -s_single_pc_mg_cycle_type v", PETSC_FALSE},
-  {"patchmg, double precision", "-s_ksp_type fgmres -s_pc_type patchmg -s_pc_mg_cycle_type v",                             PETSC_FALSE},
-  {"patchfd, whole box",        "-s_ksp_type preonly -s_pc_type patchfd -s_pc_patchfd_patch box",                        PETSC_FALSE},
-  {"cg, jacobi",                CG " -s_pc_type jacobi",                                                                 PETSC_TRUE },
-  {"cg, bjacobi/icc",           CG " -s_pc_type bjacobi -s_sub_pc_type icc",                                             PETSC_TRUE },
-  {"cg, gamg",                  CG " -s_pc_type gamg",                                                                   PETSC_TRUE },
-  {"cg, gamg, threshold 0.02",  CG " -s_pc_type gamg -s_pc_gamg_threshold 0.02",                                         PETSC_TRUE },
-  {"cg, gamg, sor smoother",    CG " -s_pc_type gamg -s_mg_levels_ksp_type richardson -s_mg_levels_pc_type sor",         PETSC_TRUE },
-  {"cg, mg, 2 sor sweeps",      CG " -s_pc_type mg -s_mg_levels_ksp_type richardson -s_mg_levels_pc_type sor",           PETSC_TRUE },
-  {"cg, mg, 1 sor sweep",       CG " -s_pc_type mg -s_mg_levels_ksp_type richardson -s_mg_levels_ksp_max_it 1 -s_mg_levels_pc_type sor", PETSC_TRUE },
-  {"gmres, asm/ilu",            "-s_ksp_type gmres -s_ksp_norm_type unpreconditioned -s_pc_type asm -s_sub_pc_type ilu", PETSC_TRUE },
+  {"patchmg, mixed precision", "-s_ksp_type fgmres -s_pc_type single -s_single_pc_type patchmg -s_single_pc_mg_cycle_type v", PETSC_FALSE},
+  {"patchmg, double precision", "-s_ksp_type fgmres -s_pc_type patchmg -s_pc_mg_cycle_type v", PETSC_FALSE},
+  {"patchfd, whole box", "-s_ksp_type preonly -s_pc_type patchfd -s_pc_patchfd_patch box", PETSC_FALSE},
+  {"cg, jacobi", CG " -s_pc_type jacobi", PETSC_TRUE},
+  {"cg, bjacobi/icc", CG " -s_pc_type bjacobi -s_sub_pc_type icc", PETSC_TRUE},
+  {"cg, gamg", CG " -s_pc_type gamg", PETSC_TRUE},
+  {"cg, gamg, threshold 0.02", CG " -s_pc_type gamg -s_pc_gamg_threshold 0.02", PETSC_TRUE},
+  {"cg, gamg, sor smoother", CG " -s_pc_type gamg -s_mg_levels_ksp_type richardson -s_mg_levels_pc_type sor", PETSC_TRUE},
+  {"cg, mg, 2 sor sweeps", CG " -s_pc_type mg -s_mg_levels_ksp_type richardson -s_mg_levels_pc_type sor", PETSC_TRUE},
+  {"cg, mg, 1 sor sweep", CG " -s_pc_type mg -s_mg_levels_ksp_type richardson -s_mg_levels_ksp_max_it 1 -s_mg_levels_pc_type sor",
+   PETSC_TRUE},
+  {"gmres, asm/ilu", "-s_ksp_type gmres -s_ksp_norm_type unpreconditioned -s_pc_type asm -s_sub_pc_type ilu", PETSC_TRUE},
 };
 
 /* the Schur complement by the mass matrix of the pressure, blocks of cells, which ILU factors exactly; the velocity as in each line */
-#define SCHUR "-s_ksp_type fgmres -s_pc_type fieldsplit -s_pc_fieldsplit_type schur -s_pc_fieldsplit_schur_fact_type upper -s_fieldsplit_pressure_ksp_type preonly -s_fieldsplit_pressure_pc_type ilu "
+#define SCHUR \
+  "-s_ksp_type fgmres -s_pc_type fieldsplit -s_pc_fieldsplit_type schur -s_pc_fieldsplit_schur_fact_type upper " \
+  "-s_fieldsplit_pressure_ksp_type preonly -s_fieldsplit_pressure_pc_type ilu "
 #define INNER "-s_fieldsplit_velocity_ksp_type cg -s_fieldsplit_velocity_ksp_rtol 1e-2 "
 static const Solver stokes[] = {
-  {"patchmg, mixed precision",     "-s_ksp_type fgmres -s_pc_type single -s_single_pc_type patchmg",                                          PETSC_FALSE},
-  {"patchmg, double precision",    "-s_ksp_type fgmres -s_pc_type patchmg",                                                                   PETSC_FALSE},
-  {"fieldsplit, gamg",             SCHUR "-s_fieldsplit_velocity_ksp_type preonly -s_fieldsplit_velocity_pc_type gamg",                       PETSC_TRUE },
-  {"fieldsplit, cg with gamg",     SCHUR INNER "-s_fieldsplit_velocity_pc_type gamg",                                                         PETSC_TRUE },
-  {"fieldsplit, cg with gamg/sor", SCHUR INNER "-s_fieldsplit_velocity_pc_type gamg -s_fieldsplit_velocity_mg_levels_ksp_type richardson -s_fieldsplit_velocity_mg_levels_pc_type sor", PETSC_TRUE },
-  {"fieldsplit, cg with icc",      SCHUR INNER "-s_fieldsplit_velocity_pc_type icc",                                                          PETSC_TRUE },
-  {"fieldsplit, cholesky",         SCHUR "-s_fieldsplit_velocity_ksp_type preonly -s_fieldsplit_velocity_pc_type cholesky",                   PETSC_TRUE },
-  {"lu",                           "-s_ksp_type fgmres -s_pc_type lu -s_pc_factor_nonzeros_along_diagonal -s_pc_factor_shift_type nonzero",   PETSC_TRUE },
+  {"patchmg, mixed precision", "-s_ksp_type fgmres -s_pc_type single -s_single_pc_type patchmg", PETSC_FALSE},
+  {"patchmg, double precision", "-s_ksp_type fgmres -s_pc_type patchmg", PETSC_FALSE},
+  {"fieldsplit, gamg", SCHUR "-s_fieldsplit_velocity_ksp_type preonly -s_fieldsplit_velocity_pc_type gamg", PETSC_TRUE},
+  {"fieldsplit, cg with gamg", SCHUR INNER "-s_fieldsplit_velocity_pc_type gamg", PETSC_TRUE},
+  {"fieldsplit, cg with gamg/sor",
+   SCHUR INNER
+   "-s_fieldsplit_velocity_pc_type gamg -s_fieldsplit_velocity_mg_levels_ksp_type richardson -s_fieldsplit_velocity_mg_levels_pc_type sor",
+   PETSC_TRUE},
+  {"fieldsplit, cg with icc", SCHUR INNER "-s_fieldsplit_velocity_pc_type icc", PETSC_TRUE},
+  {"fieldsplit, cholesky", SCHUR "-s_fieldsplit_velocity_ksp_type preonly -s_fieldsplit_velocity_pc_type cholesky", PETSC_TRUE},
+  {"lu", "-s_ksp_type fgmres -s_pc_type lu -s_pc_factor_nonzeros_along_diagonal -s_pc_factor_shift_type nonzero", PETSC_TRUE},
 };
 
 /* minus the mass matrix of a DGQ space, in the order of the pressures: what a Poisson matrix has beside a diffusion of nothing */
@@ -127,7 +135,8 @@ int main(int argc, char **argv)
   if (!some)
     for (n = 0; n < nlines; n++) lines[n] = n;
   for (PetscInt l = 0; l < n; l++)
-    PetscCheck(lines[l] >= 0 && lines[l] < nlines, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-solvers has %" PetscInt_FMT "; the table has lines from 0 to %" PetscInt_FMT, lines[l], nlines - 1);
+    PetscCheck(lines[l] >= 0 && lines[l] < nlines, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+               "-solvers has %" PetscInt_FMT "; the table has lines from 0 to %" PetscInt_FMT, lines[l], nlines - 1);
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(PetscTime(&assembly[0]));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
@@ -140,7 +149,8 @@ int main(int argc, char **argv)
   PetscCall(DMBoxLiftDirichlet(dm, u, b));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(VecGetSize(b, &N));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " unknowns\n%-29s %5s %10s %10s %9s %9s %9s %7s\n", N, "solver", "its", "residual", "assembly s", "set-up s", "solve s", "total s", "ratio"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " unknowns\n%-29s %5s %10s %10s %9s %9s %9s %7s\n", N, "solver", "its",
+                        "residual", "assembly s", "set-up s", "solve s", "total s", "ratio"));
   for (PetscInt l = 0; l < n; l++) {
     const PetscInt i = lines[l];
     KSP            ksp;
@@ -170,7 +180,8 @@ int main(int argc, char **argv)
     PetscCall(VecNorm(r, NORM_2, &rnorm));
     total = t[2] - t[0] + (solvers[i].assembled ? assembly[1] - assembly[0] : 0);
     if (l == 0) first = total;
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-29s %5" PetscInt_FMT " %10.1e %10.3f %9.3f %9.3f %9.3f %7.1f\n", solvers[i].name, its, (double)(rnorm / bnorm), solvers[i].assembled ? assembly[1] - assembly[0] : 0, t[1] - t[0], t[2] - t[1], total,
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-29s %5" PetscInt_FMT " %10.1e %10.3f %9.3f %9.3f %9.3f %7.1f\n", solvers[i].name, its,
+                          (double)(rnorm / bnorm), solvers[i].assembled ? assembly[1] - assembly[0] : 0, t[1] - t[0], t[2] - t[1], total,
                           total / first));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(PetscOptionsClear(NULL));

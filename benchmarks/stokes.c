@@ -1,4 +1,5 @@
-static char help[] = "Whole solves of Stokes' equations, RT_k velocities and DGQ_k pressures on the unit square or cube without slip, to a true relative residual of 1e-8; the\n\
+static char help[] =
+  "Whole solves of Stokes' equations, RT_k velocities and DGQ_k pressures on the unit square or cube without slip, to a true relative residual of 1e-8; the\n\
 second solve is timed, set-up is not in it.  A line a solve: unknowns, iterations, residual,\n\
 difference to the flow at the nodes (it has the order of the space), time, unknowns a second, memory.\n\
   -dim <2,3>, -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction are a power of 2 (default 2e5)\n\
@@ -61,7 +62,8 @@ static void SetPlace(PetscInt dim, PetscInt i, const PetscReal x[], Place *p)
 }
 
 /* velocity, and the pressure, a product of cosines */
-static PetscErrorCode Flow(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Flow(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                           PETSC_UNUSED void *ctx)
 {
   Place p;
 
@@ -76,7 +78,8 @@ static PetscErrorCode Flow(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n
 }
 
 /* -laplace u + grad p, and no sources */
-static PetscErrorCode Load(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Load(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar f[],
+                           PETSC_UNUSED void *ctx)
 {
   Place p;
 
@@ -162,11 +165,14 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   PetscCall(CreateSolver(dm, A, mode, 1e-8, PETSC_FALSE, &ksp));
   PetscCall(TimeSolves(ksp, b, u, &t));
   if (breakdown) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "k = %" PetscInt_FMT ", %" PetscInt_FMT "^%" PetscInt_FMT " cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k, cells[0], dim, N, mode, t.best * 1e3));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "k = %" PetscInt_FMT ", %" PetscInt_FMT "^%" PetscInt_FMT " cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k,
+                          cells[0], dim, N, mode, t.best * 1e3));
     PetscCall(Breakdown(ksp, b, u, t.best, N));
   } else {
     PetscCall(Check(A, b, u, x, &residual, &error));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %2" PetscInt_FMT " %5" PetscInt_FMT " %10" PetscInt_FMT " %3" PetscInt_FMT " %9.2e %9.2e", mode, k, cells[0], N, t.its, (double)residual, (double)error));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %2" PetscInt_FMT " %5" PetscInt_FMT " %10" PetscInt_FMT " %3" PetscInt_FMT " %9.2e %9.2e",
+                          mode, k, cells[0], N, t.its, (double)residual, (double)error));
     PetscCall(PrintTimes(&t, base, N));
   }
   PetscCall(KSPDestroy(&ksp));
@@ -180,13 +186,16 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
 
 int main(int argc, char **argv)
 {
-  Solves    s = {.degree = {1, 2, 3, 4}, .ndegree = 4};
+  Solves s = {.degree = {1, 2, 3, 4}, .ndegree = 4};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
   PetscCall(SolvesCreate(&s));
-  if (!s.breakdown) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "mode    k cells   unknowns its  residual     error | first, s  solve, ms   ps/unk.     unk./s |      GB  B/unk.\n"));
+  if (!s.breakdown)
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD,
+                  "mode    k cells   unknowns its  residual     error | first, s  solve, ms   ps/unk.     unk./s |      GB  B/unk.\n"));
   for (PetscInt m = 0; m < s.nmode; m++)
     for (PetscInt i = 0; i < s.ndegree; i++)
       for (PetscInt j = 0; j < s.nunknowns; j++) PetscCall(Solve(s.dim, s.degree[i], s.unknowns[j], s.mode[m], s.breakdown));

@@ -3,13 +3,13 @@
 #include <petscts.h>
 #include <petscdm.h>
 
-#define PATCHFD_VERSION_MAJOR 1
-#define PATCHFD_VERSION_MINOR 0
+#define PATCHFD_VERSION_MAJOR    1
+#define PATCHFD_VERSION_MINOR    0
 #define PATCHFD_VERSION_SUBMINOR 0
 
-#define DMBOX     "box"
-#define PCPATCHFD "patchfd"
-#define PCPATCHMG "patchmg"
+#define DMBOX      "box"
+#define PCPATCHFD  "patchfd"
+#define PCPATCHMG  "patchmg"
 #define KSPFUSEDCG "fusedcg"
 #define KSPREFINE  "refine"
 
@@ -314,9 +314,9 @@ typedef enum {
   DMBOX_HEAT_GUESS_RECURSIVE
 } DMBoxHeatGuess;
 PETSC_EXTERN const char *const DMBoxHeatGuesses[];
-PETSC_EXTERN PetscErrorCode DMBoxTSSetHeat(TS);
-PETSC_EXTERN PetscErrorCode DMBoxTSSetHeatGuess(TS, DMBoxHeatGuess);
-PETSC_EXTERN PetscErrorCode DMBoxTSGetHeatGuess(TS, DMBoxHeatGuess *);
+PETSC_EXTERN PetscErrorCode    DMBoxTSSetHeat(TS);
+PETSC_EXTERN PetscErrorCode    DMBoxTSSetHeatGuess(TS, DMBoxHeatGuess);
+PETSC_EXTERN PetscErrorCode    DMBoxTSGetHeatGuess(TS, DMBoxHeatGuess *);
 
 /*E
   DMBoxHeatSolver - The preconditioner of the time steps of the operator `heat`
@@ -336,10 +336,10 @@ typedef enum {
   DMBOX_HEAT_SOLVER_MG
 } DMBoxHeatSolver;
 PETSC_EXTERN const char *const DMBoxHeatSolvers[];
-PETSC_EXTERN PetscErrorCode DMBoxTSSetHeatSolver(TS, DMBoxHeatSolver);
-PETSC_EXTERN PetscErrorCode DMBoxTSGetHeatSolver(TS, DMBoxHeatSolver *);
-PETSC_EXTERN PetscErrorCode DMBoxTSHeatView(TS, PetscViewer);
-PETSC_EXTERN PetscErrorCode DMBoxTSHeatLoad(TS, PetscViewer);
+PETSC_EXTERN PetscErrorCode    DMBoxTSSetHeatSolver(TS, DMBoxHeatSolver);
+PETSC_EXTERN PetscErrorCode    DMBoxTSGetHeatSolver(TS, DMBoxHeatSolver *);
+PETSC_EXTERN PetscErrorCode    DMBoxTSHeatView(TS, PetscViewer);
+PETSC_EXTERN PetscErrorCode    DMBoxTSHeatLoad(TS, PetscViewer);
 
 /* ---- matrices made by a DMBOX ---- */
 PETSC_EXTERN PetscErrorCode MatBoxUpdate(Mat);

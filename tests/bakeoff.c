@@ -1,4 +1,5 @@
-static char help[] = "The bake-off problems on a DMPLEX: reference numbers, PETSc's own finite elements, vectors of elements, ranks and precisions.\n\
+static char
+  help[] = "The bake-off problems on a DMPLEX: reference numbers, PETSc's own finite elements, vectors of elements, ranks and precisions.\n\
   -part <nodes,solve,eigenvalues,errors_l2,fem,periodic,vectors,options,errors>\n\
   -degrees <k,...>\n\
   -turn : cells are turned at random\n\n";
@@ -15,8 +16,8 @@ static char help[] = "The bake-off problems on a DMPLEX: reference numbers, PETS
 /* ---- meshes ---- */
 
 typedef struct {
-  PetscInt dim, n[3], degree, ncomp;
-  PetscInt points; /* of the PetscFE's quadrature: Gauss points in a direction; 0: the Gauss-Lobatto points that are the nodes */
+  PetscInt  dim, n[3], degree, ncomp;
+  PetscInt  points; /* of the PetscFE's quadrature: Gauss points in a direction; 0: the Gauss-Lobatto points that are the nodes */
   PetscBool turn, dirichlet, simplex;
   void (*move)(PetscInt dim, PetscReal x[]);
 } Mesh;
@@ -69,7 +70,8 @@ static PetscErrorCode QuadratureCreate(PetscInt dim, PetscInt degree, PetscInt p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Zero(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, PETSC_UNUSED const PetscReal x[], PetscInt Nc, PetscScalar *u, PETSC_UNUSED void *ctx)
+static PetscErrorCode Zero(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, PETSC_UNUSED const PetscReal x[], PetscInt Nc,
+                           PetscScalar *u, PETSC_UNUSED void *ctx)
 {
   for (PetscInt c = 0; c < Nc; c++) u[c] = 0;
   return PETSC_SUCCESS;
@@ -129,7 +131,8 @@ static PetscErrorCode BoxCreate(const Mesh *m, DM *dm)
     for (PetscInt i = 0; i < corners; i++) {
       const PetscInt corner = Turn(m->turn ? (PetscInt)(r * (third ? 64 : 4)) : 0, third ? hex[i] : quad[i]);
 
-      cells[used * corners + i] = ((at[2] + (corner >> 2 & 1)) * (n[1] + 1) + at[1] + (corner >> 1 & 1)) * (n[0] + 1) + at[0] + (corner & 1);
+      cells[used * corners + i] = ((at[2] + (corner >> 2 & 1)) * (n[1] + 1) + at[1] + (corner >> 1 & 1)) * (n[0] + 1) + at[0] +
+                                  (corner & 1);
     }
     used++;
   }
@@ -140,7 +143,8 @@ static PetscErrorCode BoxCreate(const Mesh *m, DM *dm)
     for (int d = 0; d < m->dim; d++) x[v * m->dim + d] = (PetscReal)at[d] / n[d];
     if (m->move) (*m->move)(m->dim, x + v * m->dim);
   }
-  PetscCall(DMPlexCreateFromCellListPetsc(PETSC_COMM_WORLD, m->dim, rank ? 0 : used, rank ? 0 : nvertices, corners, PETSC_TRUE, cells, m->dim, x, dm));
+  PetscCall(DMPlexCreateFromCellListPetsc(PETSC_COMM_WORLD, m->dim, rank ? 0 : used, rank ? 0 : nvertices, corners, PETSC_TRUE, cells,
+                                          m->dim, x, dm));
   PetscCall(PetscFree2(cells, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -188,14 +192,16 @@ static PetscErrorCode Wave(PetscInt dim, PETSC_UNUSED PetscReal t, const PetscRe
   return PETSC_SUCCESS;
 }
 
-static PetscErrorCode Sines(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar *u, PETSC_UNUSED void *ctx)
+static PetscErrorCode Sines(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                            PetscScalar *u, PETSC_UNUSED void *ctx)
 {
   u[0] = PetscSinReal(PETSC_PI * x[0]) * PetscSinReal(PETSC_PI * x[1]) * PetscSinReal(PETSC_PI * x[2]);
   return PETSC_SUCCESS;
 }
 
 /* one at the vertex (1, 1, 2) of the mesh of 2 x 3 x 4 cells */
-static PetscErrorCode AtVertex(PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar *u, PETSC_UNUSED void *ctx)
+static PetscErrorCode AtVertex(PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar *u,
+                               PETSC_UNUSED void *ctx)
 {
   PetscReal v[3] = {0.5, 1. / 3, 0.5};
 
@@ -218,13 +224,16 @@ static PetscErrorCode Interpolate(DM dm, Function f, Vec *v)
 /* ---- PETSc's own finite elements ---- */
 
 #define POINT \
-  PetscInt dim, PetscInt Nf, PetscInt NfAux, const PetscInt uOff[], const PetscInt uOff_x[], const PetscScalar u[], const PetscScalar u_t[], const PetscScalar u_x[], const PetscInt aOff[], \
-    const PetscInt aOff_x[], const PetscScalar a[], const PetscScalar a_t[], const PetscScalar a_x[], PetscReal t
+  PetscInt dim, PetscInt Nf, PetscInt NfAux, const PetscInt uOff[], const PetscInt uOff_x[], const PetscScalar u[], \
+    const PetscScalar u_t[], const PetscScalar u_x[], const PetscInt aOff[], const PetscInt aOff_x[], const PetscScalar a[], \
+    const PetscScalar a_t[], const PetscScalar a_x[], PetscReal t
 #define UNUSED \
-  (void)Nf, (void)NfAux, (void)uOff, (void)uOff_x, (void)u, (void)u_t, (void)u_x, (void)aOff, (void)aOff_x, (void)a, (void)a_t, (void)a_x, (void)t, (void)dim, (void)x, (void)numConstants, (void)constants
+  (void)Nf, (void)NfAux, (void)uOff, (void)uOff_x, (void)u, (void)u_t, (void)u_x, (void)aOff, (void)aOff_x, (void)a, (void)a_t, (void)a_x, \
+    (void)t, (void)dim, (void)x, (void)numConstants, (void)constants
 
 /* constants: coefficients of mass and stiffness, the number of components */
-static void MassJacobian(POINT, PetscReal shift, const PetscReal x[], PetscInt numConstants, const PetscScalar constants[], PetscScalar g0[])
+static void MassJacobian(POINT, PetscReal shift, const PetscReal x[], PetscInt numConstants, const PetscScalar constants[],
+                         PetscScalar g0[])
 {
   const PetscInt nc = (PetscInt)constants[2];
 
@@ -232,7 +241,8 @@ static void MassJacobian(POINT, PetscReal shift, const PetscReal x[], PetscInt n
   for (PetscInt c = 0; c < nc; c++) g0[c * nc + c] = constants[0];
 }
 
-static void StiffnessJacobian(POINT, PetscReal shift, const PetscReal x[], PetscInt numConstants, const PetscScalar constants[], PetscScalar g3[])
+static void StiffnessJacobian(POINT, PetscReal shift, const PetscReal x[], PetscInt numConstants, const PetscScalar constants[],
+                              PetscScalar g3[])
 {
   const PetscInt nc = (PetscInt)constants[2];
 
@@ -304,7 +314,8 @@ static PetscErrorCode Check(const char *what, const char *problem, PetscInt degr
 {
   PetscFunctionBeginUser;
   if (PetscAbsReal(found - wanted) <= tolerance) PetscFunctionReturn(PETSC_SUCCESS); /* not for NaN */
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, degree %" PetscInt_FMT ", %s: %.12g, not %.12g\n", problem, degree, what, (double)found, (double)wanted));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, degree %" PetscInt_FMT ", %s: %.12g, not %.12g\n", problem, degree, what, (double)found,
+                        (double)wanted));
   failures++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -377,10 +388,12 @@ static PetscErrorCode NodesOf(PetscInt degree, PetscBool turn, int i, MatBakeoff
   PetscCall(VecDot(x, y, &dot));
   PetscCall(VecDuplicate(gx, &gy));
   PetscCall(ToGlobal(A, layout, y, gy));
-  PetscCall(Check("|A x| of the global vector", name, degree, PetscSqrtReal(norm * norm + whole), nodenumbers[degree - 1][i][0], 5e-9 * nodenumbers[degree - 1][i][0]));
+  PetscCall(Check("|A x| of the global vector", name, degree, PetscSqrtReal(norm * norm + whole), nodenumbers[degree - 1][i][0],
+                  5e-9 * nodenumbers[degree - 1][i][0]));
   PetscCall(Check("x.A x", name, degree, dot + whole, nodenumbers[degree - 1][i][1], 5e-9 * nodenumbers[degree - 1][i][1]));
   PetscCall(VecDot(gx, gy, &dot));
-  PetscCall(Check("x.A x of global vectors", name, degree, dot + whole, nodenumbers[degree - 1][i][1], 5e-9 * nodenumbers[degree - 1][i][1]));
+  PetscCall(
+    Check("x.A x of global vectors", name, degree, dot + whole, nodenumbers[degree - 1][i][1], 5e-9 * nodenumbers[degree - 1][i][1]));
 
   PetscCall(VecDuplicate(x, &d));
   PetscCall(MatGetDiagonal(A, d));
@@ -462,7 +475,9 @@ static PetscErrorCode SolveOf(const Mesh *mesh, int i, MatBakeoffLayout layout, 
       const PetscInt want = wanted[rhs][jacobi];
 
       PetscCall(Solve(A, jacobi ? PCJACOBI : PCNONE, 1e-8, b, x, &its, NULL));
-      PetscCall(Check(rhs ? (jacobi ? "iterations, ones, Jacobi" : "iterations, ones") : (jacobi ? "iterations, load, Jacobi" : "iterations, load"), name, m.degree, its, want, want < 100 ? 1 : 0.01 * want));
+      PetscCall(
+        Check(rhs ? (jacobi ? "iterations, ones, Jacobi" : "iterations, ones") : (jacobi ? "iterations, load, Jacobi" : "iterations, load"),
+              name, m.degree, its, want, want < 100 ? 1 : 0.01 * want));
     }
     if (rhs && kappa) {
       PetscCall(Solve(A, PCJACOBI, 1e-13, b, x, &its, &found));
@@ -506,7 +521,8 @@ static PetscErrorCode EigenvalueOf(PetscInt degree, int i, MatBakeoffLayout layo
     PetscCall(Solve(S, PCJACOBI, 1e-13, Mv, v, &its, NULL));
     PetscCall(VecNormalize(v, &norm));
   }
-  PetscCall(Check("smallest eigenvalue", MatBakeoffProblems[scalar[i]], degree, vSv / vMv / (3 * PETSC_PI * PETSC_PI) - 1, wanted, 6e-7 * PetscAbsReal(wanted) + 1e-12));
+  PetscCall(Check("smallest eigenvalue", MatBakeoffProblems[scalar[i]], degree, vSv / vMv / (3 * PETSC_PI * PETSC_PI) - 1, wanted,
+                  6e-7 * PetscAbsReal(wanted) + 1e-12));
   PetscCall(VecDestroy(&g));
   PetscCall(VecDestroy(&v));
   PetscCall(VecDestroy(&Sv));
@@ -524,7 +540,7 @@ static PetscErrorCode ErrorsOf(PetscInt degree, int i)
   for (int level = 0; level < 2; level++) {
     Mesh            m        = {3, {2, 2, 2}, degree, 1, i < 2 ? degree + 2 : 0, PETSC_FALSE, (PetscBool)(i > 0), PETSC_FALSE, Sine};
     Function        exact[1] = {i ? Sines : Wave};
-    PetscReal       want = errors[degree - 1][i][level], error;
+    PetscReal       want     = errors[degree - 1][i][level], error;
     PetscInt        its, refine = level;
     PetscQuadrature q;
     PetscObject     fe;
@@ -637,8 +653,16 @@ static PetscErrorCode FEM(PetscInt dim, PetscInt degree, PetscInt bend)
   PetscFunctionBeginUser;
   for (MatBakeoffProblem problem = MAT_BAKEOFF_BP1; problem <= MAT_BAKEOFF_BP6; problem++) {
     const PetscBool vector = (PetscBool)(problem == MAT_BAKEOFF_BP2 || problem == MAT_BAKEOFF_BP4 || problem == MAT_BAKEOFF_BP6);
-    const PetscInt  few = vector || bend > 1; /* PETSc's assembly takes most of the time */
-    const Mesh      m   = {dim, {3 - few, 2, 2 - few}, degree, vector ? dim : 1, problem < MAT_BAKEOFF_BP5 ? degree + 2 : 0, PETSC_TRUE, (PetscBool)(problem % 3 != 1 && few * degree != 1), PETSC_FALSE, bend > 1 ? NULL : Sine};
+    const PetscInt  few    = vector || bend > 1; /* PETSc's assembly takes most of the time */
+    const Mesh      m      = {dim,
+                              {3 - few, 2, 2 - few},
+                              degree,
+                    vector ? dim : 1,
+                    problem < MAT_BAKEOFF_BP5 ? degree + 2 : 0,
+                              PETSC_TRUE,
+                              (PetscBool)(problem % 3 != 1 && few * degree != 1),
+                              PETSC_FALSE,
+                    bend > 1 ? NULL : Sine};
     DM              dm;
 
     PetscCall(MeshCreate(&m, 0, &dm));
@@ -654,9 +678,9 @@ static PetscErrorCode FEM(PetscInt dim, PetscInt degree, PetscInt bend)
 /* a periodic box, straight, with coordinates of its own in each cell */
 static PetscErrorCode Periodic(PetscInt dim, PetscInt degree)
 {
-  const PetscInt       cells[3]  = {3, 4, 3};
+  const PetscInt       cells[3] = {3, 4, 3};
   const PetscReal      lower[3] = {0, 0, 0}, upper[3] = {1, 2, 3};
-  const DMBoundaryType type[3]  = {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC};
+  const DMBoundaryType type[3] = {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC};
 
   PetscFunctionBeginUser;
   for (MatBakeoffProblem problem = MAT_BAKEOFF_BP1; problem <= MAT_BAKEOFF_BP5; problem += 2) {
@@ -777,7 +801,8 @@ static PetscErrorCode Vectors(PetscInt degree, PetscBool turn, MatBakeoffProblem
 /* without conditions and lambda: the constants of each component on each body are the null space, and a compatible problem is solved */
 static PetscErrorCode NullSpace(PetscInt degree, MatBakeoffProblem problem, MatBakeoffLayout layout, PetscBool two)
 {
-  const Mesh   m = {3, {two ? 3 : 2, 3, 2}, degree, problem == MAT_BAKEOFF_BP4 ? 3 : 1, degree + 2, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, two ? Split : Sine};
+  const Mesh   m    = {3,           {two ? 3 : 2, 3, 2}, degree, problem == MAT_BAKEOFF_BP4 ? 3 : 1, degree + 2, PETSC_TRUE, PETSC_FALSE,
+                       PETSC_FALSE, two ? Split : Sine};
   const char  *name = MatBakeoffProblems[problem];
   MatNullSpace null;
   PetscBool    is, known, spd;
@@ -820,13 +845,13 @@ static PetscErrorCode NullSpace(PetscInt degree, MatBakeoffProblem problem, MatB
 /* options do what setters do; views */
 static PetscErrorCode Options(void)
 {
-  const Mesh        m = {3, {2, 1, 3}, 3, 1, 5, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, Sine};
+  const Mesh            m = {3, {2, 1, 3}, 3, 1, 5, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, Sine};
   MatBakeoffFactorsType factors;
-  PatchFDHaloType     halo;
-  PetscReal         lambda;
-  Vec               x, y, z;
-  Mat               A, B;
-  DM                dm;
+  PatchFDHaloType       halo;
+  PetscReal             lambda;
+  Vec                   x, y, z;
+  Mat                   A, B;
+  DM                    dm;
 
   PetscFunctionBeginUser;
   PetscCall(MeshCreate(&m, 0, &dm));
@@ -977,7 +1002,7 @@ static PetscErrorCode Errors(void)
 
 int main(int argc, char **argv)
 {
-  char      part[32] = "nodes";
+  char      part[32]    = "nodes";
   PetscInt  degrees[15] = {1, 2, 3, 4}, ndegree = 15;
   PetscBool turn = PETSC_FALSE, set;
 
@@ -993,19 +1018,23 @@ int main(int argc, char **argv)
       if (!strcmp(part, "nodes")) {
         for (int i = 0; i < 3; i++) PetscCall(NodesOf(degrees[d], turn, i, layout));
       } else if (!strcmp(part, "solve")) {
-        const Mesh sine = {3, {4, 4, 4}, degrees[d], 1, 0, turn, PETSC_FALSE, PETSC_FALSE, Sine}, kershaw = {3, {6, 6, 6}, degrees[d], 1, 0, turn, PETSC_FALSE, PETSC_FALSE, Kershaw};
+        const Mesh sine    = {3, {4, 4, 4}, degrees[d], 1, 0, turn, PETSC_FALSE, PETSC_FALSE, Sine},
+                   kershaw = {3, {6, 6, 6}, degrees[d], 1, 0, turn, PETSC_FALSE, PETSC_FALSE, Kershaw};
 
-        for (int i = 0; i < 4; i++) PetscCall(SolveOf(&sine, i, layout, iterations[degrees[d] - 1][i], i < 3 ? &condition[i][degrees[d] - 1] : NULL));
+        for (int i = 0; i < 4; i++)
+          PetscCall(SolveOf(&sine, i, layout, iterations[degrees[d] - 1][i], i < 3 ? &condition[i][degrees[d] - 1] : NULL));
         for (int i = 0; i < 3; i++)
           for (int k = 0; k < 4; k++)
-            if (kershawdegrees[k] == degrees[d] && layout == MAT_BAKEOFF_LAYOUT_GLOBAL) PetscCall(SolveOf(&kershaw, i, layout, kershawiterations[k][i], NULL));
+            if (kershawdegrees[k] == degrees[d] && layout == MAT_BAKEOFF_LAYOUT_GLOBAL)
+              PetscCall(SolveOf(&kershaw, i, layout, kershawiterations[k][i], NULL));
       } else if (!strcmp(part, "eigenvalues")) {
         for (int i = 1; i < 3; i++) PetscCall(EigenvalueOf(degrees[d], i, layout));
       } else if (!strcmp(part, "errors_l2") && layout == MAT_BAKEOFF_LAYOUT_GLOBAL) {
         for (int i = 0; i < 3; i++) PetscCall(ErrorsOf(degrees[d], i));
       } else if (!strcmp(part, "vectors")) {
         for (MatBakeoffProblem p = MAT_BAKEOFF_BP1; p <= MAT_BAKEOFF_BP6; p++) PetscCall(Vectors(degrees[d], turn, p, layout));
-        for (MatBakeoffProblem p = MAT_BAKEOFF_BP3; p <= MAT_BAKEOFF_BP5; p++) PetscCall(NullSpace(degrees[d], p, layout, p == MAT_BAKEOFF_BP4));
+        for (MatBakeoffProblem p = MAT_BAKEOFF_BP3; p <= MAT_BAKEOFF_BP5; p++)
+          PetscCall(NullSpace(degrees[d], p, layout, p == MAT_BAKEOFF_BP4));
         PetscCall(NullSpace(degrees[d], MAT_BAKEOFF_BP3, layout, PETSC_TRUE));
       } else if (!strcmp(part, "fem") && layout == MAT_BAKEOFF_LAYOUT_GLOBAL) {
         for (PetscInt dim = 2; dim <= 3; dim++)

@@ -22,9 +22,9 @@ static inline PetscScalar Get(PatchFDKernels kern, const void *a, PetscInt i)
 /* every node has one owner, and the natural star forest knows it */
 static PetscErrorCode CheckOwners(DM dm)
 {
-  DM_Box     *box = (DM_Box *)dm->data;
-  PetscInt    N = 1, n = 0, *count;
-  PetscSF     sf;
+  DM_Box      *box = (DM_Box *)dm->data;
+  PetscInt     N = 1, n = 0, *count;
+  PetscSF      sf;
   PetscScalar *owned, *all;
 
   PetscFunctionBegin;
@@ -73,7 +73,8 @@ static PetscErrorCode CheckHalo(DM dm)
     n = 0;
     for (PetscInt k = 0; k < box->field[0].global.n[2]; k++) {
       for (PetscInt j = 0; j < box->field[0].global.n[1]; j++) {
-        for (PetscInt i = 0; i < box->field[0].global.n[0]; i++, n++) array[n] = what ? start + n : Natural(box, &box->field[0].global, i, j, k);
+        for (PetscInt i = 0; i < box->field[0].global.n[0]; i++, n++)
+          array[n] = what ? start + n : Natural(box, &box->field[0].global, i, j, k);
       }
     }
     PetscCheck(n == end - start, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Local size %" PetscInt_FMT " is not %" PetscInt_FMT, end - start, n);
@@ -85,7 +86,8 @@ static PetscErrorCode CheckHalo(DM dm)
         for (PetscInt i = 0; i < box->field[0].local.n[0]; i++, n++) {
           const PetscInt expected = what ? index[n] : Natural(box, &box->field[0].local, i, j, k);
 
-          PetscCheck(((PetscScalar *)local)[n] == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Local node %" PetscInt_FMT " got %g, not %" PetscInt_FMT, n, (double)((PetscScalar *)local)[n], expected);
+          PetscCheck(((PetscScalar *)local)[n] == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                     "Local node %" PetscInt_FMT " got %g, not %" PetscInt_FMT, n, (double)((PetscScalar *)local)[n], expected);
         }
       }
     }
@@ -99,13 +101,13 @@ static PetscErrorCode CheckHalo(DM dm)
 /* <R x, y> = <x, R' y>, R the halo; small integers, so that float is exact too */
 static PetscErrorCode CheckHaloAdd(DM dm, PatchFDKernels kern)
 {
-  DM_Box        *box = (DM_Box *)dm->data;
-  const size_t   n   = PatchFDBoxSize(&box->field[0].local);
-  PetscRandom    rand;
-  PetscReal      dot[2] = {0, 0}, r;
-  PetscScalar   *x, *y;
-  void          *work[2];
-  PetscMPIInt    rank;
+  DM_Box      *box = (DM_Box *)dm->data;
+  const size_t n   = PatchFDBoxSize(&box->field[0].local);
+  PetscRandom  rand;
+  PetscReal    dot[2] = {0, 0}, r;
+  PetscScalar *x, *y;
+  void        *work[2];
+  PetscMPIInt  rank;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)dm), &rank));
@@ -144,7 +146,8 @@ static PetscErrorCode CheckHaloAdd(DM dm, PatchFDKernels kern)
     }
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, dot, 2, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
-  PetscCheck(dot[0] == dot[1] && dot[0] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: <R x, y> = %g, <x, R' y> = %g", kern->name, (double)dot[0], (double)dot[1]);
+  PetscCheck(dot[0] == dot[1] && dot[0] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: <R x, y> = %g, <x, R' y> = %g", kern->name,
+             (double)dot[0], (double)dot[1]);
   PetscCall(PetscFree2(x, y));
   PetscCall(PetscRandomDestroy(&rand));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -170,19 +173,9 @@ static PetscErrorCode TestLayout(MPI_Comm comm)
 {
   const struct {
     PetscInt dim, cells[3], degree, line; /* line: all processes in this direction, or -1 */
-  } c[] = {
-    {1, {16, 0, 0},  1, -1},
-    {1, {8, 0, 0},   4, -1},
-    {2, {8, 16, 0},  2, -1},
-    {2, {9, 8, 0},   1, -1},
-    {2, {8, 8, 0},   3, 0 },
-    {3, {8, 8, 8},   1, -1},
-    {3, {8, 4, 16},  2, -1},
-    {3, {5, 7, 9},   2, -1},
-    {3, {8, 8, 8},   1, 2 },
-    {3, {4, 16, 8},  3, 1 },
-    {3, {16, 4, 4},  1, 0 }
-  };
+  } c[] = {{1, {16, 0, 0}, 1, -1}, {1, {8, 0, 0}, 4, -1}, {2, {8, 16, 0}, 2, -1}, {2, {9, 8, 0}, 1, -1},
+           {2, {8, 8, 0}, 3, 0},   {3, {8, 8, 8}, 1, -1}, {3, {8, 4, 16}, 2, -1}, {3, {5, 7, 9}, 2, -1},
+           {3, {8, 8, 8}, 1, 2},   {3, {4, 16, 8}, 3, 1}, {3, {16, 4, 4}, 1, 0}};
   PetscMPIInt size;
 
   PetscFunctionBegin;
@@ -226,7 +219,8 @@ static PetscErrorCode CreateGraded(MPI_Comm comm, DM *dm)
 {
   const PetscInt          cells[2] = {4, 8};
   const PetscReal         lower[2] = {-1, 2}, upper[2] = {3, 4}, diffusion[2] = {2, 5};
-  const DMBoxBoundaryType boundary[4] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN};
+  const DMBoxBoundaryType boundary[4] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET,
+                                         DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBegin;
   PetscCall(DMBoxCreate(comm, 2, cells, 3, dm));
@@ -258,18 +252,24 @@ static PetscErrorCode CheckGraded(DM dm, PetscInt nx, PetscInt ny)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
   PetscCall(DMBoxGetCells(dm, cells));
-  PetscCheck(cells[0] == nx && cells[1] == ny, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " x %" PetscInt_FMT " cells", cells[0], cells[1]);
+  PetscCheck(cells[0] == nx && cells[1] == ny, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " x %" PetscInt_FMT " cells", cells[0],
+             cells[1]);
   PetscCall(DMBoxGetBounds(dm, lower, upper));
   PetscCheck(lower[0] == -1 && lower[1] == 2 && upper[0] == 3 && upper[1] == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Bounds");
-  PetscCheck(box->field[0].line[0].vertices[nx / 4] == -0.5 || nx < 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertex %g", (double)box->field[0].line[0].vertices[nx / 4]);
-  PetscCheck(box->field[0].line[0].vertices[nx / 2] == 0.25, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertex %g", (double)box->field[0].line[0].vertices[nx / 2]);
+  PetscCheck(box->field[0].line[0].vertices[nx / 4] == -0.5 || nx < 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertex %g",
+             (double)box->field[0].line[0].vertices[nx / 4]);
+  PetscCheck(box->field[0].line[0].vertices[nx / 2] == 0.25, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertex %g",
+             (double)box->field[0].line[0].vertices[nx / 2]);
   PetscCall(DMBoxGetDegree(dm, &degree));
   PetscCall(DMBoxGetSpace(dm, &space));
   PetscCheck(degree == 3 && space == DMBOX_SPACE_Q, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Degree %" PetscInt_FMT, degree);
   PetscCall(DMBoxGetBoundary(dm, boundary));
-  PetscCheck(boundary[0] == DMBOX_BOUNDARY_NEUMANN && boundary[1] == DMBOX_BOUNDARY_DIRICHLET && boundary[2] == DMBOX_BOUNDARY_DIRICHLET && boundary[3] == DMBOX_BOUNDARY_NEUMANN, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary");
-  PetscCheck(!box->field[0].line[0].dirichlet[0] && box->field[0].line[0].dirichlet[1] && box->field[0].line[1].dirichlet[0] && !box->field[0].line[1].dirichlet[1], PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "Boundary of lines");
+  PetscCheck(boundary[0] == DMBOX_BOUNDARY_NEUMANN && boundary[1] == DMBOX_BOUNDARY_DIRICHLET && boundary[2] == DMBOX_BOUNDARY_DIRICHLET &&
+               boundary[3] == DMBOX_BOUNDARY_NEUMANN,
+             PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary");
+  PetscCheck(!box->field[0].line[0].dirichlet[0] && box->field[0].line[0].dirichlet[1] && box->field[0].line[1].dirichlet[0] &&
+               !box->field[0].line[1].dirichlet[1],
+             PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary of lines");
   PetscCall(DMBoxGetPoisson(dm, diffusion, &shift));
   PetscCheck(diffusion[0] == 2 && diffusion[1] == 5 && shift == 0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coefficients");
   PetscCall(DMBoxGetProcesses(dm, processes));
@@ -304,9 +304,11 @@ static PetscErrorCode TestRefineOption(MPI_Comm comm)
     PetscCall(DMSetUp(i ? clone : dm));
     PetscCall(DMBoxGetCells(i ? clone : dm, cells));
     PetscCall(DMGetRefineLevel(i ? clone : dm, &level));
-    PetscCheck(cells[0] == 16 && cells[1] == 20 && level == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " x %" PetscInt_FMT " cells, level %" PetscInt_FMT, cells[0], cells[1], level);
+    PetscCheck(cells[0] == 16 && cells[1] == 20 && level == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%" PetscInt_FMT " x %" PetscInt_FMT " cells, level %" PetscInt_FMT, cells[0], cells[1], level);
     box = (DM_Box *)(i ? clone : dm)->data;
-    PetscCheck(box->field[0].line[0].vertices[1] == -0.875 && box->field[0].line[0].vertices[4] == -0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertices");
+    PetscCheck(box->field[0].line[0].vertices[1] == -0.875 && box->field[0].line[0].vertices[4] == -0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "Vertices");
   }
   PetscCall(DMDestroy(&clone));
   PetscCall(DMDestroy(&dm));
@@ -322,8 +324,9 @@ static PetscErrorCode TestOptions(MPI_Comm comm)
   DMBoxBoundaryType boundary[6];
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsInsertString(NULL, "-o_dm_box_dim 2 -o_dm_box_cells 10 -o_dm_box_lower -1 -o_dm_box_upper 2,3 -o_dm_box_degree 5 -o_dm_box_space q "
-                                           "-o_dm_box_boundary Dirichlet,neumann,NEUMANN,neumann -o_dm_box_diffusion 3,4 -o_dm_box_shift 0.25 -o_dm_box_processes -1,1"));
+  PetscCall(PetscOptionsInsertString(
+    NULL, "-o_dm_box_dim 2 -o_dm_box_cells 10 -o_dm_box_lower -1 -o_dm_box_upper 2,3 -o_dm_box_degree 5 -o_dm_box_space q "
+          "-o_dm_box_boundary Dirichlet,neumann,NEUMANN,neumann -o_dm_box_diffusion 3,4 -o_dm_box_shift 0.25 -o_dm_box_processes -1,1"));
   PetscCall(PatchFDInitializePackage());
   PetscCall(DMCreate(comm, &dm));
   PetscCall(DMSetType(dm, DMBOX));
@@ -337,7 +340,9 @@ static PetscErrorCode TestOptions(MPI_Comm comm)
   PetscCall(DMBoxGetBounds(dm, lower, upper));
   PetscCheck(lower[0] == -1 && lower[1] == -1 && upper[0] == 2 && upper[1] == 3, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Bounds");
   PetscCall(DMBoxGetBoundary(dm, boundary));
-  PetscCheck(boundary[0] == DMBOX_BOUNDARY_DIRICHLET && boundary[1] == DMBOX_BOUNDARY_NEUMANN && boundary[2] == DMBOX_BOUNDARY_NEUMANN && boundary[3] == DMBOX_BOUNDARY_NEUMANN, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary");
+  PetscCheck(boundary[0] == DMBOX_BOUNDARY_DIRICHLET && boundary[1] == DMBOX_BOUNDARY_NEUMANN && boundary[2] == DMBOX_BOUNDARY_NEUMANN &&
+               boundary[3] == DMBOX_BOUNDARY_NEUMANN,
+             PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary");
   PetscCall(DMBoxGetPoisson(dm, diffusion, &shift));
   PetscCheck(diffusion[0] == 3 && diffusion[1] == 4 && shift == 0.25, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coefficients");
   PetscCall(CheckLayout(dm));
@@ -431,7 +436,8 @@ static PetscErrorCode PowerOnSide(PetscInt dim, PetscReal time, const PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode NotANumber(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode NotANumber(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                 PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBegin;
   u[0] = x[0] > 0.5 ? PetscSqrtReal(-PetscAbsReal(x[0])) : 0;
@@ -441,7 +447,8 @@ static PetscErrorCode NotANumber(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscRe
 static PetscErrorCode Close(const char what[], PetscReal a, PetscReal b)
 {
   PetscFunctionBegin;
-  PetscCheck(PetscAbsReal(a - b) <= 1e-12 * PetscMax(1, PetscAbsReal(b)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %.16g, not %.16g", what, (double)a, (double)b);
+  PetscCheck(PetscAbsReal(a - b) <= 1e-12 * PetscMax(1, PetscAbsReal(b)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %.16g, not %.16g", what,
+             (double)a, (double)b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -586,7 +593,8 @@ static PetscErrorCode CheckDirichletRows(DM neumann, PetscInt degree)
 
 static PetscErrorCode TestFunction(MPI_Comm comm)
 {
-  const DMBoxBoundaryType neumann[6] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
+  const DMBoxBoundaryType neumann[6] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN,
+                                        DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBegin;
   for (PetscInt dim = 1; dim <= 3; dim++) {
@@ -623,7 +631,8 @@ static PetscErrorCode CheckPiece(const VTKFile *f, char *piece, PetscInt dim, Pe
   PetscReal *x, *u;
 
   PetscFunctionBegin;
-  PetscCheck(sscanf(piece, "<Piece Extent=\"%lld %lld %lld %lld %lld %lld\">", &e[0], &e[1], &e[2], &e[3], &e[4], &e[5]) == 6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No extent");
+  PetscCheck(sscanf(piece, "<Piece Extent=\"%lld %lld %lld %lld %lld %lld\">", &e[0], &e[1], &e[2], &e[3], &e[4], &e[5]) == 6,
+             PETSC_COMM_SELF, PETSC_ERR_PLIB, "No extent");
   for (PetscInt d = 0; d < 3; d++) n[d] = (PetscInt)(e[2 * d + 1] - e[2 * d] + 1);
   PetscCall(PetscMalloc2(3 * n[0] * n[1] * n[2], &x, n[0] * n[1] * n[2], &u));
   PetscCall(VTKFileArray(f, piece, "Name=\"Position\"", 3 * n[0] * n[1] * n[2], x));
@@ -636,11 +645,13 @@ static PetscErrorCode CheckPiece(const VTKFile *f, char *piece, PetscInt dim, Pe
 
         for (PetscInt d = 0; d < 3; d++) {
           PetscCheck(x[3 * m + d] == (d < dim ? nodes[d][at[d]] : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB,
-                     "Coordinate %" PetscInt_FMT " of node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is %g", d, at[0], at[1], at[2], (double)x[3 * m + d]);
+                     "Coordinate %" PetscInt_FMT " of node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is %g", d, at[0], at[1],
+                     at[2], (double)x[3 * m + d]);
         }
         PetscCall(Power(dim, 0, &x[3 * m], 1, &value, &one));
-        PetscCheck(u[m] == value, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " has the value %g, not %g",
-                   at[0], at[1], at[2], (double)u[m], (double)value);
+        PetscCheck(u[m] == value, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                   "Node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " has the value %g, not %g", at[0], at[1], at[2], (double)u[m],
+                   (double)value);
       }
     }
   }
@@ -649,7 +660,8 @@ static PetscErrorCode CheckPiece(const VTKFile *f, char *piece, PetscInt dim, Pe
 }
 
 /* all nodes of the mesh are in the file, once each, since pieces of a structured grid do not overlap */
-static PetscErrorCode CheckFile(MPI_Comm comm, const char name[], PetscInt dim, PetscReal *const nodes[3], const PetscInt n[3], PetscInt pieces)
+static PetscErrorCode CheckFile(MPI_Comm comm, const char name[], PetscInt dim, PetscReal *const nodes[3], const PetscInt n[3],
+                                PetscInt pieces)
 {
   PetscMPIInt rank;
   VTKFile     f;
@@ -665,7 +677,8 @@ static PetscErrorCode CheckFile(MPI_Comm comm, const char name[], PetscInt dim, 
     count++;
   }
   PetscCheck(count == pieces && visited == n[0] * n[1] * n[2], PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "%s, %" PetscInt_FMT "D: %" PetscInt_FMT " pieces with %" PetscInt_FMT " nodes, not %" PetscInt_FMT " with %" PetscInt_FMT, name, dim, count, visited, pieces, n[0] * n[1] * n[2]);
+             "%s, %" PetscInt_FMT "D: %" PetscInt_FMT " pieces with %" PetscInt_FMT " nodes, not %" PetscInt_FMT " with %" PetscInt_FMT,
+             name, dim, count, visited, pieces, n[0] * n[1] * n[2]);
   PetscCall(PetscFree(f.text));
   remove(name);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -673,7 +686,8 @@ static PetscErrorCode CheckFile(MPI_Comm comm, const char name[], PetscInt dim, 
 
 static PetscErrorCode TestVTK(MPI_Comm comm)
 {
-  const DMBoxBoundaryType dirichlet[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
+  const DMBoxBoundaryType dirichlet[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET,
+                                          DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
   PetscMPIInt             size;
   PetscInt                one = 1;
 
@@ -748,16 +762,18 @@ static PetscErrorCode TestVTK(MPI_Comm comm)
     PetscErrorCode code_; \
     char          *found_; \
     CATCH(code_, __VA_ARGS__); \
-    PetscCheck(code_ == (expected), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: code %d, not %d: %s", #__VA_ARGS__, (int)code_, (int)(expected), lastmessage); \
+    PetscCheck(code_ == (expected), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: code %d, not %d: %s", #__VA_ARGS__, (int)code_, (int)(expected), \
+               lastmessage); \
     PetscCall(PetscStrstr(lastmessage, words, &found_)); \
     PetscCheck(found_, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" is not in: %s", #__VA_ARGS__, words, lastmessage); \
     count++; \
   } while (0)
 
-static PetscErrorCode BadFunction(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PETSC_UNUSED PetscScalar u[],
-                                  PETSC_UNUSED void *ctx)
+static PetscErrorCode BadFunction(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[],
+                                  PETSC_UNUSED PetscInt Nc, PETSC_UNUSED PetscScalar u[], PETSC_UNUSED void *ctx)
 {
-  return PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, PETSC_ERR_USER, PETSC_ERROR_INITIAL, "thrown by the function");
+  return PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, PETSC_ERR_USER, PETSC_ERROR_INITIAL,
+                    "thrown by the function");
 }
 
 /* a new DM with these options, up to set-up */
@@ -778,29 +794,29 @@ static PetscErrorCode TestBadOptions(MPI_Comm comm, PetscInt *n)
     const char    *option, *value, *words;
     PetscErrorCode code;
   } bad[] = {
-    {"-dm_box_dim",       "0",                 "-dm_box_dim (DMSetDimension()) is 0",                       PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_dim",       "4",                 "it must be 1, 2 or 3",                                      PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_cells",     "0",                 "-dm_box_cells (DMBoxSetCells()) has 0 cells",               PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_cells",     "8,8,-3",            "has -3 cells in direction 2",                               PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_cells",     "8,8",               "-dm_box_cells has 2 values; in 3 dimensions it takes 1 or 3", PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_cells",     "8,8,8,8",           "-dm_box_cells has at least 4 values",                       PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_cells",     "100000000000",      "",                                                          PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_degree",    "0",                 "-dm_box_degree (DMBoxSetDegree()) is 0; it must be at least 1", PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_lower",     "2",                 "-dm_box_upper 1. is not larger than -dm_box_lower 2.",      PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_upper",     "1,nan,1",           "must be finite",                                            PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_upper",     "1,1",               "-dm_box_upper has 2 values",                                PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_upper",     "inf",               "must be finite",                                            PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_lower",     "0.999999999999999", "as small as rounding errors",                               PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_upper",     "1e-320",            "as small as rounding errors",                               PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_boundary",  "dirichlet,robin",   "-dm_box_boundary has 2 values; in 3 dimensions it takes 1 or 6", PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_boundary",  "robin",             "\"robin\"; it takes dirichlet, neumann and supported",      PETSC_ERR_USER_INPUT    },
-    {"-dm_box_processes", "64,1,1",            "-dm_box_processes (DMBoxSetProcesses()) is 64",             PETSC_ERR_ARG_INCOMP    },
-    {"-dm_box_processes", "2,2,2",             "Cannot arrange",                                            PETSC_ERR_ARG_INCOMP    },
-    {"-dm_box_processes", "0",                 "must be at least 1, or -1",                                 PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_diffusion", "1,0,1",             "-dm_box_diffusion (DMBoxSetPoisson()) is 0. in direction 1",  PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_diffusion", "nan",               "positive and finite",                                       PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_refine",        "-1",                "-dm_refine is -1; it must be at least 0",                   PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_refine",        "40",                "refined 40 times",                                          PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_dim", "0", "-dm_box_dim (DMSetDimension()) is 0", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_dim", "4", "it must be 1, 2 or 3", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_cells", "0", "-dm_box_cells (DMBoxSetCells()) has 0 cells", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_cells", "8,8,-3", "has -3 cells in direction 2", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_cells", "8,8", "-dm_box_cells has 2 values; in 3 dimensions it takes 1 or 3", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_cells", "8,8,8,8", "-dm_box_cells has at least 4 values", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_cells", "100000000000", "", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_degree", "0", "-dm_box_degree (DMBoxSetDegree()) is 0; it must be at least 1", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_lower", "2", "-dm_box_upper 1. is not larger than -dm_box_lower 2.", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_upper", "1,nan,1", "must be finite", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_upper", "1,1", "-dm_box_upper has 2 values", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_upper", "inf", "must be finite", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_lower", "0.999999999999999", "as small as rounding errors", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_upper", "1e-320", "as small as rounding errors", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_boundary", "dirichlet,robin", "-dm_box_boundary has 2 values; in 3 dimensions it takes 1 or 6", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_boundary", "robin", "\"robin\"; it takes dirichlet, neumann and supported", PETSC_ERR_USER_INPUT},
+    {"-dm_box_processes", "64,1,1", "-dm_box_processes (DMBoxSetProcesses()) is 64", PETSC_ERR_ARG_INCOMP},
+    {"-dm_box_processes", "2,2,2", "Cannot arrange", PETSC_ERR_ARG_INCOMP},
+    {"-dm_box_processes", "0", "must be at least 1, or -1", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_diffusion", "1,0,1", "-dm_box_diffusion (DMBoxSetPoisson()) is 0. in direction 1", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_box_diffusion", "nan", "positive and finite", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_refine", "-1", "-dm_refine is -1; it must be at least 0", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-dm_refine", "40", "refined 40 times", PETSC_ERR_ARG_OUTOFRANGE},
   };
   PetscInt    count = 0;
   PetscMPIInt size;
@@ -824,7 +840,7 @@ static PetscErrorCode TestBadOptions(MPI_Comm comm, PetscInt *n)
 
 static PetscErrorCode TestBadVertices(MPI_Comm comm, PetscInt *n)
 {
-  const PetscInt  cells[2] = {8, 8};
+  const PetscInt  cells[2]     = {8, 8};
   const PetscReal decreasing[] = {0, 0.5, 0.5, 1}, lower[2] = {0, 0}, upper[2] = {2, 1};
   PetscInt        count = 0;
   DM              dm;
@@ -841,7 +857,8 @@ static PetscErrorCode TestBadVertices(MPI_Comm comm, PetscInt *n)
       PetscCall(DMBoxSetVertices(dm, 1, 5, Graded));
       if (i == 1) PetscCall(DMBoxSetCells(dm, cells));
       else PetscCall(DMBoxSetBounds(dm, lower, upper));
-      if (i == 1) Fails(PETSC_ERR_ARG_INCOMP, "gave 5 vertices for direction 1, but -dm_box_cells (DMBoxSetCells()) asks for 8", DMSetUp(dm));
+      if (i == 1)
+        Fails(PETSC_ERR_ARG_INCOMP, "gave 5 vertices for direction 1, but -dm_box_cells (DMBoxSetCells()) asks for 8", DMSetUp(dm));
       else Fails(PETSC_ERR_ARG_INCOMP, "bounds [0., 1.]", DMSetUp(dm));
     }
     PetscCall(DMDestroy(&dm));
@@ -853,9 +870,10 @@ static PetscErrorCode TestBadVertices(MPI_Comm comm, PetscInt *n)
 static PetscErrorCode TestBadCalls(MPI_Comm comm, PetscInt *n)
 {
   const PetscInt          cells[3] = {6, 10, 8};
-  const PetscReal         one[3] = {1, 1, 1};
-  const DMBoxBoundaryType type[6] = {(DMBoxBoundaryType)7, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
-  PetscInt                count = 0, degree;
+  const PetscReal         one[3]   = {1, 1, 1};
+  const DMBoxBoundaryType type[6]  = {(DMBoxBoundaryType)7,     DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET,
+                                      DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
+  PetscInt                count    = 0, degree;
   DM                      dm, da, other;
   Vec                     v;
   MPI_Comm                self = PETSC_COMM_SELF;
@@ -947,7 +965,8 @@ static PetscErrorCode TestErrors(MPI_Comm comm)
 
 /* ------------------------------------------------ speed ------------------------------------------------ */
 
-static PetscErrorCode Sine(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Sine(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                           PETSC_UNUSED void *ctx)
 {
   u[0] = 1;
   for (PetscInt d = 0; d < dim; d++) u[0] *= PetscSinReal(PETSC_PI * x[d]);
@@ -973,7 +992,8 @@ static PetscErrorCode TestSpeed(MPI_Comm comm)
   PetscCall(PetscTime(&t[3]));
   PetscCall(DMBoxComputeError(dm, 0, Sine, NULL, v, NULL, NULL));
   PetscCall(PetscTime(&t[4]));
-  PetscCall(PetscPrintf(comm, "set-up %.3f s, interpolation %.3f s, load %.3f s, error %.3f s\n", t[1] - t[0], t[2] - t[1], t[3] - t[2], t[4] - t[3]));
+  PetscCall(PetscPrintf(comm, "set-up %.3f s, interpolation %.3f s, load %.3f s, error %.3f s\n", t[1] - t[0], t[2] - t[1], t[3] - t[2],
+                        t[4] - t[3]));
   PetscCall(VecDestroy(&v));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -69,7 +69,7 @@ static void Couplings(const Problem *p, const PetscInt at[3], PetscReal c[3][2])
 }
 
 typedef struct {
-  PetscInt m[3], first[3], size;
+  PetscInt  m[3], first[3], size;
   PetscBool in[4096];
   PetscReal A[3][16][16], M[3][16]; /* of a direction */
 } Brick;
@@ -118,7 +118,8 @@ static void BrickLines(const Problem *p, Brick *b)
       PetscReal c[2] = {0, 0};
 
       for (PetscInt s = 0; s < 2; s++)
-        if (some[d][q][s]) c[s] = PetscExpReal(log1[d][q][s] / (PetscReal)some[d][q][s]) * (PetscReal)some[d][q][s] / (PetscReal)count[d][q];
+        if (some[d][q][s])
+          c[s] = PetscExpReal(log1[d][q][s] / (PetscReal)some[d][q][s]) * (PetscReal)some[d][q][s] / (PetscReal)count[d][q];
       b->A[d][q][q] = d >= p->dim ? 0 : (count[d][q] ? c[0] + c[1] : 1);
       if (q + 1 < b->m[d]) b->A[d][q][q + 1] = b->A[d][q + 1][q] = count[d][q] && count[d][q + 1] ? -c[1] : 0;
       b->M[d][q] = 0;
@@ -188,7 +189,9 @@ static PetscErrorCode DenseColor(const Problem *p, PetscInt size, PetscInt color
       for (number[0] = 0; lo[0] + number[0] * m[0] < hi[0]; number[0]++) {
         PetscInt at[3];
 
-        if (color != (p->kind == CORNERS ? number[0] % 2 + 2 * (number[1] % 2) + 4 * (number[2] % 2) : (number[0] + number[1] + number[2]) % 2)) continue;
+        if (color !=
+            (p->kind == CORNERS ? number[0] % 2 + 2 * (number[1] % 2) + 4 * (number[2] % 2) : (number[0] + number[1] + number[2]) % 2))
+          continue;
         b->size = m[0] * m[1] * m[2];
         for (PetscInt d = 0; d < 3; d++) {
           b->m[d]     = m[d];
@@ -215,9 +218,10 @@ static PetscErrorCode DenseColor(const Problem *p, PetscInt size, PetscInt color
 
 static PetscErrorCode DenseStep(const Problem *p, PetscInt size, PCPatchFDType type, PCPatchFDOrder order, PetscReal omega, PetscReal x[])
 {
-  const PetscInt N = p->n[0] * p->n[1] * p->n[2], ncolor = p->kind == CORNERS ? 1 << p->dim : 2, n = order == PC_PATCHFD_ORDER_SYMMETRIC ? 2 * ncolor - 1 : ncolor;
-  PetscReal     *from;
-  PetscInt       at[3];
+  const PetscInt N = p->n[0] * p->n[1] * p->n[2], ncolor = p->kind == CORNERS ? 1 << p->dim : 2,
+                 n = order == PC_PATCHFD_ORDER_SYMMETRIC ? 2 * ncolor - 1 : ncolor;
+  PetscReal *from;
+  PetscInt   at[3];
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(N, &from));
@@ -298,8 +302,11 @@ static PetscErrorCode TestStep(const Problem *p, PetscInt size, PCPatchFDType ty
   PetscCall(VecNorm(y, NORM_2, &norm));
   PetscCall(VecAXPY(y, -1, x));
   PetscCall(VecNorm(y, NORM_2, &error));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %" PetscInt_FMT "D %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", bricks of %" PetscInt_FMT ", %s, %s, %s guess: %s\n", kinds[p->kind], p->dim, p->n[0], p->n[1], p->n[2],
-                        size, PCPatchFDTypes[type], PCPatchFDOrders[order], zero ? "zero" : "given", error <= 1e-11 * norm ? "ok" : "WRONG"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "%s %" PetscInt_FMT "D %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", bricks of %" PetscInt_FMT
+                        ", %s, %s, %s guess: %s\n",
+                        kinds[p->kind], p->dim, p->n[0], p->n[1], p->n[2], size, PCPatchFDTypes[type], PCPatchFDOrders[order],
+                        zero ? "zero" : "given", error <= 1e-11 * norm ? "ok" : "WRONG"));
   if (!(error <= 1e-11 * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  error %g of %g\n", (double)error, (double)norm));
   PetscCall(PetscFree(v));
   PetscCall(VecDestroy(&b));
@@ -314,14 +321,9 @@ static PetscErrorCode TestStep(const Problem *p, PetscInt size, PCPatchFDType ty
 static PetscErrorCode TestSteps(void)
 {
   const Problem all[] = {
-    {"contrast", 100, DIRICHLET, 3, {11, 9, 7} },
-    {"smooth",   0.9, DIRICHLET, 2, {19, 13, 1}},
-    {"check",    5,   IDENTITY,  3, {8, 11, 9} },
-    {"contrast", 10,  IDENTITY,  2, {14, 9, 1} },
-    {"graded",   10,  NEUMANN,   3, {9, 10, 8} },
-    {"contrast", 10,  NEUMANN,   1, {29, 1, 1} },
-    {"const",    1,   CORNERS,   3, {9, 8, 11} },
-    {"const",    1,   CORNERS,   2, {13, 17, 1}},
+    {"contrast", 100, DIRICHLET, 3, {11, 9, 7}}, {"smooth", 0.9, DIRICHLET, 2, {19, 13, 1}}, {"check", 5, IDENTITY, 3, {8, 11, 9}},
+    {"contrast", 10, IDENTITY, 2, {14, 9, 1}},   {"graded", 10, NEUMANN, 3, {9, 10, 8}},     {"contrast", 10, NEUMANN, 1, {29, 1, 1}},
+    {"const", 1, CORNERS, 3, {9, 8, 11}},        {"const", 1, CORNERS, 2, {13, 17, 1}},
   };
 
   PetscFunctionBeginUser;
@@ -350,7 +352,10 @@ static PetscErrorCode Iterations(const Problem *p, PetscInt size, PetscReal *nu)
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-ksp_rtol 1e-9 -ksp_max_it 40 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd -mg_levels_pc_patchfd_brick_size %" PetscInt_FMT, size));
+  PetscCall(PetscSNPrintf(options, sizeof(options),
+                          "-ksp_rtol 1e-9 -ksp_max_it 40 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd "
+                          "-mg_levels_pc_patchfd_brick_size %" PetscInt_FMT,
+                          size));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(CreateHierarchy(p, NULL, &ksp, &b, &x));
   PetscCall(KSPSetFromOptions(ksp));
@@ -368,9 +373,9 @@ static PetscErrorCode Iterations(const Problem *p, PetscInt size, PetscReal *nu)
 
 static PetscErrorCode TestIterations(void)
 {
-  Problem   p = {"const", 1, DIRICHLET, 3, {31, 31, 31}};
+  Problem   p        = {"const", 1, DIRICHLET, 3, {31, 31, 31}};
   char      name[64] = "const:1", *colon;
-  PetscInt  size = 4;
+  PetscInt  size     = 4;
   PetscReal nu;
 
   PetscFunctionBeginUser;
@@ -386,7 +391,9 @@ static PetscErrorCode TestIterations(void)
   for (PetscInt d = 1; d < 3; d++) p.n[d] = d < p.dim ? p.n[0] : 1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-size", &size, NULL));
   PetscCall(Iterations(&p, size, &nu));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s:%g, %" PetscInt_FMT "D, %" PetscInt_FMT " unknowns in a direction, bricks of %" PetscInt_FMT ": nu %.2f\n", p.name, (double)p.value, p.dim, p.n[0], size, (double)nu));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "%s:%g, %" PetscInt_FMT "D, %" PetscInt_FMT " unknowns in a direction, bricks of %" PetscInt_FMT ": nu %.2f\n",
+                        p.name, (double)p.value, p.dim, p.n[0], size, (double)nu));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -400,27 +407,24 @@ static PetscErrorCode TestTable(void)
     Problem   p;
     PetscReal nu[2]; /* bricks of 4 and of 8 */
   } table[] = {
-    {{"const", 1, DIRICHLET, 3, {31, 31, 31}},      {5.94, 5.49}  },
-    {{"smooth", 0.9, DIRICHLET, 3, {31, 31, 31}},   {6.02, 5.68}  },
-    {{"contrast", 1e4, DIRICHLET, 3, {31, 31, 31}}, {8.10, 7.27}  },
-    {{"check", 1e3, DIRICHLET, 3, {31, 31, 31}},    {20.89, 15.52}},
-    {{"sphere", 1e3, DIRICHLET, 3, {31, 31, 31}},   {-1, -1}      },
-    {{"aniso", 10, DIRICHLET, 3, {31, 31, 31}},     {9.28, 7.86}  },
-    {{"aniso", 100, DIRICHLET, 3, {31, 31, 31}},    {21.74, 16.32}},
-    {{"graded", 10, DIRICHLET, 3, {31, 31, 31}},    {8.82, 7.56}  },
-    {{"graded", 100, DIRICHLET, 3, {31, 31, 31}},   {13.43, 10.59}},
+    {{"const", 1, DIRICHLET, 3, {31, 31, 31}}, {5.94, 5.49}},      {{"smooth", 0.9, DIRICHLET, 3, {31, 31, 31}}, {6.02, 5.68}},
+    {{"contrast", 1e4, DIRICHLET, 3, {31, 31, 31}}, {8.10, 7.27}}, {{"check", 1e3, DIRICHLET, 3, {31, 31, 31}}, {20.89, 15.52}},
+    {{"sphere", 1e3, DIRICHLET, 3, {31, 31, 31}}, {-1, -1}},       {{"aniso", 10, DIRICHLET, 3, {31, 31, 31}}, {9.28, 7.86}},
+    {{"aniso", 100, DIRICHLET, 3, {31, 31, 31}}, {21.74, 16.32}},  {{"graded", 10, DIRICHLET, 3, {31, 31, 31}}, {8.82, 7.56}},
+    {{"graded", 100, DIRICHLET, 3, {31, 31, 31}}, {13.43, 10.59}},
   };
 
   PetscFunctionBeginUser;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(table); i++) {
     for (PetscInt s = 0; s < 2; s++) {
       const PetscReal expected = table[i].nu[s], tolerance = expected > 10 ? 0.02 * expected : 0.1;
-      PetscReal       nu       = 0;
+      PetscReal       nu = 0;
       PetscBool       ok;
 
       PetscCall(Iterations(&table[i].p, s ? 8 : 4, &nu));
       ok = (PetscBool)(expected < 0 ? nu < 0 : nu > 0 && PetscAbsReal(nu - expected) <= tolerance + 0.005);
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s:%g, bricks of %d: %s\n", table[i].p.name, (double)table[i].p.value, s ? 8 : 4, ok ? "ok" : "WRONG"));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s:%g, bricks of %d: %s\n", table[i].p.name, (double)table[i].p.value, s ? 8 : 4,
+                            ok ? "ok" : "WRONG"));
       if (!ok) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  nu %.2f, expected %.2f\n", (double)nu, (double)expected));
     }
   }
@@ -620,7 +624,8 @@ static PetscErrorCode TestUpdate(void)
   PetscCall(PCApplyTranspose(pc, c, y));
   PetscCall(VecDot(x, c, &forward));
   PetscCall(VecDot(y, b, &backward));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bricks of %" PetscInt_FMT ", transpose: %s\n", size, PetscAbsReal(forward - backward) <= 1e-12 * PetscAbsReal(forward) ? "ok" : "WRONG"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bricks of %" PetscInt_FMT ", transpose: %s\n", size,
+                        PetscAbsReal(forward - backward) <= 1e-12 * PetscAbsReal(forward) ? "ok" : "WRONG"));
   PetscCall(MatScale(A, 4));
   PetscCall(PCApply(pc, b, y));
   PetscCall(VecAXPY(y, -0.25, x));
@@ -723,8 +728,11 @@ static PetscErrorCode TestFailure(void)
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(MatResidual(B, b, x, r));
     PetscCall(VecNorm(r, NORM_2, &norm));
-    if (i % 2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s%s\n", names[change], KSPConvergedReasons[reason], reason > 0 && !(norm < 1e-5) ? ", WRONG" : ""));
-    else if (reason <= 0 || !(norm < 1e-5)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "then as it is: %s, residual %g\n", KSPConvergedReasons[reason], (double)norm));
+    if (i % 2)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s%s\n", names[change], KSPConvergedReasons[reason],
+                            reason > 0 && !(norm < 1e-5) ? ", WRONG" : ""));
+    else if (reason <= 0 || !(norm < 1e-5))
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "then as it is: %s, residual %g\n", KSPConvergedReasons[reason], (double)norm));
   }
   PetscCall(ChangeMatrix(A, INDEFINITE, B));
   if (PETSC_VERSION_LT(3, 26, 0)) PetscCall(KSPSetOperators(ksp, B, B));

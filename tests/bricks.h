@@ -191,7 +191,7 @@ static PetscErrorCode CreateInterpolation(const Problem *p, DM fine, const Probl
       for (at[0] = lo[0]; at[0] < lo[0] + n[0]; at[0]++, row++) {
         for (PetscInt corner = 0; corner < 1 << p->dim; corner++) {
           PetscReal weight = 1;
-          PetscInt  to[3] = {0, 0, 0}, col;
+          PetscInt  to[3]  = {0, 0, 0}, col;
 
           for (PetscInt d = 0; d < p->dim; d++) {
             const PetscInt odd = at[d] % 2, up = corner >> d & 1; /* fine 2 j + 1 is coarse j */

@@ -5,8 +5,9 @@
 static PetscErrorCode lastcode;
 static char           lastmessage[4096];
 
-static PetscErrorCode Catch(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function, PETSC_UNUSED const char *file, PetscErrorCode code,
-                            PetscErrorType type, const char *message, PETSC_UNUSED void *ctx)
+static PetscErrorCode Catch(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function,
+                            PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *message,
+                            PETSC_UNUSED void *ctx)
 {
   if (type == PETSC_ERROR_INITIAL) {
     lastcode = code;

@@ -1,4 +1,5 @@
-static char help[] = "The L2 error of the solution of -div(D grad u) + s u = f falls by 2^(k+1) when cells are halved: k = 1 to 4, 1 to 3 dimensions,\n\
+static char help
+  [] = "The L2 error of the solution of -div(D grad u) + s u = f falls by 2^(k+1) when cells are halved: k = 1 to 4, 1 to 3 dimensions,\n\
 on three meshes each, with Dirichlet and Neumann sides, data on both, and cells of different lengths (-graded false: of equal lengths).\n\
 With -dm_box_operator biharmonic the same for D laplace^2 u + s u = f, k = 2 to 4, with clamped and supported sides: by 2^(k+1), 2^2 for k = 2,\n\
 and the error of second derivatives by 2^(k-1).\n\
@@ -19,14 +20,16 @@ static PetscReal Derivative(PetscInt dim, const PetscReal x[], PetscInt i, Petsc
   return u;
 }
 
-static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                            PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = Derivative(dim, x, -1, -1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Hessian(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Hessian(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                              PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < Nc; i++) u[i] = Derivative(dim, x, i / dim, i % dim);
@@ -53,7 +56,8 @@ static PetscErrorCode Side(DM dm, const PetscReal x[], PetscInt *direction, Pets
 
 /* ---- poisson ---- */
 
-static PetscErrorCode PoissonForce(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], void *ctx)
+static PetscErrorCode PoissonForce(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                   PetscScalar f[], void *ctx)
 {
   PetscReal D[3], s;
 
@@ -65,7 +69,8 @@ static PetscErrorCode PoissonForce(PetscInt dim, PETSC_UNUSED PetscReal time, co
 }
 
 /* D du/dn */
-static PetscErrorCode Flux(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[], void *ctx)
+static PetscErrorCode Flux(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[],
+                           void *ctx)
 {
   PetscReal D[3], normal = 0;
   PetscInt  n = 0;
@@ -79,7 +84,8 @@ static PetscErrorCode Flux(PetscInt dim, PETSC_UNUSED PetscReal time, const Pets
 
 /* ---- biharmonic ---- */
 
-static PetscErrorCode BendingForce(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], void *ctx)
+static PetscErrorCode BendingForce(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                   PetscScalar f[], void *ctx)
 {
   PetscReal D, s, laplace = 0;
 
@@ -90,7 +96,8 @@ static PetscErrorCode BendingForce(PetscInt dim, PETSC_UNUSED PetscReal time, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[], void *ctx)
+static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[],
+                            void *ctx)
 {
   PetscReal normal = 0;
   PetscInt  n      = 0;
@@ -101,7 +108,8 @@ static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Moment(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[], void *ctx)
+static PetscErrorCode Moment(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[],
+                             void *ctx)
 {
   PetscReal normal = 0;
   PetscInt  n      = 0;
@@ -115,9 +123,9 @@ static PetscErrorCode Moment(PetscInt dim, PETSC_UNUSED PetscReal time, const Pe
 /* error[0] is that of u in L2, error[1] that of its second derivatives */
 static PetscErrorCode Solve(PetscInt dim, PetscInt degree, PetscInt n, PetscBool graded, PetscBool bending, PetscReal error[2])
 {
-  const PetscInt          cells[3] = {n, n, n};
-  const PetscReal         D[3]     = {1, 0.5, 2};
-  const DMBoxBoundaryType other    = bending ? DMBOX_BOUNDARY_SUPPORTED : DMBOX_BOUNDARY_NEUMANN;
+  const PetscInt          cells[3]    = {n, n, n};
+  const PetscReal         D[3]        = {1, 0.5, 2};
+  const DMBoxBoundaryType other       = bending ? DMBOX_BOUNDARY_SUPPORTED : DMBOX_BOUNDARY_NEUMANN;
   const DMBoxBoundaryType boundary[6] = {DMBOX_BOUNDARY_DIRICHLET, other, DMBOX_BOUNDARY_DIRICHLET, other, DMBOX_BOUNDARY_DIRICHLET, other};
   PetscReal              *v;
   DM                      dm;
@@ -168,7 +176,8 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt degree, PetscInt n, PetscBool
 }
 
 /* does the error fall by 2^expected twice, up to the slack that meshes as coarse as these need? */
-static PetscErrorCode Order(const char what[], const PetscReal error[3][2], int m, PetscInt expected, const PetscReal slack[2], const char name[])
+static PetscErrorCode Order(const char what[], const PetscReal error[3][2], int m, PetscInt expected, const PetscReal slack[2],
+                            const char name[])
 {
   PetscReal order[2];
   PetscBool as = PETSC_TRUE;
@@ -178,7 +187,8 @@ static PetscErrorCode Order(const char what[], const PetscReal error[3][2], int 
     order[i] = PetscLog2Real(error[i][m] / error[i + 1][m]);
     as       = (PetscBool)(as && order[i] > expected - slack[i] && order[i] < expected + 1);
   }
-  PetscCall(PetscInfo(NULL, "%s: errors %g %g %g, orders %.2f %.2f\n", what, (double)error[0][m], (double)error[1][m], (double)error[2][m], (double)order[0], (double)order[1]));
+  PetscCall(PetscInfo(NULL, "%s: errors %g %g %g, orders %.2f %.2f\n", what, (double)error[0][m], (double)error[1][m], (double)error[2][m],
+                      (double)order[0], (double)order[1]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s %s\n", what, as ? "=" : "!=", name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -188,7 +198,7 @@ int main(int argc, char **argv)
   PetscBool graded = PETSC_TRUE, bending, given;
   PetscInt  dims[] = {1, 2, 3}, ndims = 3;
   PetscReal slack[2][2] = {{0.35, 0.15}, {0.6, 0.3}}; /* rounding keeps the meshes of biharmonic coarse */
-  char      name[32] = "poisson", what[64];
+  char      name[32]    = "poisson", what[64];
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -203,7 +213,8 @@ int main(int argc, char **argv)
     for (PetscInt degree = 1 + bending; degree <= (dim == 3 && !bending ? 3 : 4); degree++) {
       PetscReal error[3][2];
 
-      for (PetscInt i = 0; i < 3; i++) PetscCall(Solve(dim, degree, (dim == 3 && degree > 1) || (bending && degree > 3) ? 2 << i : 4 << i, graded, bending, error[i]));
+      for (PetscInt i = 0; i < 3; i++)
+        PetscCall(Solve(dim, degree, (dim == 3 && degree > 1) || (bending && degree > 3) ? 2 << i : 4 << i, graded, bending, error[i]));
       PetscCall(PetscSNPrintf(what, sizeof(what), "%" PetscInt_FMT "D, Q%" PetscInt_FMT ": order", dim, degree));
       PetscCall(Order(what, error, 0, bending && degree == 2 ? 2 : degree + 1, slack[bending], bending && degree == 2 ? "2" : "k + 1"));
       PetscCall(PetscStrlcat(what, " of second derivatives", sizeof(what)));

@@ -2,7 +2,8 @@
 /* How fast V-cycles on a DMBOX converge: nu, a number of iterations to 1e-9 that need not be an integer */
 #include <petscpatchfd.h>
 
-static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[],
+                          PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   f[0] = 1;

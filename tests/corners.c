@@ -142,7 +142,7 @@ static PetscErrorCode TestParts(DM dm, PetscInt field)
 
 static PetscErrorCode TestView(PetscInt dim, DMBoxSpace space)
 {
-  const PetscInt  cells[]  = {7, 4, 3}, n = 4;
+  const PetscInt  cells[] = {7, 4, 3}, n = 4;
   const PetscReal graded[] = {0, 0.1, 0.3, 0.6}, *vertices;
   PetscInt        nfield, nvertices;
   DM              dm;
@@ -209,12 +209,12 @@ static PetscErrorCode TestFile(void)
 /* what was set is what getters return */
 static PetscErrorCode TestGetters(void)
 {
-  const PetscInt    cells[] = {4, 3};
-  const PetscReal   K[]     = {2, 0.5, 1};
+  const PetscInt    cells[]     = {4, 3};
+  const PetscReal   K[]         = {2, 0.5, 1};
   DMBoxBoundaryType boundary[4] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
   PetscReal         k[3], shift, parameter;
   PetscInt          n, degree;
-  DMBoxFunctionFn     *f[2];
+  DMBoxFunctionFn  *f[2];
   DMBoxMappingType  type;
   void             *ctx;
   int               mine;

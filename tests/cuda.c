@@ -51,7 +51,8 @@ static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt c
   m->plates     = kind->biharmonic;
   for (int d = 0; d < 3; d++) {
     const PetscInt  k = d < dim ? degree : 0, refine = d < dim ? ratio : 1, n = d < dim ? cells[d] * refine : 1;
-    const PetscBool given[2] = {(PetscBool)(d < dim && !(kind->neumann && d != 1)), (PetscBool)(d < dim && !(kind->neumann && d == 1))}, all = (PetscBool)(kind->biharmonic && d < dim);
+    const PetscBool given[2] = {(PetscBool)(d < dim && !(kind->neumann && d != 1)), (PetscBool)(d < dim && !(kind->neumann && d == 1))},
+                    all      = (PetscBool)(kind->biharmonic && d < dim);
     const PetscBool fixed[2] = {(PetscBool)(given[0] || all), (PetscBool)(given[1] || all)};
     PetscReal      *v;
 
@@ -123,8 +124,8 @@ static void LowerBox(const Mesh *m, PatchFDRange cells, PatchFDBox *local, Patch
     cells[d][0]  = 0;
     cells[d][1]  = c;
     local->lo[d] = own->lo[d] = 0;
-    local->n[d]  = PetscMin(n, (c + m->nphase - 1) * m->stride[d] + 1);
-    own->n[d]    = c == m->cells[d] ? n : c * m->stride[d];
+    local->n[d]               = PetscMin(n, (c + m->nphase - 1) * m->stride[d] + 1);
+    own->n[d]                 = c == m->cells[d] ? n : c * m->stride[d];
     read[d][0] = write[d][0] = m->free[d][0];
     read[d][1]               = PetscMin(local->n[d], m->free[d][1]);
     write[d][1]              = PetscMin(own->n[d], m->free[d][1]);
@@ -223,7 +224,8 @@ static PetscErrorCode ArrayMask(const Mesh *m, const PatchFDBox *box, const Patc
   PetscCallCUDA(cudaDeviceSynchronize());
   PetscCallCUDA(cudaMemcpy(d, a->d, a->n * bytes, cudaMemcpyDeviceToHost));
   for (size_t q = 0; q < a->n; q++) {
-    const PetscInt node[3] = {(PetscInt)(q % (size_t)box->n[0]), (PetscInt)(q / (size_t)box->n[0] % (size_t)box->n[1]), (PetscInt)(q / (size_t)(box->n[0] * box->n[1]))};
+    const PetscInt node[3] = {(PetscInt)(q % (size_t)box->n[0]), (PetscInt)(q / (size_t)box->n[0] % (size_t)box->n[1]),
+                              (PetscInt)(q / (size_t)(box->n[0] * box->n[1]))};
     PetscBool      in      = PETSC_TRUE;
 
     for (int e = 0; e < 3; e++) in = (PetscBool)(in && InPatch(&m->patch[e], color->parity[e], box->lo[e] + node[e]));
@@ -303,12 +305,12 @@ static void Colors(PetscInt nphase, PetscBool all, PetscInt *n, PatchFDColor col
 /* ---- local solvers of plates: by terms in the residual ---- */
 
 typedef struct {
-  const char     *name;
-  PatchFDPatches  patch[3];
-  PatchFDRows     rows[3][3]; /* of direction d: penalty, mass, stiffness */
-  PetscInt        nterm, ndense;
-  PatchFDRowTerm  term[6];
-  PatchFDDense   *dense;
+  const char    *name;
+  PatchFDPatches patch[3];
+  PatchFDRows    rows[3][3]; /* of direction d: penalty, mass, stiffness */
+  PetscInt       nterm, ndense;
+  PatchFDRowTerm term[6];
+  PatchFDDense  *dense;
 } Plate;
 
 /* the terms that Describe() has, as numbers of bands: matrix[t][d] of term t */
@@ -395,11 +397,15 @@ static PetscErrorCode PlateCreate(const Mesh *m, PetscInt dim, PetscBool dense, 
     if (alone) continue;
     PetscCall(PetscMalloc1(patch->nclass * 3 * patch->n[0] * patch->n[0], &X[d]));
     for (PetscInt i = 0; i < patch->npatch; i++)
-      if (i == 0 || patch->cls[i] != patch->cls[i - 1]) PetscCall(PlateBlocks(p->rows[d], patch, i, X[d] + patch->cls[i] * 3 * patch->n[0] * patch->n[0]));
+      if (i == 0 || patch->cls[i] != patch->cls[i - 1])
+        PetscCall(PlateBlocks(p->rows[d], patch, i, X[d] + patch->cls[i] * 3 * patch->n[0] * patch->n[0]));
   }
-  for (PetscInt t = 0; t < p->nterm; t++) p->term[t] = (PatchFDRowTerm){.coef = coef[t], .dir = {&p->rows[0][matrix[t][0]], &p->rows[1][matrix[t][1]], &p->rows[2][matrix[t][2]]}};
+  for (PetscInt t = 0; t < p->nterm; t++)
+    p->term[t] = (PatchFDRowTerm){.coef = coef[t],
+                                  .dir  = {&p->rows[0][matrix[t][0]], &p->rows[1][matrix[t][1]], &p->rows[2][matrix[t][2]]}};
   if (dense) {
-    const PetscInt nclass[3] = {p->patch[0].nclass, p->patch[1].nclass, p->patch[2].nclass}, n[3] = {p->patch[0].n[0], p->patch[1].n[0], p->patch[2].n[0]};
+    const PetscInt nclass[3] = {p->patch[0].nclass, p->patch[1].nclass, p->patch[2].nclass},
+                   n[3]      = {p->patch[0].n[0], p->patch[1].n[0], p->patch[2].n[0]};
 
     p->ndense = nclass[0] * nclass[1] * nclass[2];
     PetscCall(PetscCalloc1(p->ndense, &p->dense));
@@ -457,17 +463,18 @@ static void LocalDescribe(const Mesh *m, const PatchFDPatches patch[3], PatchFDL
 }
 
 /* plate: NULL where patches are diagonalized */
-static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool sub, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool sub, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd,
+                                   PetscInt *failures)
 {
-  static const char  *names[] = {"residual", "solve", "fused", "boundary"};
-  PatchFDLocalField   field;
-  PatchFDLocalDesc    desc;
-  PatchFDColor        colors[16];
-  PetscInt            ncolors;
-  PatchFDRange        patches, write;
-  PatchFDBox          own;
-  Array               x, b, r;
-  void               *hp = NULL, *cp = NULL;
+  static const char *names[] = {"residual", "solve", "fused", "boundary"};
+  PatchFDLocalField  field;
+  PatchFDLocalDesc   desc;
+  PatchFDColor       colors[16];
+  PetscInt           ncolors;
+  PatchFDRange       patches, write;
+  PatchFDBox         own;
+  Array              x, b, r;
+  void              *hp = NULL, *cp = NULL;
 
   PetscFunctionBeginUser;
   LocalDescribe(m, plate ? plate->patch : m->patch, &field, &desc);
@@ -503,7 +510,8 @@ static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool 
         }
         PetscCall(h->localapply(hp, (PatchFDPatchOp)op, ncolors, colors, patches, omega, (PetscBool)zero, x.h, b.h, r.h));
         PetscCall(c->localapply(cp, (PatchFDPatchOp)op, ncolors, colors, patches, omega, (PetscBool)zero, x.d, b.d, r.d));
-        PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s%s%s, omega %g%s", plate ? plate->name : "", plate ? ", " : "", names[op], zero ? " from zero" : "", (double)omega, sub ? ", part" : ""));
+        PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s%s%s, omega %g%s", plate ? plate->name : "", plate ? ", " : "", names[op],
+                                zero ? " from zero" : "", (double)omega, sub ? ", part" : ""));
         PetscCall(ArrayCompare(name, op == PATCHFD_OP_RESIDUAL ? &r : &x, m->degree, failures));
       }
     }
@@ -521,14 +529,14 @@ static PetscErrorCode TestSums(const Mesh *m, const Plate *plate, PatchFDKernels
 {
   static const char *const names[]      = {"", "single", "tf32", "bf16"};
   static const PetscReal   tolerances[] = {0, 1e-4, 5e-3, 5e-2};
-  const PatchFDColor       all          = {.parity = {PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES}, .phase = PATCHFD_ALL_PHASES};
-  PatchFDLocalField        field;
-  PatchFDLocalDesc         desc;
-  PatchFDColor             colors[16];
-  PetscInt                 ncolors;
-  PatchFDRange             patches;
-  Array                    x, r;
-  void                    *hp = NULL, *cp = NULL;
+  const PatchFDColor all = {.parity = {PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES}, .phase = PATCHFD_ALL_PHASES};
+  PatchFDLocalField  field;
+  PatchFDLocalDesc   desc;
+  PatchFDColor       colors[16];
+  PetscInt           ncolors;
+  PatchFDRange       patches;
+  Array              x, r;
+  void              *hp = NULL, *cp = NULL;
 
   PetscFunctionBeginUser;
   Colors(m->nphase, PETSC_TRUE, &ncolors, colors);
@@ -554,7 +562,8 @@ static PetscErrorCode TestSums(const Mesh *m, const Plate *plate, PatchFDKernels
       PetscCall(h->zero(x.n, x.h));
       PetscCall(c->zero(x.n, x.d));
       PetscCall(h->localapply(hp, PATCHFD_OP_SOLVE, ncolors, colors, patches, 0.7, PETSC_FALSE, x.h, NULL, r.h));
-      PetscCall(c->localapply(cp, PATCHFD_OP_SOLVE, atomic ? 1 : ncolors, atomic ? &all : colors, patches, 0.7, PETSC_FALSE, x.d, NULL, r.d));
+      PetscCall(
+        c->localapply(cp, PATCHFD_OP_SOLVE, atomic ? 1 : ncolors, atomic ? &all : colors, patches, 0.7, PETSC_FALSE, x.d, NULL, r.d));
       PetscCall(PetscSNPrintf(name, sizeof(name), "%s, %s%s", plate->name, atomic ? "atomic " : "sum ", names[p]));
       PetscCall(ArrayCompare(name, &x, m->degree, failures));
     }
@@ -596,8 +605,8 @@ static PetscErrorCode TestBoxSolve(const Mesh *m, PatchFDKernels h, PatchFDKerne
 /* the steps of a rank that has the middle one of three pieces of the last direction */
 static PetscErrorCode TestBoxPiece(const Mesh *m, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {
-  const PetscBool         dbl  = (PetscBool)(h->size == sizeof(double));
-  const PatchFDBoxKernels hk   = dbl ? &PatchFDBoxHostDouble : &PatchFDBoxHostFloat, ck = dbl ? &PatchFDBoxCUDADouble : &PatchFDBoxCUDAFloat;
+  const PetscBool         dbl = (PetscBool)(h->size == sizeof(double));
+  const PatchFDBoxKernels hk = dbl ? &PatchFDBoxHostDouble : &PatchFDBoxHostFloat, ck = dbl ? &PatchFDBoxCUDADouble : &PatchFDBoxCUDAFloat;
   const int               last = (int)m->dim - 1;
   const PetscInt          n = m->cells[last], cell[] = {0, n / 3, n - 1, n};
   PatchFDBoxLine          line[3];
@@ -731,7 +740,7 @@ static PetscErrorCode Time(PatchFDKernels k, const Mesh *m, const Mesh *coarse)
   const PetscReal             unknowns = (PetscReal)PatchFDBoxSize(&m->box);
   PatchFDLocalField           field;
   PatchFDLocalDesc            sm;
-  PatchFDTransferDesc         tr       = {.cbox = coarse->box, .fbox = m->box};
+  PatchFDTransferDesc         tr = {.cbox = coarse->box, .fbox = m->box};
   PatchFDEmbedding            e[3];
   void                       *v[3], *c, *plan = NULL;
   PetscReal                   t;
@@ -850,7 +859,8 @@ static PetscErrorCode TestPlates(const Mesh *m, PatchFDKernels h, PatchFDKernels
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestBiharmonic(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind, const PatchFDKernels tables[2][2], PetscRandom rnd, PetscInt *failures)
+static PetscErrorCode TestBiharmonic(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind,
+                                     const PatchFDKernels tables[2][2], PetscRandom rnd, PetscInt *failures)
 {
   Mesh mesh;
 
@@ -865,7 +875,8 @@ static PetscErrorCode TestBiharmonic(PetscInt dim, PetscInt degree, const PetscI
 }
 
 /* every kernel on second-order problems */
-static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind, const PatchFDKernels tables[2][2], PetscRandom rnd, PetscInt *failures)
+static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind, const PatchFDKernels tables[2][2],
+                              PetscRandom rnd, PetscInt *failures)
 {
   Mesh mesh, fine, higher;
 
@@ -913,8 +924,8 @@ static PetscErrorCode TestOthers(void)
   Plans of meshes that differ live together.  Of the others all sides are Dirichlet, so that patches are smaller, and cells are halved in fewer
   directions, so that they have fewer nodes
 */
-static PetscErrorCode TestTogether(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind, const PatchFDKernels tables[2][2],
-                                   PetscRandom rnd, PetscInt *failures)
+static PetscErrorCode TestTogether(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind,
+                                   const PatchFDKernels tables[2][2], PetscRandom rnd, PetscInt *failures)
 {
   const Kind  dirichlet = {.graded = kind->graded, .dg = kind->dg};
   Mesh        mesh, fine, other, otherfine;
@@ -956,7 +967,7 @@ static PetscErrorCode Run(void)
   PetscReal   unknowns = 0;
   PetscInt    dim = 3, degrees[16], nd, cells[3] = {5, 4, 3}, nc = 3, failures = 0;
   PetscBool   together = PETSC_FALSE;
-  Kind        kind = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
+  Kind        kind     = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
   PetscRandom rnd;
 
   PetscFunctionBeginUser;
@@ -966,17 +977,24 @@ static PetscErrorCode Run(void)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-neumann", &kind.neumann, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-dg", &kind.dg, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-biharmonic", &kind.biharmonic, NULL));
-  PetscCheck(!kind.biharmonic || !kind.dg, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-biharmonic is for cells that share nodes, without -dg");
+  PetscCheck(!kind.biharmonic || !kind.dg, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-biharmonic is for cells that share nodes, without -dg");
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-together", &together, NULL));
-  PetscCheck(!kind.biharmonic || !together, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-together is for second-order problems, without -biharmonic");
+  PetscCheck(!kind.biharmonic || !together, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-together is for second-order problems, without -biharmonic");
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
   if (unknowns > 0) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, kind.biharmonic ? "picoseconds an unknown, all colours\ntable        k   unknowns | fd fused    solve residual   atomic    dense   atomic   single     tf32     bf16 |      A x  b - A x  colours |    copy  TB/s\n" :
-                                                             "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve residual |      A x  b - A x  prolong restrict |    copy  TB/s\n"));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_SELF, kind.biharmonic
+                                     ? "picoseconds an unknown, all colours\ntable        k   unknowns | fd fused    solve residual   "
+                                       "atomic    dense   atomic   single     tf32     bf16 |      A x  b - A x  colours |    copy  TB/s\n"
+                                     : "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve "
+                                       "residual |      A x  b - A x  prolong restrict |    copy  TB/s\n"));
     for (int t = 0; t < 2; t++) {
       for (PetscInt i = 0; i < nd; i++) {
-        const PetscInt n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / (degrees[i] + (kind.dg ? 1 : 0)) / 4 + 0.5)), half[] = {n, n, n};
-        Mesh           coarse, mesh;
+        const PetscInt n      = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / (degrees[i] + (kind.dg ? 1 : 0)) / 4 + 0.5)),
+                       half[] = {n, n, n};
+        Mesh coarse, mesh;
 
         PetscCall(MeshCreate(dim, degrees[i], half, &kind, 1, &coarse));
         PetscCall(MeshCreate(dim, degrees[i], half, &kind, 2, &mesh));
@@ -992,7 +1010,9 @@ static PetscErrorCode Run(void)
   for (PetscInt i = 0; i < nd; i++) {
     const PetscInt before = failures;
 
-    PetscCall((kind.biharmonic ? TestBiharmonic : together ? TestTogether : TestAll)(dim, degrees[i], cells, &kind, tables, rnd, &failures));
+    PetscCall((kind.biharmonic ? TestBiharmonic
+               : together      ? TestTogether
+                               : TestAll)(dim, degrees[i], cells, &kind, tables, rnd, &failures));
     PetscCall(PrintDegree(degrees[i], (PetscBool)(failures == before)));
   }
   PetscCall(PetscRandomDestroy(&rnd));

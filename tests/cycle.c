@@ -1,4 +1,5 @@
-static char help[] = "The V-cycles of PCPATCHMG over many settings of the smoothers: symmetric ones are symmetric, replayed ones equal to others, and replayed where\n\
+static char help[] =
+  "The V-cycles of PCPATCHMG over many settings of the smoothers: symmetric ones are symmetric, replayed ones equal to others, and replayed where\n\
 that is allowed and only there.\n\n";
 
 #include <patchfd/private/compat.h>
@@ -11,7 +12,7 @@ typedef struct {
   Vec         b, x, y, Mx, My;
   PetscRandom rnd;
   PetscReal   tolerance; /* of the precision of the vectors */
-  PetscBool   gpu; /* nothing is recorded on the host */
+  PetscBool   gpu;       /* nothing is recorded on the host */
 } Problem;
 
 static PetscErrorCode ProblemCreate(PetscInt degree, PetscInt n, PetscReal length, PetscBool neumann, Problem *p)
@@ -25,7 +26,8 @@ static PetscErrorCode ProblemCreate(PetscInt degree, PetscInt n, PetscReal lengt
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, degree, &p->dm));
   PetscCall(DMBoxSetBounds(p->dm, lower, upper));
   if (neumann) {
-    const DMBoxBoundaryType sides[] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
+    const DMBoxBoundaryType sides[] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN,
+                                       DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
     PetscCall(DMBoxSetBoundary(p->dm, sides));
   }
@@ -167,10 +169,10 @@ static PetscErrorCode CheckSymmetricMore(Problem *p)
 
 static PetscErrorCode TestSymmetry(Problem *p, PetscBool cross)
 {
-  const char *const order[]   = {"auto", "forward", "backward", "symmetric"};
-  const char *const damping[] = {"1", "0.7", "1.4"};
-  const char *const scale[]   = {"1", "0.8"};
-  const char *const cycle[]   = {"v", "w"};
+  const char *const order[]     = {"auto", "forward", "backward", "symmetric"};
+  const char *const damping[]   = {"1", "0.7", "1.4"};
+  const char *const scale[]     = {"1", "0.8"};
+  const char *const cycle[]     = {"v", "w"};
   const char *const assembled[] = {
     "-mg_levels_pc_type sor", /* no PCPATCHFD on assembled matrices */
     "-mg_levels_pc_type sor -mg_levels_pc_sor_omega 1.3 -mg_levels_ksp_max_it 2",
@@ -213,7 +215,9 @@ static PetscErrorCode TestOverride(Problem *p)
   PCPatchFDOrder order;
 
   PetscFunctionBeginUser;
-  PetscCall(NewPC(p, p->A, "-pc_patchmg_symmetric -mg_levels_pc_patchfd_damping 0.7 -mg_levels_ksp_max_it 2 -mg_levels_pc_patchfd_sweeps 3 -mg_levels_up_pc_patchfd_damping 0.9",
+  PetscCall(NewPC(p, p->A,
+                  "-pc_patchmg_symmetric -mg_levels_pc_patchfd_damping 0.7 -mg_levels_ksp_max_it 2 -mg_levels_pc_patchfd_sweeps 3 "
+                  "-mg_levels_up_pc_patchfd_damping 0.9",
                   PETSC_TRUE, &pc, NULL));
   PetscCall(PCMGGetSmootherUp(pc, 1, &ksp));
   PetscCall(KSPGetTolerances(ksp, NULL, NULL, NULL, &its));
@@ -221,7 +225,8 @@ static PetscErrorCode TestOverride(Problem *p)
   PetscCall(PCPatchFDGetDamping(up, &damping));
   PetscCall(PCPatchFDGetSweeps(up, &sweeps));
   PetscCall(PCPatchFDGetOrder(up, &order));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "post-smoother: damping %g, %s order, %" PetscInt_FMT " sweeps, %" PetscInt_FMT " steps\n", (double)damping, PCPatchFDOrders[order], sweeps, its));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "post-smoother: damping %g, %s order, %" PetscInt_FMT " sweeps, %" PetscInt_FMT " steps\n",
+                        (double)damping, PCPatchFDOrders[order], sweeps, its));
   PetscCall(PCDestroy(&pc));
 
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
@@ -263,15 +268,20 @@ static PetscErrorCode ShowOrders(Problem *p, PC pc, const char *what)
     PetscCall(PCPatchFDGetOrder(smoother, &order[i]));
   }
   PetscCall(Asymmetry(p, pc, &asymmetry));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, %s, %s\n", what, PCPatchFDOrders[order[0]], PCPatchFDOrders[order[1]], asymmetry < p->tolerance ? "symmetric" : "not symmetric"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, %s, %s\n", what, PCPatchFDOrders[order[0]], PCPatchFDOrders[order[1]],
+                        asymmetry < p->tolerance ? "symmetric" : "not symmetric"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* which order a smoother has where none is chosen, in any sequence of calls */
 static PetscErrorCode TestOrders(Problem *p)
 {
-  const char *const options[] = {"", "-mg_levels_pc_patchfd_order forward", "-mg_levels_pc_patchfd_order backward", "-mg_levels_pc_patchfd_order auto",
-                                 "-mg_levels_up_pc_patchfd_order backward", "-mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.125"};
+  const char *const options[] = {"",
+                                 "-mg_levels_pc_patchfd_order forward",
+                                 "-mg_levels_pc_patchfd_order backward",
+                                 "-mg_levels_pc_patchfd_order auto",
+                                 "-mg_levels_up_pc_patchfd_order backward",
+                                 "-mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.125"};
   PC                pc, smoother;
   KSP               ksp;
   PetscInt          n;
@@ -312,8 +322,11 @@ static PetscErrorCode TestOrders(Problem *p)
 
 static PetscErrorCode TestErrors(Problem *p)
 {
-  const char *const wrong[] = {"-mg_levels_ksp_type gmres", "-mg_levels_ksp_richardson_self_scale",
-                               "-mg_levels_ksp_norm_type preconditioned -mg_levels_ksp_convergence_test default", "-mg_levels_pc_type shell", "-mg_coarse_pc_patchfd_patch vertex",
+  const char *const wrong[] = {"-mg_levels_ksp_type gmres",
+                               "-mg_levels_ksp_richardson_self_scale",
+                               "-mg_levels_ksp_norm_type preconditioned -mg_levels_ksp_convergence_test default",
+                               "-mg_levels_pc_type shell",
+                               "-mg_coarse_pc_patchfd_patch vertex",
                                "-pc_mg_type full"};
   PC                pc;
 
@@ -334,7 +347,8 @@ static PetscErrorCode TestErrors(Problem *p)
 static PetscErrorCode TestCG(void)
 {
   const char *const options[] = {"-pc_patchmg_symmetric", "-pc_patchmg_symmetric -mg_levels_pc_patchfd_damping 1.4",
-                                 "-pc_patchmg_symmetric -mg_levels_pc_patchfd_damping 1.4 -mg_levels_pc_patchfd_order backward", "-pc_patchmg_symmetric -mg_levels_ksp_max_it 2"};
+                                 "-pc_patchmg_symmetric -mg_levels_pc_patchfd_damping 1.4 -mg_levels_pc_patchfd_order backward",
+                                 "-pc_patchmg_symmetric -mg_levels_ksp_max_it 2"};
   Problem           p;
   PC                pc;
   KSP               ksp;
@@ -356,7 +370,8 @@ static PetscErrorCode TestCG(void)
     PetscCall(KSPSolve(ksp, p.b, p.x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(KSPGetIterationNumber(ksp, &its));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "CG with %s: %s, iterations %" PetscInt_FMT "\n", options[i], KSPConvergedReasons[reason], its));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, "CG with %s: %s, iterations %" PetscInt_FMT "\n", options[i], KSPConvergedReasons[reason], its));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(PCDestroy(&pc));
   }
@@ -402,7 +417,9 @@ static PetscErrorCode Compare(Problem *p, const char *what, PC pc, PC plain, Pet
   PetscCall(Replays(&after));
   if (!p->gpu) replays = 0;
   if (!(worst < p->tolerance)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "DIFFERENT: %g with %s\n", (double)worst, what));
-  if (after - before != replays) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "REPLAYED %" PetscInt_FMT " times, expected %" PetscInt_FMT ", with %s\n", after - before, replays, what));
+  if (after - before != replays)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "REPLAYED %" PetscInt_FMT " times, expected %" PetscInt_FMT ", with %s\n", after - before,
+                          replays, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -421,8 +438,10 @@ static PetscErrorCode TestRecordings(Problem *p)
 {
   const char *const order[]   = {"auto", "forward", "backward", "symmetric"};
   const char *const damping[] = {"1", "0.8"};
-  const char *const cycle[]   = {"-pc_mg_cycle_type v", "-pc_mg_cycle_type w", "-pc_patchmg_symmetric", "-pc_patchmg_symmetric -pc_mg_cycle_type w", "-pc_mg_type full",
-                                 "-pc_mg_type kaskade", "-pc_mg_type additive", "-pc_mg_multiplicative_cycles 2"};
+  const char *const cycle[]   = {"-pc_mg_cycle_type v",   "-pc_mg_cycle_type w",
+                                 "-pc_patchmg_symmetric", "-pc_patchmg_symmetric -pc_mg_cycle_type w",
+                                 "-pc_mg_type full",      "-pc_mg_type kaskade",
+                                 "-pc_mg_type additive",  "-pc_mg_multiplicative_cycles 2"};
   const char *const allowed[] = {
     "-mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.125",
     "-mg_levels_pc_patchfd_variant global",
@@ -473,7 +492,9 @@ static PetscErrorCode TestRecordings(Problem *p)
           for (int its = 1; its <= 2; its++) {
             char options[512];
 
-            PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_pc_patchfd_order %s -mg_levels_pc_patchfd_damping %s %s -mg_levels_pc_patchfd_sweeps %d -mg_levels_ksp_max_it %d",
+            PetscCall(PetscSNPrintf(options, sizeof(options),
+                                    "-mg_levels_pc_patchfd_order %s -mg_levels_pc_patchfd_damping %s %s -mg_levels_pc_patchfd_sweeps %d "
+                                    "-mg_levels_ksp_max_it %d",
                                     order[o], damping[d], cycle[c], sweeps, its));
             PetscCall(CheckRecording(p, options, PETSC_TRUE));
           }
@@ -531,8 +552,14 @@ typedef enum {
   NUMCHANGES
 } Change;
 
-static const char *const changes[] = {"scale", "self scale", "KSP type", "PC type", "norm", "monitor", "pre-solve hook", "post-solve hook", "null space",
-                                      "null space of the transpose", "residual", "operation of the matrix", "damping", "steps", "cycle"};
+static const char *const changes[] = {"scale",          "self scale",
+                                      "KSP type",       "PC type",
+                                      "norm",           "monitor",
+                                      "pre-solve hook", "post-solve hook",
+                                      "null space",     "null space of the transpose",
+                                      "residual",       "operation of the matrix",
+                                      "damping",        "steps",
+                                      "cycle"};
 
 static PetscErrorCode Alter(PC mg, Change change)
 {
@@ -619,12 +646,14 @@ static struct {
   PetscInt      countdown; /* to the event of this kind */
 } callback = {-1, -1, 0};
 
-static PetscErrorCode EventBegin(PetscLogEvent event, PETSC_UNUSED int t, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2, PETSC_UNUSED PetscObject o3, PETSC_UNUSED PetscObject o4)
+static PetscErrorCode EventBegin(PetscLogEvent event, PETSC_UNUSED int t, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2,
+                                 PETSC_UNUSED PetscObject o3, PETSC_UNUSED PetscObject o4)
 {
   return event == callback.fail && --callback.countdown == 0 ? PETSC_ERR_USER : PETSC_SUCCESS;
 }
 
-static PetscErrorCode EventEnd(PetscLogEvent event, PETSC_UNUSED int t, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2, PETSC_UNUSED PetscObject o3, PETSC_UNUSED PetscObject o4)
+static PetscErrorCode EventEnd(PetscLogEvent event, PETSC_UNUSED int t, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2,
+                               PETSC_UNUSED PetscObject o3, PETSC_UNUSED PetscObject o4)
 {
   PetscDeviceContext context;
 
@@ -659,7 +688,8 @@ static PetscErrorCode TestFailures(Problem *p)
   callback.fail = -1;
   PetscCall(VecLockReadPop(p->b)); /* PCApply() has locked it */
   if (p->gpu) PetscCall(PetscDeviceContextGetCurrentContext(&after));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "error in a cycle: %s, device context %s\n", error == PETSC_ERR_USER ? "returned" : "LOST", before == after ? "as before" : "CHANGED"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "error in a cycle: %s, device context %s\n", error == PETSC_ERR_USER ? "returned" : "LOST",
+                        before == after ? "as before" : "CHANGED"));
   PetscCall(Compare(p, "after an error", pc[0], pc[1], 3, 0));
   PetscCall(PCPatchMGSetGraph(pc[0], PETSC_TRUE)); /* try again */
   PetscCall(Compare(p, "recorded after an error", pc[0], pc[1], 4, 2));
@@ -713,7 +743,8 @@ static PetscErrorCode TestSweeps(Problem *p)
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   error = KSPSolve(ksp, b, x);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "65536 x 65536 sweeps: %s after %" PetscInt_FMT " residuals\n", error == PETSC_ERR_USER ? "stopped" : "OVER", residuals));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "65536 x 65536 sweeps: %s after %" PetscInt_FMT " residuals\n",
+                        error == PETSC_ERR_USER ? "stopped" : "OVER", residuals));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
@@ -747,7 +778,8 @@ static PetscErrorCode TestScaled(Problem *p)
     PetscCall(PCApply(pc, p->b, x[1]));
     PetscCall(VecAYPX(x[1], i == 0 ? -5 : (i == 1 ? -20 : 5), x[0]));
     PetscCall(VecNorm(x[1], NORM_2, &diff));
-    if (!(diff < p->tolerance * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "DIFFERENT: %g after %d changes of the operator\n", (double)(diff / norm), i));
+    if (!(diff < p->tolerance * norm))
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "DIFFERENT: %g after %d changes of the operator\n", (double)(diff / norm), i));
     if (i < 2) PetscCall(MatScale(B, factor[i]));
   }
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));

@@ -78,7 +78,8 @@ static PetscErrorCode Polynomial(PetscInt dim, PETSC_UNUSED PetscReal time, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Load(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar *u, PETSC_UNUSED void *ctx)
+static PetscErrorCode Load(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar *u,
+                           PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt c = 0; c < Nc; c++) u[c] = PetscCosReal(2 * x[0] + 3 * x[1] + (dim > 2 ? 5 * x[2] : 0) + c);
@@ -89,8 +90,8 @@ static PetscErrorCode Load(PetscInt dim, PETSC_UNUSED PetscReal time, const Pets
 static PetscErrorCode TestInterpolation(const Case *problem, PetscInt low, PetscInt high)
 {
   PetscErrorCode (*functions[])(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar *, void *) = {Polynomial};
-  void       *ctx[] = {&low};
-  Case        c     = *problem;
+  void       *ctx[]                                                                                      = {&low};
+  Case        c                                                                                          = *problem;
   DM          mesh, coarse, fine;
   Mat         A, B, P;
   Vec         x, y, u, v, w;
@@ -111,7 +112,9 @@ static PetscErrorCode TestInterpolation(const Case *problem, PetscInt low, Petsc
   PetscCall(VecNorm(u, NORM_2, &norm));
   PetscCall(VecAXPY(y, -1, u));
   PetscCall(VecNorm(y, NORM_2, &error));
-  if (error > 1e-12 * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degrees %" PetscInt_FMT ", %" PetscInt_FMT ": interpolation is off by %g\n", low, high, (double)(error / norm)));
+  if (error > 1e-12 * norm)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degrees %" PetscInt_FMT ", %" PetscInt_FMT ": interpolation is off by %g\n", low, high,
+                          (double)(error / norm)));
   PetscCall(MatMultAdd(P, x, u, u)); /* twice the polynomial */
   PetscCall(VecDuplicate(x, &v));
   PetscCall(VecDuplicate(x, &w));
@@ -123,7 +126,9 @@ static PetscErrorCode TestInterpolation(const Case *problem, PetscInt low, Petsc
   PetscCall(VecDot(v, x, &b));
   a -= b;
   PetscCall(VecDot(y, u, &b));
-  if (PetscAbsScalar(a - b / 2) > 1e-11 * norm * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degrees %" PetscInt_FMT ", %" PetscInt_FMT ": the restriction is not the transpose: %g, %g\n", low, high, (double)a, (double)b / 2));
+  if (PetscAbsScalar(a - b / 2) > 1e-11 * norm * norm)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degrees %" PetscInt_FMT ", %" PetscInt_FMT ": the restriction is not the transpose: %g, %g\n",
+                          low, high, (double)a, (double)b / 2));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&u));
@@ -159,7 +164,10 @@ static PetscErrorCode TestUpdate(KSP ksp, Mat A, Vec b, Vec x)
     PetscCall(PCMGGetInterpolation(pc, n - 1, &level[i][1]));
   }
   PetscCall(BakeoffGet(level[1][0], &m));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "another lambda: %s\n", level[0][0] == level[1][0] && level[0][1] == level[1][1] && m->lambda == 50 && its[1] <= its[0] + 1 ? "on the levels that there are" : "NOT as expected"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "another lambda: %s\n",
+                        level[0][0] == level[1][0] && level[0][1] == level[1][1] && m->lambda == 50 && its[1] <= its[0] + 1
+                          ? "on the levels that there are"
+                          : "NOT as expected"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -203,7 +211,8 @@ static PetscErrorCode TestSolve(const Case *c, PetscInt degree)
   PetscCall(MatResidual(A, b, x, r));
   PetscCall(VecNorm(r, NORM_2, &residual));
   PetscCall(VecNorm(b, NORM_2, &norm));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ": %" PetscInt_FMT " iterations, %s\n", degree, its, reason > 0 && residual < 2e-8 * norm ? "solved" : "NOT SOLVED"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ": %" PetscInt_FMT " iterations, %s\n", degree, its,
+                        reason > 0 && residual < 2e-8 * norm ? "solved" : "NOT SOLVED"));
   if (c->update) PetscCall(TestUpdate(ksp, A, b, x));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -217,7 +226,7 @@ static PetscErrorCode TestSolve(const Case *c, PetscInt degree)
 
 int main(int argc, char **argv)
 {
-  Case     c         = {.dim = 3, .ncomp = 1, .cells = {4, 4, 4}, .warp = PETSC_TRUE, .fixed = PETSC_TRUE, .problem = MAT_BAKEOFF_BP5};
+  Case     c          = {.dim = 3, .ncomp = 1, .cells = {4, 4, 4}, .warp = PETSC_TRUE, .fixed = PETSC_TRUE, .problem = MAT_BAKEOFF_BP5};
   PetscInt degree[15] = {2, 4}, ndegree = 15, n = 3;
 
   PetscFunctionBeginUser;
@@ -231,7 +240,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsBool("-fixed", "Dirichlet conditions", NULL, c.fixed, &c.fixed, NULL));
   PetscCall(PetscOptionsBool("-choose", "Choose a smoother", NULL, c.choose, &c.choose, NULL));
   PetscCall(PetscOptionsBool("-update", "Change lambda", NULL, c.update, &c.update, NULL));
-  PetscCall(PetscOptionsEnum("-problem", "Bake-off problem", NULL, MatBakeoffProblems, (PetscEnum)c.problem, (PetscEnum *)&c.problem, NULL));
+  PetscCall(
+    PetscOptionsEnum("-problem", "Bake-off problem", NULL, MatBakeoffProblems, (PetscEnum)c.problem, (PetscEnum *)&c.problem, NULL));
   PetscCall(PetscOptionsReal("-lambda", "Coefficient of the mass term", NULL, c.lambda, &c.lambda, NULL));
   PetscOptionsEnd();
   if (!ndegree) ndegree = 2;

@@ -28,13 +28,15 @@ typedef struct {
 static PetscReal Product(PetscInt dim, const PetscReal x[], const PetscInt order[])
 {
   const PetscReal frequency[3] = {1.1, 1.5, 0.7}, phase[3] = {0.5, -0.3, 0.2};
-  PetscReal       u            = 1;
+  PetscReal       u = 1;
 
-  for (PetscInt d = 0; d < dim; d++) u *= PetscPowRealInt(frequency[d], order[d]) * PetscSinReal(frequency[d] * x[d] + phase[d] + order[d] * 0.5 * PETSC_PI);
+  for (PetscInt d = 0; d < dim; d++)
+    u *= PetscPowRealInt(frequency[d], order[d]) * PetscSinReal(frequency[d] * x[d] + phase[d] + order[d] * 0.5 * PETSC_PI);
   return u;
 }
 
-static PetscErrorCode Solution(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Solution(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                               PETSC_UNUSED void *ctx)
 {
   const PetscInt value[3] = {0, 0, 0};
 
@@ -43,7 +45,8 @@ static PetscErrorCode Solution(PetscInt dim, PETSC_UNUSED PetscReal time, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Gradient(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Gradient(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[],
+                               PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt d = 0; d < dim; d++) {
@@ -89,7 +92,7 @@ static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, co
 {
   const Problem  *p = (Problem *)ctx;
   PetscReal       slope[3];
-  const PetscReal k = Factor(p, x, slope);
+  const PetscReal k  = Factor(p, x, slope);
   PetscInt        at = 0;
 
   PetscFunctionBeginUser;
@@ -100,14 +103,16 @@ static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ShiftFunction(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar s[], void *ctx)
+static PetscErrorCode ShiftFunction(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                    PetscScalar s[], void *ctx)
 {
   PetscFunctionBeginUser;
   s[0] = Shift((Problem *)ctx, x);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Load(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], void *ctx)
+static PetscErrorCode Load(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[],
+                           void *ctx)
 {
   const Problem  *p        = (Problem *)ctx;
   const PetscInt  value[3] = {0, 0, 0};
@@ -132,10 +137,10 @@ static PetscErrorCode Load(PetscInt dim, PETSC_UNUSED PetscReal time, const Pets
 /* n . K grad u on the sides of the unit cube, or of the annulus with the radii 0.5 and 1 */
 static PetscErrorCode Flux(PetscInt dim, PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar flux[], void *ctx)
 {
-  const Problem *p       = (Problem *)ctx;
+  const Problem  *p       = (Problem *)ctx;
   const PetscBool annulus = p->annulus;
-  PetscReal      n[3] = {0, 0, 0}, slope[3], r = PetscSqrtReal(x[0] * x[0] + x[1] * x[1]);
-  PetscScalar    g[3];
+  PetscReal       n[3] = {0, 0, 0}, slope[3], r = PetscSqrtReal(x[0] * x[0] + x[1] * x[1]);
+  PetscScalar     g[3];
 
   PetscFunctionBeginUser;
   for (PetscInt d = 0; d < dim; d++) {
@@ -155,7 +160,8 @@ static PetscErrorCode Flux(PetscInt dim, PetscReal time, const PetscReal x[], PE
 }
 
 /* a map of the test's own */
-static PetscErrorCode Map(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Map(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[],
+                          PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   y[0] = 2 * x[0] + 0.3 * x[1] * x[1];
@@ -223,7 +229,8 @@ static PetscReal Lagrange(PetscInt n, const PetscReal node[], PetscInt i, PetscR
 
 static PetscReal Det3(const PetscReal J[3][3])
 {
-  return J[0][0] * (J[1][1] * J[2][2] - J[1][2] * J[2][1]) - J[0][1] * (J[1][0] * J[2][2] - J[1][2] * J[2][0]) + J[0][2] * (J[1][0] * J[2][1] - J[1][1] * J[2][0]);
+  return J[0][0] * (J[1][1] * J[2][2] - J[1][2] * J[2][1]) - J[0][1] * (J[1][0] * J[2][2] - J[1][2] * J[2][0]) +
+         J[0][2] * (J[1][0] * J[2][1] - J[1][1] * J[2][0]);
 }
 
 /* by Cramer's rule; two dimensions have a 1 at the end of the diagonal */
@@ -244,10 +251,12 @@ static void Inverse3(const PetscReal J[3][3], PetscReal inverse[3][3])
   The dense matrix of the cell with lower corner `corner` and edges h of the box: gradients of all basis functions at all points.  The map is that of the test through
   the nodes of the degree `geo`.
 */
-static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunctionFn *map, void *ctx, PetscInt k, PetscInt geo, const PetscReal corner[], const PetscReal h[], PetscReal A[])
+static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunctionFn *map, void *ctx, PetscInt k, PetscInt geo, const PetscReal corner[],
+                                 const PetscReal h[], PetscReal A[])
 {
-  const PetscInt dim = p->dim, n = k + 1, q = k + 2, g = geo + 1, size = PetscPowInt(n, dim), points = PetscPowInt(q, dim), gsize = PetscPowInt(g, dim);
-  PetscReal      node[32], gnode[32], x[32], w[32], *X, *phi;
+  const PetscInt dim = p->dim, n = k + 1, q = k + 2, g = geo + 1, size = PetscPowInt(n, dim), points = PetscPowInt(q, dim),
+                 gsize = PetscPowInt(g, dim);
+  PetscReal node[32], gnode[32], x[32], w[32], *X, *phi;
 
   PetscFunctionBeginUser;
   PetscCall(UnitPoints(PETSC_TRUE, n, node, w));
@@ -255,8 +264,8 @@ static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunctionFn *map, void *c
   PetscCall(UnitPoints(PETSC_FALSE, q, x, w));
   PetscCall(PetscMalloc2(gsize * 3, &X, size * 4, &phi));
   for (PetscInt i = 0; i < gsize; i++) {
-    const PetscInt  at[3] = {i % g, i / g % g, i / g / g};
-    PetscReal       t[3];
+    const PetscInt at[3] = {i % g, i / g % g, i / g / g};
+    PetscReal      t[3];
 
     for (PetscInt d = 0; d < dim; d++) t[d] = corner[d] + h[d] * gnode[at[d]];
     PetscCall((*map)(dim, 0, t, dim, &X[3 * i], ctx));
@@ -309,13 +318,15 @@ static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunctionFn *map, void *c
 }
 
 /* y = A x and the diagonal on the whole mesh, natural order, every rank all of it */
-static PetscErrorCode Reference(DM dm, const Problem *p, DMBoxFunctionFn *map, void *ctx, PetscInt geo, const PetscReal x[], PetscReal y[], PetscReal diagonal[])
+static PetscErrorCode Reference(DM dm, const Problem *p, DMBoxFunctionFn *map, void *ctx, PetscInt geo, const PetscReal x[], PetscReal y[],
+                                PetscReal diagonal[])
 {
-  const DM_Box   *box = (const DM_Box *)dm->data;
-  const PetscInt  k = box->degree, n = k + 1, size = PetscPowInt(n, dm->dim), *nc = box->cells;
-  const PetscInt  N[3] = {box->field[0].line[0].nnodes, box->field[0].line[1].nnodes, box->field[0].line[2].nnodes}, total = N[0] * N[1] * N[2];
-  PetscReal      *A;
-  PetscBool      *fixed;
+  const DM_Box  *box = (const DM_Box *)dm->data;
+  const PetscInt k = box->degree, n = k + 1, size = PetscPowInt(n, dm->dim), *nc = box->cells;
+  const PetscInt N[3]  = {box->field[0].line[0].nnodes, box->field[0].line[1].nnodes, box->field[0].line[2].nnodes},
+                 total = N[0] * N[1] * N[2];
+  PetscReal *A;
+  PetscBool *fixed;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc2(size * size, &A, total, &fixed));
@@ -324,7 +335,9 @@ static PetscErrorCode Reference(DM dm, const Problem *p, DMBoxFunctionFn *map, v
 
     fixed[i] = PETSC_FALSE;
     for (PetscInt d = 0; d < dm->dim; d++)
-      if ((at[d] == 0 && box->boundary[2 * d] == DMBOX_BOUNDARY_DIRICHLET) || (at[d] == N[d] - 1 && box->boundary[2 * d + 1] == DMBOX_BOUNDARY_DIRICHLET)) fixed[i] = PETSC_TRUE;
+      if ((at[d] == 0 && box->boundary[2 * d] == DMBOX_BOUNDARY_DIRICHLET) ||
+          (at[d] == N[d] - 1 && box->boundary[2 * d + 1] == DMBOX_BOUNDARY_DIRICHLET))
+        fixed[i] = PETSC_TRUE;
     y[i]        = fixed[i] ? x[i] : 0;
     diagonal[i] = fixed[i] ? 1 : 0;
   }
@@ -539,14 +552,16 @@ static void JumpPoint(const Problem *p, const PetscReal x[], PetscReal y[])
   y[2] = p->dim == 3 ? x[2] : 0;
 }
 
-static PetscErrorCode JumpConductivity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar K[], void *ctx)
+static PetscErrorCode JumpConductivity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[],
+                                       PETSC_UNUSED PetscInt Nc, PetscScalar K[], void *ctx)
 {
   PetscFunctionBeginUser;
   K[0] = JumpK((Problem *)ctx, x);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode JumpSolution(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode JumpSolution(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                   PetscScalar u[], void *ctx)
 {
   const PetscInt value[3] = {0, 0, 0};
   PetscReal      y[3];
@@ -557,7 +572,8 @@ static PetscErrorCode JumpSolution(PetscInt dim, PETSC_UNUSED PetscReal time, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode JumpLoad(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], void *ctx)
+static PetscErrorCode JumpLoad(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[],
+                               void *ctx)
 {
   const PetscReal K = JumpK((Problem *)ctx, x);
   PetscReal       y[3];
@@ -574,7 +590,8 @@ static PetscErrorCode JumpLoad(PetscInt dim, PETSC_UNUSED PetscReal time, const 
 }
 
 /* on sides y, z = 0, 1 */
-static PetscErrorCode JumpFlux(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar flux[], void *ctx)
+static PetscErrorCode JumpFlux(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar flux[],
+                               void *ctx)
 {
   PetscReal y[3];
 
@@ -624,7 +641,8 @@ static PetscErrorCode TestJump(Problem *p)
 /* ---- multigrid ---- */
 
 /* f = 1, or the load of a solution; iterations and a sum over the solution */
-static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[],
+                          PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = 1;
@@ -656,7 +674,7 @@ static PetscErrorCode TestSolve(Problem *p)
 
 static PetscErrorCode TestPoisson(Problem *p)
 {
-  const PetscReal D[3] = {1, 2.5, 0.5};
+  const PetscReal D[3]     = {1, 2.5, 0.5};
   const PetscInt  cells[3] = {3, 4, 2};
   PetscReal       largest, error;
   DM              dm[2];
@@ -705,7 +723,8 @@ static PetscErrorCode TestPoisson(Problem *p)
 /* ---- changes, hierarchies ---- */
 
 /* polynomials of degree 2 in each coordinate */
-static PetscErrorCode Quadratic(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Quadratic(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[],
+                                PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   y[0] = 2 * x[0] + 0.3 * x[1] * x[1];
@@ -791,14 +810,14 @@ static PetscErrorCode CoarseProduct(DM dm, Vec *y)
 /* coefficients as Vecs, for points and for cells, against functions */
 static PetscErrorCode TestVecs(Problem *p)
 {
-  DM           dm;
-  DM_Box      *box;
-  Mat          A;
-  Vec          K, s, x, u, y[2], coarse[2];
-  PetscScalar *aK, *as;
+  DM                 dm;
+  DM_Box            *box;
+  Mat                A;
+  Vec                K, s, x, u, y[2], coarse[2];
+  PetscScalar       *aK, *as;
   const PetscScalar *ax;
-  PetscReal    error, norm;
-  PetscInt     n, size, its;
+  PetscReal          error, norm;
+  PetscInt           n, size, its;
 
   PetscFunctionBeginUser;
   PetscCall(CreateDM(3, 4, 2, p, &dm));
@@ -954,7 +973,8 @@ static PetscErrorCode TestUpdate(Problem *p)
 
 /* ---- bad input ---- */
 
-static PetscErrorCode Folded(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Folded(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                             PetscScalar y[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   y[0] = x[0] < 0.7 ? x[0] : 1.4 - x[0];
@@ -963,7 +983,8 @@ static PetscErrorCode Folded(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t
 }
 
 /* not positive, or negative, in the last cell of the first row */
-static PetscErrorCode Bad(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode Bad(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                          void *ctx)
 {
   const PetscReal value = x[0] > 0.75 && x[1] < 0.25 ? *(PetscReal *)ctx : 1;
 
@@ -971,7 +992,7 @@ static PetscErrorCode Bad(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time
   u[0] = value;
   if (Nc == 3) { /* [1 value; value 1] */
     u[0] = u[2] = 1;
-    u[1] = x[0] > 0.75 && x[1] < 0.25 ? *(PetscReal *)ctx : 0;
+    u[1]        = x[0] > 0.75 && x[1] < 0.25 ? *(PetscReal *)ctx : 0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1000,7 +1021,8 @@ static PetscErrorCode BadMatrix(const char what[], PetscInt n, PetscBool shift, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BadDM(const char what[], const char operator[], PetscInt dim, DMBoxFunctionFn *map, DMBoxMappingType type, PetscReal parameter)
+static PetscErrorCode BadDM(const char what[], const char operator[], PetscInt dim, DMBoxFunctionFn *map, DMBoxMappingType type,
+                            PetscReal parameter)
 {
   const PetscInt cells[3] = {4, 4, 4};
   DM             dm;
@@ -1049,7 +1071,7 @@ static PetscErrorCode BadSmoother(PCPatchFDLocal local, PCPatchFDVariant variant
 
 static PetscErrorCode TestErrors(Problem *p)
 {
-  const PetscReal K[4] = {1, 1, 1, 1};
+  const PetscReal K[4]     = {1, 1, 1, 1};
   const PetscInt  cells[2] = {4, 4};
   DM              dm;
   PetscErrorCode  ierr;
@@ -1086,13 +1108,14 @@ static PetscErrorCode TestErrors(Problem *p)
 
 int main(int argc, char **argv)
 {
-  Problem p                = {.medium = "scalar", .contrast = 100};
-  char    test[32]         = "action", medium[32] = "";
-  size_t  i                = 0;
+  Problem p        = {.medium = "scalar", .contrast = 100};
+  char    test[32] = "action", medium[32] = "";
+  size_t  i = 0;
   const struct {
     const char *name;
     PetscErrorCode (*run)(Problem *);
-  } tests[] = {{"action", TestAction}, {"poisson", TestPoisson}, {"order", TestOrder}, {"jump", TestJump}, {"solve", TestSolve}, {"vecs", TestVecs}, {"update", TestUpdate}, {"hierarchy", TestHierarchy}, {"errors", TestErrors}};
+  } tests[] = {{"action", TestAction}, {"poisson", TestPoisson}, {"order", TestOrder},         {"jump", TestJump},    {"solve", TestSolve},
+               {"vecs", TestVecs},     {"update", TestUpdate},   {"hierarchy", TestHierarchy}, {"errors", TestErrors}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -99,7 +99,10 @@ static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing, P
   PetscCall(DMBoxGetCells(dm, cells));
   PetscCall(DMBoxGetDegree(dm, &degree));
   for (PetscInt d = 0; d < dim; d++) n = PetscMax(n, cells[d] * (degree + 1));
-  if (error <= (single ? PetscMin(2e-2, PetscMax(5e-5, 1e-7 * (PetscReal)n * (PetscReal)n)) : PetscMax(2e-10, 1e-15 * (PetscReal)n * (PetscReal)n)) * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: exact\n", dim, kind));
+  if (error <=
+      (single ? PetscMin(2e-2, PetscMax(5e-5, 1e-7 * (PetscReal)n * (PetscReal)n)) : PetscMax(2e-10, 1e-15 * (PetscReal)n * (PetscReal)n)) *
+        norm)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: exact\n", dim, kind));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: WRONG by %g\n", dim, kind, (double)(error / norm)));
   PetscCall(PetscInfo(dm, "error %g\n", (double)(error / norm)));
   if (messages) PetscCall(PrintMessages(pc, b, y));
@@ -107,7 +110,10 @@ static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing, P
     PetscInt N;
 
     PetscCall(VecGetSize(x, &N));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %" PetscInt_FMT " unknowns, set-up %.1f ms, solve %.3f ms, %.4f ns each, with a quarter of a norm; error %.1e\n", N, (first - best) * 1e3, best * 1e3, best / (PetscLogDouble)N * 1e9, (double)(error / norm)));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "  %" PetscInt_FMT
+                          " unknowns, set-up %.1f ms, solve %.3f ms, %.4f ns each, with a quarter of a norm; error %.1e\n",
+                          N, (first - best) * 1e3, best * 1e3, best / (PetscLogDouble)N * 1e9, (double)(error / norm)));
   }
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
@@ -169,9 +175,12 @@ static PetscErrorCode CheckChoice(PetscInt dim, const char kind[])
   PetscCall(VecAXPY(y, -1, x));
   PetscCall(VecNorm(x, NORM_INFINITY, &norm));
   PetscCall(VecNorm(y, NORM_INFINITY, &error));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: %s, %s iterations, %s: %s\n", dim, kind, levels == 1 ? "the direct solve" : (levels == all ? "all levels" : "some levels"),
-                        its <= (levels > 1 ? 8 : 2) ? "few" : "MANY", error <= 1e-7 * norm ? "the solution of V-cycles" : "ANOTHER SOLUTION", why));
-  PetscCall(PetscInfo(dm, "%" PetscInt_FMT " levels of %" PetscInt_FMT ", %" PetscInt_FMT " iterations, difference %g\n", levels, all, its, (double)(error / norm)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: %s, %s iterations, %s: %s\n", dim, kind,
+                        levels == 1 ? "the direct solve" : (levels == all ? "all levels" : "some levels"),
+                        its <= (levels > 1 ? 8 : 2) ? "few" : "MANY",
+                        error <= 1e-7 * norm ? "the solution of V-cycles" : "ANOTHER SOLUTION", why));
+  PetscCall(PetscInfo(dm, "%" PetscInt_FMT " levels of %" PetscInt_FMT ", %" PetscInt_FMT " iterations, difference %g\n", levels, all, its,
+                      (double)(error / norm)));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&b));

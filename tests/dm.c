@@ -1,4 +1,5 @@
-static char help[] = "A DMBOX as PETSc knows DMs: coordinates, local vectors, files that do not depend on the number of ranks, SNES without callbacks.\n\
+static char help
+  [] = "A DMBOX as PETSc knows DMs: coordinates, local vectors, files that do not depend on the number of ranks, SNES without callbacks.\n\
   -test coordinates | local | files | snes | contexts | errors\n\
   -cuda : vectors on the GPU\n\n";
 
@@ -13,7 +14,8 @@ static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, VecType type, DM 
 {
   const PetscInt          cells[3] = {6, 4, 5};
   const PetscReal         lower[3] = {-1, 2, 0.25}, upper[3] = {3, 4, 0.75}, graded[] = {-1, -0.5, 0, 0.25, 0.5, 1, 3};
-  const DMBoxBoundaryType boundary[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
+  const DMBoxBoundaryType boundary[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN,   DMBOX_BOUNDARY_NEUMANN,
+                                         DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, dm));
@@ -27,7 +29,8 @@ static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, VecType type, DM 
 }
 
 /* different at any two nodes, and exact in single precision up to 1e-6 */
-static PetscErrorCode Value(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Value(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                            PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < Nc; i++) u[i] = x[0] + (dim > 1 ? 0.01 * x[1] : 0) + (dim > 2 ? 10 * x[2] : 0) + 0.001 * (Nc - 1 - i);
@@ -57,12 +60,14 @@ static PetscErrorCode CheckValues(const char what[], PetscInt dim, Vec x, Vec v,
   PetscCall(VecGetLocalSize(x, &nx));
   PetscCall(VecGetBlockSize(x, &bs));
   if (LeastDimension() == 2) first = n - nx / dim;
-  PetscCheck(nx == dim * (n - first) && bs == dim, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " coordinates in blocks of %" PetscInt_FMT " for %" PetscInt_FMT " nodes", what, nx, bs, n);
+  PetscCheck(nx == dim * (n - first) && bs == dim, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: %" PetscInt_FMT " coordinates in blocks of %" PetscInt_FMT " for %" PetscInt_FMT " nodes", what, nx, bs, n);
   PetscCall(VecGetArrayRead(x, &ax));
   PetscCall(VecGetArrayRead(v, &av));
   for (PetscInt i = first; i < n; i++) {
     PetscCall(Value(dim, 0, &ax[dim * (i - first)], 1, &u, NULL));
-    PetscCheck(PetscAbsScalar(av[i] - u) <= tol, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " is %g, not %g", what, i, (double)av[i], (double)u);
+    PetscCheck(PetscAbsScalar(av[i] - u) <= tol, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " is %g, not %g", what, i,
+               (double)av[i], (double)u);
   }
   PetscCall(VecRestoreArrayRead(v, &av));
   PetscCall(VecRestoreArrayRead(x, &ax));
@@ -117,8 +122,8 @@ static PetscErrorCode CheckCoordinates(DM dm)
   PetscCall(DMBoxGetBounds(dm, lower, upper));
   PetscCall(DMGetBoundingBox(dm, lo, hi));
   for (PetscInt d = 0; d < dim; d++) {
-    PetscCheck(lo[d] == lower[d] && hi[d] == upper[d], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Direction %" PetscInt_FMT ": [%g, %g], not [%g, %g]",
-               d, (double)lo[d], (double)hi[d], (double)lower[d], (double)upper[d]);
+    PetscCheck(lo[d] == lower[d] && hi[d] == upper[d], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "Direction %" PetscInt_FMT ": [%g, %g], not [%g, %g]", d, (double)lo[d], (double)hi[d], (double)lower[d], (double)upper[d]);
   }
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&yl));
@@ -237,7 +242,8 @@ static PetscErrorCode CheckLocal(DM dm, PetscReal tol)
   PetscCall(VecSum(w, &sum));
   PetscCall(VecGetSize(w, &start));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &n, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  PetscCheck(PetscAbsScalar(sum - n - start) <= tol * n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Adding gave %g, not %" PetscInt_FMT, (double)sum, n + start);
+  PetscCheck(PetscAbsScalar(sum - n - start) <= tol * n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Adding gave %g, not %" PetscInt_FMT, (double)sum,
+             n + start);
   PetscCall(VecSum(l, &sum));
   PetscCall(VecGetLocalSize(l, &n));
   PetscCheck(PetscAbsScalar(sum - n) <= tol * n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Adding changed the local vector");
@@ -435,8 +441,8 @@ static PetscErrorCode TestSNES(void)
     PetscCall(MatResidual(A, b, u, r));
     PetscCall(VecNorm(r, NORM_2, &norm));
     PetscCall(MatDestroy(&A));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A u = b%s: true relative residual %s 1e-8, %s iterations\n", change ? ", new coefficients" : "", norm <= 1e-8 * bnorm ? "<=" : ">",
-                          its <= 30 ? "few" : "many"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A u = b%s: true relative residual %s 1e-8, %s iterations\n",
+                          change ? ", new coefficients" : "", norm <= 1e-8 * bnorm ? "<=" : ">", its <= 30 ? "few" : "many"));
   }
   PetscCall(SNESDestroy(&snes));
   PetscCall(DMDestroy(&dm));
@@ -468,7 +474,8 @@ static PetscErrorCode TestSNES(void)
     char          *w; \
     CATCH(ierr, call); \
     PetscCall(PetscStrstr(lastmessage, words, &w)); \
-    PetscCheck(ierr && lastcode == code && w, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: code %d, message %s", #call, (int)lastcode, lastmessage); \
+    PetscCheck(ierr &&lastcode == code && w, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: code %d, message %s", #call, (int)lastcode, \
+               lastmessage); \
   } while (0)
 
 static PetscErrorCode Zero(PETSC_UNUSED TS ts, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, Vec f, PETSC_UNUSED void *ctx)
@@ -600,7 +607,8 @@ static PetscErrorCode TestContexts(void)
   PetscCall(DMSetUp(dm));
   PetscCall(DMRefine(dm, PETSC_COMM_WORLD, &fine));
   PetscCall(DMGetDMKSP(fine, &functions)); /* shared, it would name dm as its owner after dm is gone */
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "functions for KSP of a refined mesh: %s\n", functions->originaldm == fine ? "its own" : "SHARED"));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD, "functions for KSP of a refined mesh: %s\n", functions->originaldm == fine ? "its own" : "SHARED"));
   PetscCall(DMCoarsen(dm, PETSC_COMM_WORLD, &coarse));
   PetscCall(DMClone(dm, &clone));
   PetscCall(DMDestroy(&dm));
@@ -622,12 +630,8 @@ static PetscErrorCode TestContexts(void)
 int main(int argc, char **argv)
 {
   const Test tests[] = {
-    {"coordinates", TestCoordinates},
-    {"local",       TestLocal      },
-    {"files",       TestFiles      },
-    {"snes",        TestSNES       },
-    {"contexts",    TestContexts   },
-    {"errors",      TestErrors     },
+    {"coordinates", TestCoordinates}, {"local", TestLocal},   {"files", TestFiles}, {"snes", TestSNES},
+    {"contexts", TestContexts},       {"errors", TestErrors},
   };
 
   PetscFunctionBeginUser;

@@ -1,4 +1,5 @@
-static char help[] = "Bad input to matrices and preconditioners: each ends in a PetscError that names what was found and what is allowed.\n\n";
+static char
+  help[] = "Bad input to matrices and preconditioners: each ends in a PetscError that names what was found and what is allowed.\n\n";
 
 #include <petscpatchfd.h>
 #include "catch.h"
@@ -34,7 +35,8 @@ static PetscErrorCode SetUp(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestOption(Mat A, PCType type, const char *option, const char *value, PetscErrorCode code, const char *word1, const char *word2)
+static PetscErrorCode TestOption(Mat A, PCType type, const char *option, const char *value, PetscErrorCode code, const char *word1,
+                                 const char *word2)
 {
   char name[256], options[256];
   PC   pc;
@@ -76,7 +78,8 @@ static PetscErrorCode TestBox(const char *options, PetscErrorCode code, const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PetscInt Nc,
+                          PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < Nc; i++) u[i] = 1;
@@ -87,21 +90,29 @@ static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time
 static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
 {
   const PetscInt  cells[] = {4, 4};
-  const PetscReal D[]     = {1, 1}, graded[] = {0, 0.1, 0.3, 0.6, 1};
+  const PetscReal D[] = {1, 1}, graded[] = {0, 0.1, 0.3, 0.6, 1};
   PetscReal       h2;
   DM              dm;
   Mat             B;
 
   PetscFunctionBeginUser;
   PetscCall(TestBox("-dm_box_operator plate", PETSC_ERR_ARG_UNKNOWN_TYPE, "plate", "poisson, diffusion, biharmonic, stokes and heat"));
-  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_degree 1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is 1", "2 or more"));
-  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_space dgq", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is dgq", "takes q"));
-  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_boundary dirichlet,dirichlet,supported,neumann", PETSC_ERR_ARG_INCOMP, "neumann at the upper side of direction 1", "supported"));
-  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_penalty 0.16", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is 0.16,0.16", "above 0.166667"));
-  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_degree 4 -dm_box_penalty 1,0.2", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is 1.,0.2", "above 0.3"));
-  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_bending 0", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_bending (DMBoxSetBiharmonic()) is 0", "positive"));
-  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_bending -2", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_bending (DMBoxSetBiharmonic()) is -2", "positive"));
-  PetscCall(TestBox("-dm_box_boundary supported", PETSC_ERR_ARG_INCOMP, "supported at the lower side of direction 0", "poisson takes dirichlet and neumann"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_degree 1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is 1",
+                    "2 or more"));
+  PetscCall(
+    TestBox("-dm_box_operator biharmonic -dm_box_space dgq", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is dgq", "takes q"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_boundary dirichlet,dirichlet,supported,neumann", PETSC_ERR_ARG_INCOMP,
+                    "neumann at the upper side of direction 1", "supported"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_penalty 0.16", PETSC_ERR_ARG_OUTOFRANGE,
+                    "-dm_box_penalty (DMBoxSetPenalty()) is 0.16,0.16", "above 0.166667"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_degree 4 -dm_box_penalty 1,0.2", PETSC_ERR_ARG_OUTOFRANGE,
+                    "-dm_box_penalty (DMBoxSetPenalty()) is 1.,0.2", "above 0.3"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_bending 0", PETSC_ERR_ARG_OUTOFRANGE,
+                    "-dm_box_bending (DMBoxSetBiharmonic()) is 0", "positive"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_bending -2", PETSC_ERR_ARG_OUTOFRANGE,
+                    "-dm_box_bending (DMBoxSetBiharmonic()) is -2", "positive"));
+  PetscCall(TestBox("-dm_box_boundary supported", PETSC_ERR_ARG_INCOMP, "supported at the lower side of direction 0",
+                    "poisson takes dirichlet and neumann"));
 
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
   PetscCall(DMBoxSetOperator(dm, "biharmonic"));
@@ -110,20 +121,29 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
   FAILS("penalty 0.3 on a graded mesh", DMSetUp(dm), PETSC_ERR_ARG_OUTOFRANGE, "is 0.3,1", "above 0.333333");
   PetscCall(DMBoxSetPenalty(dm, 1, 1));
   FAILS("DMBoxSetPoisson of biharmonic", DMBoxSetPoisson(dm, D, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetPoisson()", "biharmonic");
-  FAILS("infinite shift", DMBoxSetBiharmonic(dm, 1, INFINITY), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetBiharmonic()) is inf", "finite");
+  FAILS("infinite shift", DMBoxSetBiharmonic(dm, 1, INFINITY), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetBiharmonic()) is inf",
+        "finite");
   PetscCall(DMSetUp(dm));
   FAILS("DMBoxSetPenalty after set-up", DMBoxSetPenalty(dm, 2, 2), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetPenalty", "DMSetUp");
-  FAILS("DMBoxAddBendingLoad with a vector of another mesh", DMBoxAddBendingLoad(dm, 0, One, NULL, NULL, b), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
-  FAILS("DMBoxComputeBendingError with a vector of another mesh", DMBoxComputeBendingError(dm, 0, One, NULL, b, &h2), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
-  FAILS("DMBoxAddBendingLoad of poisson", DMBoxAddBendingLoad(poisson, 0, One, One, NULL, b), PETSC_ERR_ARG_WRONG, "DMBoxAddBendingLoad()", "poisson");
+  FAILS("DMBoxAddBendingLoad with a vector of another mesh", DMBoxAddBendingLoad(dm, 0, One, NULL, NULL, b), PETSC_ERR_ARG_SIZ,
+        "local size", "DMCreateGlobalVector");
+  FAILS("DMBoxComputeBendingError with a vector of another mesh", DMBoxComputeBendingError(dm, 0, One, NULL, b, &h2), PETSC_ERR_ARG_SIZ,
+        "local size", "DMCreateGlobalVector");
+  FAILS("DMBoxAddBendingLoad of poisson", DMBoxAddBendingLoad(poisson, 0, One, One, NULL, b), PETSC_ERR_ARG_WRONG, "DMBoxAddBendingLoad()",
+        "poisson");
   FAILS("DMBoxSetBiharmonic of poisson", DMBoxSetBiharmonic(poisson, 1, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetBiharmonic()", "poisson");
   PetscCall(DMCreateMatrix(dm, &B));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd", "fd_inexact"));
-  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_variant", "boundary", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_variant boundary", "fused, separate or global"));
-  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_precision", "tf32", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_precision tf32", "-pc_patchfd_local dense"));
-  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_precision", "bf16", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_precision bf16", "-pc_patchfd_local dense"));
-  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_precision", "fp16", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_precision fp16", "use auto or same"));
-  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_update", "atomic", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_update atomic", "-pc_patchfd_type additive"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_variant", "boundary", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_variant boundary",
+                       "fused, separate or global"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_precision", "tf32", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_precision tf32",
+                       "-pc_patchfd_local dense"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_precision", "bf16", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_precision bf16",
+                       "-pc_patchfd_local dense"));
+  PetscCall(
+    TestOption(A, PCPATCHFD, "-pc_patchfd_precision", "fp16", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_precision fp16", "use auto or same"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_update", "atomic", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_update atomic",
+                       "-pc_patchfd_type additive"));
   PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd_inexact", "use fd"));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&dm));
@@ -136,10 +156,11 @@ static PetscErrorCode TestMethods(DM dm, Mat A)
   static const struct {
     const char *ksp, *pc, *what, *needs;
   } refused[] = {
-    {KSPCG,     PCPATCHMG, "KSPCG for stokes",                  "-ksp_type cg needs a positive definite matrix"},
-    {KSPMINRES, PCPATCHMG, "KSPMINRES for stokes",              "-ksp_type minres needs a positive definite preconditioner; -pc_type patchmg"},
-    {KSPMINRES, PCSINGLE,  "KSPMINRES and PCSINGLE for stokes", "-ksp_type minres needs a positive definite preconditioner; -pc_type single"},
-    {KSPSYMMLQ, PCPATCHFD, "KSPSYMMLQ for stokes",              "-ksp_type symmlq needs a positive definite preconditioner; -pc_type patchfd"},
+    {KSPCG, PCPATCHMG, "KSPCG for stokes", "-ksp_type cg needs a positive definite matrix"},
+    {KSPMINRES, PCPATCHMG, "KSPMINRES for stokes", "-ksp_type minres needs a positive definite preconditioner; -pc_type patchmg"},
+    {KSPMINRES, PCSINGLE, "KSPMINRES and PCSINGLE for stokes",
+     "-ksp_type minres needs a positive definite preconditioner; -pc_type single"},
+    {KSPSYMMLQ, PCPATCHFD, "KSPSYMMLQ for stokes", "-ksp_type symmlq needs a positive definite preconditioner; -pc_type patchfd"},
   };
   Vec x, b;
 
@@ -166,27 +187,37 @@ static PetscErrorCode TestMethods(DM dm, Mat A)
 /* flows; A is the matrix of the DMBOX poisson, whose operator is poisson, and other one of its vectors */
 static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
 {
-  const DMBoxBoundaryType open[] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
-  const PetscInt  cells[] = {4, 4};
-  const PetscReal D[]     = {1, 1}, graded[] = {0, 0.1, 0.3, 0.6, 1};
-  PetscReal       e;
-  DM              dm;
-  Mat             B;
-  PC              pc;
+  const DMBoxBoundaryType open[]  = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
+  const PetscInt          cells[] = {4, 4};
+  const PetscReal         D[] = {1, 1}, graded[] = {0, 0.1, 0.3, 0.6, 1};
+  PetscReal               e;
+  DM                      dm;
+  Mat                     B;
+  PC                      pc;
 
   PetscFunctionBeginUser;
   PetscCall(TestBox("-dm_box_operator stokes", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is q", "stokes takes rt"));
-  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space dgq", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is dgq", "stokes takes rt"));
+  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space dgq", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is dgq",
+                    "stokes takes rt"));
   PetscCall(TestBox("-dm_box_space rt", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt", "poisson takes q and dgq"));
-  PetscCall(TestBox("-dm_box_space rt -dm_box_operator biharmonic", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt", "biharmonic takes q"));
-  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_dim 1", PETSC_ERR_ARG_INCOMP, "is rt, which has 2 or 3 dimensions", "-dm_box_dim (DMSetDimension()) is 1"));
-  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_degree 0", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is 0", "at least 1"));
-  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_boundary dirichlet,supported,neumann,neumann", PETSC_ERR_ARG_INCOMP, "supported at the upper side of direction 0", "stokes takes dirichlet"));
-  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_penalty 0.25", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is 0.25,0.25", "above 0.25"));
-  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_penalty 1,0.2", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is 1.,0.2", "above 0.25"));
-  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_viscosity 0", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_viscosity (DMBoxSetStokes()) is 0", "positive"));
-  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_viscosity -2", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_viscosity (DMBoxSetStokes()) is -2", "positive"));
-  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_shift -1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetStokes()) is -1", "not negative"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator biharmonic", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt",
+                    "biharmonic takes q"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_dim 1", PETSC_ERR_ARG_INCOMP, "is rt, which has 2 or 3 dimensions",
+                    "-dm_box_dim (DMSetDimension()) is 1"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_degree 0", PETSC_ERR_ARG_OUTOFRANGE,
+                    "-dm_box_degree (DMBoxSetDegree()) is 0", "at least 1"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_boundary dirichlet,supported,neumann,neumann", PETSC_ERR_ARG_INCOMP,
+                    "supported at the upper side of direction 0", "stokes takes dirichlet"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_penalty 0.25", PETSC_ERR_ARG_OUTOFRANGE,
+                    "-dm_box_penalty (DMBoxSetPenalty()) is 0.25,0.25", "above 0.25"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_penalty 1,0.2", PETSC_ERR_ARG_OUTOFRANGE,
+                    "-dm_box_penalty (DMBoxSetPenalty()) is 1.,0.2", "above 0.25"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_viscosity 0", PETSC_ERR_ARG_OUTOFRANGE,
+                    "-dm_box_viscosity (DMBoxSetStokes()) is 0", "positive"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_viscosity -2", PETSC_ERR_ARG_OUTOFRANGE,
+                    "-dm_box_viscosity (DMBoxSetStokes()) is -2", "positive"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_shift -1", PETSC_ERR_ARG_OUTOFRANGE,
+                    "-dm_box_shift (DMBoxSetStokes()) is -1", "not negative"));
 
   FAILS("DMBoxSetStokes of poisson", DMBoxSetStokes(poisson, 1, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetStokes()", "poisson");
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
@@ -197,18 +228,27 @@ static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
   FAILS("penalty 0.4 for stokes on a graded mesh", DMSetUp(dm), PETSC_ERR_ARG_OUTOFRANGE, "is 0.4,1", "above 0.5");
   PetscCall(DMBoxSetPenalty(dm, 1, 1));
   FAILS("DMBoxSetPoisson of stokes", DMBoxSetPoisson(dm, D, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetPoisson()", "stokes");
-  FAILS("infinite viscosity", DMBoxSetStokes(dm, INFINITY, 0), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_viscosity (DMBoxSetStokes()) is inf", "finite");
-  FAILS("a shift that is not a number", DMBoxSetStokes(dm, 1, NAN), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetStokes()) is nan", "finite");
-  FAILS("DMBoxComputeStokesError before set-up", DMBoxComputeStokesError(dm, 0, One, One, NULL, other, &e, &e, &e, &e), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp()", "first");
+  FAILS("infinite viscosity", DMBoxSetStokes(dm, INFINITY, 0), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_viscosity (DMBoxSetStokes()) is inf",
+        "finite");
+  FAILS("a shift that is not a number", DMBoxSetStokes(dm, 1, NAN), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetStokes()) is nan",
+        "finite");
+  FAILS("DMBoxComputeStokesError before set-up", DMBoxComputeStokesError(dm, 0, One, One, NULL, other, &e, &e, &e, &e),
+        PETSC_ERR_ARG_WRONGSTATE, "DMSetUp()", "first");
   PetscCall(DMSetUp(dm));
-  FAILS("DMBoxComputeStokesError with a vector of another mesh", DMBoxComputeStokesError(dm, 0, One, One, NULL, other, &e, &e, &e, &e), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
-  FAILS("DMBoxComputeStokesError of poisson", DMBoxComputeStokesError(poisson, 0, One, One, NULL, other, &e, &e, &e, &e), PETSC_ERR_ARG_WRONG, "-dm_box_space rt", "has q");
+  FAILS("DMBoxComputeStokesError with a vector of another mesh", DMBoxComputeStokesError(dm, 0, One, One, NULL, other, &e, &e, &e, &e),
+        PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
+  FAILS("DMBoxComputeStokesError of poisson", DMBoxComputeStokesError(poisson, 0, One, One, NULL, other, &e, &e, &e, &e),
+        PETSC_ERR_ARG_WRONG, "-dm_box_space rt", "has q");
   FAILS("DMBoxComputeBendingError of rt", DMBoxComputeBendingError(dm, 0, One, NULL, other, &e), PETSC_ERR_ARG_WRONG, "one field", "is rt");
   PetscCall(DMCreateMatrix(dm, &B));
-  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd is not for saddle points", "stokes takes dense or schur"));
-  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd_inexact is not for saddle points", "stokes takes dense or schur"));
-  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_local", "schur", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local schur", "poisson takes fd or dense"));
-  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_variant", "boundary", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_variant boundary", "fused, separate or global"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd is not for saddle points",
+                       "stokes takes dense or schur"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP,
+                       "-pc_patchfd_local fd_inexact is not for saddle points", "stokes takes dense or schur"));
+  PetscCall(
+    TestOption(A, PCPATCHFD, "-pc_patchfd_local", "schur", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local schur", "poisson takes fd or dense"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_variant", "boundary", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_variant boundary",
+                       "fused, separate or global"));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_schur_rtol", "0", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_schur_rtol", "(0, 1)"));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_schur_max_it", "0", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_schur_max_it", "at least 1"));
 
@@ -284,7 +324,8 @@ static PetscErrorCode TestStream(void)
   PetscCall(DMCreateGlobalVector(dm, &x));
   PetscCall(VecDuplicate(x, &y));
   PetscCall(VecSet(x, 1));
-  FAILS("an operator on a stream that does not wait", MatMult(A, x, y), PETSC_ERR_SUP, "stream of type nonblocking", "default_with_barrier");
+  FAILS("an operator on a stream that does not wait", MatMult(A, x, y), PETSC_ERR_SUP, "stream of type nonblocking",
+        "default_with_barrier");
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(MatDestroy(&A));
@@ -304,22 +345,28 @@ static PetscErrorCode TestLoads(DM poisson, Vec x, Vec b, Vec small)
   PetscInt          n;
 
   PetscFunctionBeginUser;
-  FAILS("a load from a vector of another mesh", DMBoxAddLoadVec(poisson, small, b), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
-  FAILS("a load into a vector of another mesh", DMBoxAddLoadVec(poisson, x, small), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
+  FAILS("a load from a vector of another mesh", DMBoxAddLoadVec(poisson, small, b), PETSC_ERR_ARG_SIZ, "local size",
+        "DMCreateGlobalVector");
+  FAILS("a load into a vector of another mesh", DMBoxAddLoadVec(poisson, x, small), PETSC_ERR_ARG_SIZ, "local size",
+        "DMCreateGlobalVector");
   FAILS("a load in place", DMBoxAddLoadVec(poisson, x, x), PETSC_ERR_ARG_IDN, "DMBoxAddLoadVec()", "two different ones");
-  FAILS("an error of a vector of another mesh", DMBoxComputeErrorVec(poisson, x, small, &e, NULL), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
+  FAILS("an error of a vector of another mesh", DMBoxComputeErrorVec(poisson, x, small, &e, NULL), PETSC_ERR_ARG_SIZ, "local size",
+        "DMCreateGlobalVector");
   FAILS("a flux on a Dirichlet side", DMBoxAddNeumannLoadVec(poisson, 1, x, b), PETSC_ERR_ARG_INCOMP, "dirichlet on side 1", "neumann");
   FAILS("a flux on side 6", DMBoxAddNeumannLoadVec(poisson, 6, x, b), PETSC_ERR_ARG_OUTOFRANGE, "side 6", "from 0 to 5");
   PetscCall(VecGetLocalSize(x, &n));
   PetscCall(VecCreate(PETSC_COMM_WORLD, &single));
   PetscCall(VecSetSizes(single, n, PETSC_DETERMINE));
   PetscCall(VecSetType(single, VECSINGLE));
-  FAILS("a load from single precision into double", DMBoxAddLoadVec(poisson, single, b), PETSC_ERR_ARG_INCOMP, "another precision", "VecSingleConvert()");
-  FAILS("an error in single precision for a DM with double", DMBoxComputeErrorVec(poisson, single, NULL, &e, NULL), PETSC_ERR_ARG_INCOMP, "type single", "DMCreateGlobalVector");
+  FAILS("a load from single precision into double", DMBoxAddLoadVec(poisson, single, b), PETSC_ERR_ARG_INCOMP, "another precision",
+        "VecSingleConvert()");
+  FAILS("an error in single precision for a DM with double", DMBoxComputeErrorVec(poisson, single, NULL, &e, NULL), PETSC_ERR_ARG_INCOMP,
+        "type single", "DMCreateGlobalVector");
   PetscCall(VecDestroy(&single));
   PetscCall(DMBoxGetPoisson(poisson, D, &shift));
   PetscCall(DMBoxSetPoisson(poisson, D, -1));
-  FAILS("an energy with a negative shift", DMBoxComputeErrorVec(poisson, x, NULL, NULL, &e), PETSC_ERR_SUP, "poisson is not positive semidefinite", "NULL for the energy");
+  FAILS("an energy with a negative shift", DMBoxComputeErrorVec(poisson, x, NULL, NULL, &e), PETSC_ERR_SUP,
+        "poisson is not positive semidefinite", "NULL for the energy");
   PetscCall(DMBoxSetPoisson(poisson, D, shift));
 
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
@@ -329,7 +376,8 @@ static PetscErrorCode TestLoads(DM poisson, Vec x, Vec b, Vec small)
   PetscCall(DMSetUp(dm));
   PetscCall(DMCreateGlobalVector(dm, &v));
   PetscCall(VecDuplicate(v, &w));
-  FAILS("a flux from nodal values for diffusion", DMBoxAddNeumannLoadVec(dm, 0, v, w), PETSC_ERR_SUP, "diffusion", "DMBoxAddNeumannLoadBatch()");
+  FAILS("a flux from nodal values for diffusion", DMBoxAddNeumannLoadVec(dm, 0, v, w), PETSC_ERR_SUP, "diffusion",
+        "DMBoxAddNeumannLoadBatch()");
   PetscCall(VecDestroy(&w));
   PetscCall(VecDestroy(&v));
   PetscCall(DMDestroy(&dm));
@@ -341,7 +389,8 @@ static PetscErrorCode TestLoads(DM poisson, Vec x, Vec b, Vec small)
   PetscCall(DMCreateGlobalVector(dm, &v));
   PetscCall(VecDuplicate(v, &w));
   FAILS("a load from nodal values for heat", DMBoxAddLoadVec(dm, v, w), PETSC_ERR_SUP, "this DMBOX has heat", "DMBoxAddHeatLoad()");
-  FAILS("an error from nodal values for heat", DMBoxComputeErrorVec(dm, v, w, &e, NULL), PETSC_ERR_SUP, "this DMBOX has heat", "DMBoxComputeErrorBatch()");
+  FAILS("an error from nodal values for heat", DMBoxComputeErrorVec(dm, v, w, &e, NULL), PETSC_ERR_SUP, "this DMBOX has heat",
+        "DMBoxComputeErrorBatch()");
   PetscCall(VecDestroy(&w));
   PetscCall(VecDestroy(&v));
   PetscCall(DMDestroy(&dm));
@@ -354,11 +403,16 @@ static PetscErrorCode TestFunctions(DM poisson, Vec b)
   PetscReal l2, norm, h2;
 
   PetscFunctionBeginUser;
-  FAILS("DMBoxInterpolateFunction of NULL", DMBoxInterpolateFunction(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL, "DMBoxInterpolateFunction() has no function", "argument 3, f");
-  FAILS("DMBoxInterpolateFunctionBatch of NULL", DMBoxInterpolateFunctionBatch(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL, "DMBoxInterpolateFunctionBatch() has no function", "argument 3, f");
-  FAILS("DMBoxAddLoad of NULL", DMBoxAddLoad(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL, "DMBoxAddLoad() has no function", "argument 3, f");
-  FAILS("DMBoxAddLoadBatch of NULL", DMBoxAddLoadBatch(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL, "DMBoxAddLoadBatch() has no function", "argument 3, f");
-  FAILS("DMBoxAddNeumannLoad of NULL", DMBoxAddNeumannLoad(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL, "DMBoxAddNeumannLoad() has no function", "argument 3, flux");
+  FAILS("DMBoxInterpolateFunction of NULL", DMBoxInterpolateFunction(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL,
+        "DMBoxInterpolateFunction() has no function", "argument 3, f");
+  FAILS("DMBoxInterpolateFunctionBatch of NULL", DMBoxInterpolateFunctionBatch(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL,
+        "DMBoxInterpolateFunctionBatch() has no function", "argument 3, f");
+  FAILS("DMBoxAddLoad of NULL", DMBoxAddLoad(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL, "DMBoxAddLoad() has no function",
+        "argument 3, f");
+  FAILS("DMBoxAddLoadBatch of NULL", DMBoxAddLoadBatch(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL,
+        "DMBoxAddLoadBatch() has no function", "argument 3, f");
+  FAILS("DMBoxAddNeumannLoad of NULL", DMBoxAddNeumannLoad(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL,
+        "DMBoxAddNeumannLoad() has no function", "argument 3, flux");
   /* zero in place of a function that something is compared with */
   PetscCall(DMBoxInterpolateFunction(poisson, 0, One, NULL, b));
   PetscCall(DMBoxComputeError(poisson, 0, NULL, NULL, b, &l2, NULL));
@@ -402,10 +456,12 @@ static PetscErrorCode TestMesh(void)
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
-  FAILS("DMBoxGetCorners before set-up", DMBoxGetCorners(dm, 0, &x, NULL, NULL, &m, NULL, NULL), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp()", "first");
+  FAILS("DMBoxGetCorners before set-up", DMBoxGetCorners(dm, 0, &x, NULL, NULL, &m, NULL, NULL), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp()",
+        "first");
   PetscCall(DMBoxSetOperator(dm, "diffusion"));
   PetscCall(DMSetUp(dm));
-  FAILS("DMBoxGetCorners of field 1", DMBoxGetCorners(dm, 1, &x, NULL, NULL, &m, NULL, NULL), PETSC_ERR_ARG_OUTOFRANGE, "Field 1", "0 to 0, or DMBOX_CELLS");
+  FAILS("DMBoxGetCorners of field 1", DMBoxGetCorners(dm, 1, &x, NULL, NULL, &m, NULL, NULL), PETSC_ERR_ARG_OUTOFRANGE, "Field 1",
+        "0 to 0, or DMBOX_CELLS");
   FAILS("DMBoxGetNodes of cells", DMBoxGetNodes(dm, DMBOX_CELLS, 0, norm), PETSC_ERR_ARG_OUTOFRANGE, "Field -1", "0 to 0");
   FAILS("DMBoxGetNodes of direction 2", DMBoxGetNodes(dm, 0, 2, norm), PETSC_ERR_ARG_OUTOFRANGE, "Direction is 2", "less than 2");
   PetscCall(VecCreateMPI(PETSC_COMM_WORLD, 7, PETSC_DETERMINE, &v));
@@ -421,7 +477,8 @@ static PetscErrorCode TestMesh(void)
   PetscCall(VecCopy(c, v));
   PetscCall(Product(dm, &norm[0]));
   PetscCall(VecScale(v, 0));
-  FAILS("coordinates that are all zero", DMBoxSetMappingCoordinates(dm, v), PETSC_ERR_ARG_OUTOFRANGE, "is inverted", "DMBoxSetMappingCoordinates()");
+  FAILS("coordinates that are all zero", DMBoxSetMappingCoordinates(dm, v), PETSC_ERR_ARG_OUTOFRANGE, "is inverted",
+        "DMBoxSetMappingCoordinates()");
   PetscCall(Product(dm, &norm[1]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the mesh after that: %s\n", norm[0] == norm[1] ? "as before" : "ANOTHER"));
   PetscCall(DMSetCoordinates(dm, v));
@@ -434,12 +491,15 @@ static PetscErrorCode TestMesh(void)
   PetscCall(DMBoxSetOperator(dm, "heat"));
   PetscCall(DMBoxSetBoundary(dm, sides));
   PetscCall(DMBoxSetHeatRobin(dm, 1, 2, 0));
-  FAILS("DMBoxSetHeatRobin on a Dirichlet side", DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "DMBoxSetHeatRobin()) would have no effect on side 1", "must be neumann");
+  FAILS("DMBoxSetHeatRobin on a Dirichlet side", DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "DMBoxSetHeatRobin()) would have no effect on side 1",
+        "must be neumann");
   PetscCall(DMBoxSetHeatRobin(dm, 1, 0, 0));
   PetscCall(DMSetUp(dm));
   PetscCall(DMBoxSetHeatRobin(dm, 2, 2, 0));
-  FAILS("DMBoxSetHeatRobin on a Dirichlet side after set-up", DMBoxSetHeatRobin(dm, 3, 2, 0), PETSC_ERR_ARG_INCOMP, "DMBoxSetHeatRobin()) would have no effect on side 3", "must be neumann");
-  FAILS("DMBoxSetHeatFlux on a Dirichlet side", DMBoxSetHeatFlux(dm, 3, One, NULL), PETSC_ERR_ARG_INCOMP, "DMBoxSetHeatFlux() would have no effect on side 3", "must be neumann");
+  FAILS("DMBoxSetHeatRobin on a Dirichlet side after set-up", DMBoxSetHeatRobin(dm, 3, 2, 0), PETSC_ERR_ARG_INCOMP,
+        "DMBoxSetHeatRobin()) would have no effect on side 3", "must be neumann");
+  FAILS("DMBoxSetHeatFlux on a Dirichlet side", DMBoxSetHeatFlux(dm, 3, One, NULL), PETSC_ERR_ARG_INCOMP,
+        "DMBoxSetHeatFlux() would have no effect on side 3", "must be neumann");
   PetscCall(DMDestroy(&dm));
 
   /* more coordinates than 32 bits count, and more numbers at points */
@@ -454,7 +514,8 @@ static PetscErrorCode TestMesh(void)
     PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
     PetscCall(DMBoxSetOperator(dm, "diffusion"));
     PetscCall(DMSetUp(dm));
-    FAILS("2^32 numbers at points", DMBoxCreateDiffusionVec(dm, PETSC_TRUE, 1 << 28, &v), PETSC_ERR_ARG_OUTOFRANGE, "too big for PetscInt", "64-bit");
+    FAILS("2^32 numbers at points", DMBoxCreateDiffusionVec(dm, PETSC_TRUE, 1 << 28, &v), PETSC_ERR_ARG_OUTOFRANGE, "too big for PetscInt",
+          "64-bit");
     PetscCall(DMDestroy(&dm));
   } else {
     PetscCall(TestBox("-dm_refine 4294967297", PETSC_ERR_ARG_OUTOFRANGE, "refined 4294967297 times", "as small as rounding errors"));
@@ -494,7 +555,9 @@ static PetscErrorCode TestFactors(void)
     PetscCall(PCDestroy(&pc));
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&dm));
-    for (const char *const *name = (const char *const[]){"-dm_box_operator", "-dm_box_space", "-pc_patchmg_coarse_eq_limit", "-pc_patchfd_patch", NULL}; *name; name++)
+    for (const char *const *name =
+           (const char *const[]){"-dm_box_operator", "-dm_box_space", "-pc_patchmg_coarse_eq_limit", "-pc_patchfd_patch", NULL};
+         *name; name++)
       PetscCall(PetscOptionsClearValue(NULL, *name));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -235,7 +235,7 @@ static PetscErrorCode TestKnownMatrices(void)
   const PetscReal M2[] = {4, 2, -1, 2, 16, 2, -1, 2, 4}, A2[] = {7, -8, 1, -8, 16, -8, 1, -8, 7};
   const PetscReal h = 0.25;
   PatchFDLine     line;
-  Matrices    cells;
+  Matrices        cells;
 
   PetscFunctionBeginUser;
   PetscCall(MakeLine(1, 4, UNIFORM, PETSC_TRUE, PETSC_TRUE, &line));
@@ -263,7 +263,7 @@ static PetscErrorCode TestMonomials(void)
   for (PetscInt k = 1; k <= 12; k++) {
     const PetscInt    n    = k + 1;
     const PatchFDLine line = {.degree = k, .stride = k, .nnodes = k + 1, .ncells = 1, .vertices = v};
-    Matrices      cells;
+    Matrices          cells;
 
     PetscCall(MatricesCreate(&line, kappa, shift, &cells));
     PetscCall(PatchFDLineNodes(&line, x));
@@ -299,12 +299,13 @@ static PetscErrorCode TestMonomials(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CountClasses(PetscInt degree, PetscInt ncells, PetscReal lower, PetscReal length, PetscReal grading, PetscInt *nclass, PetscReal *defect)
+static PetscErrorCode CountClasses(PetscInt degree, PetscInt ncells, PetscReal lower, PetscReal length, PetscReal grading, PetscInt *nclass,
+                                   PetscReal *defect)
 {
   const PetscBool fixed[] = {PETSC_TRUE, PETSC_TRUE};
   PetscReal      *v, total = 0.0;
   PatchFDLine     line;
-  Matrices    cells;
+  Matrices        cells;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(ncells + 1, &v));
@@ -324,10 +325,10 @@ static PetscErrorCode CountClasses(PetscInt degree, PetscInt ncells, PetscReal l
 
 static PetscErrorCode TestClasses(void)
 {
-  PetscInt     nclass;
-  PetscReal    defect, worst = 0.0;
-  PatchFDLine  line;
-  Matrices cells;
+  PetscInt    nclass;
+  PetscReal   defect, worst = 0.0;
+  PatchFDLine line;
+  Matrices    cells;
 
   PetscFunctionBeginUser;
   PetscCall(CountClasses(3, 4096, 0.0, 1.0, 1.0, &nclass, &defect));
@@ -355,7 +356,7 @@ static PetscErrorCode TestPoint(void)
   PetscReal       x, xq, w, B, wrong = 0.0;
   PetscInt        first, end;
   PatchFDLine     line;
-  Matrices    cells;
+  Matrices        cells;
   PatchFDPatches  patches;
   PatchFDEigen    eigen;
 
@@ -374,7 +375,8 @@ static PetscErrorCode TestPoint(void)
   Worst(&wrong, cells.A.X[0]);
   PetscCall(PatchFDPatchesCreate(&line, &cells.M, &cells.A, &patches));
   PetscCall(PatchFDLineEigenCreate(&line, &cells.M, &cells.A, &eigen));
-  Worst(&wrong, (PetscReal)(PetscAbsInt(patches.npatch - 1) + PetscAbsInt(patches.nclass - 1) + PetscAbsInt(patches.n[0] - 1) + patches.first[0]));
+  Worst(&wrong,
+        (PetscReal)(PetscAbsInt(patches.npatch - 1) + PetscAbsInt(patches.nclass - 1) + PetscAbsInt(patches.n[0] - 1) + patches.first[0]));
   Worst(&wrong, PetscAbsReal(patches.eigen[0].S[0]) - 1.0);
   Worst(&wrong, patches.eigen[0].S[0] * patches.eigen[0].T[0] - 1.0);
   Worst(&wrong, patches.eigen[0].lambda[0]);
@@ -401,7 +403,8 @@ static PetscErrorCode TestPoint(void)
 /* The global matrix of a band, fixed nodes included, X[nodes of the rows][nodes of the columns]; the caller frees */
 static PetscErrorCode GlobalMatrix(const PatchFDBand *b, PetscReal **X)
 {
-  const PetscInt n = b->nloc, m = b->ncol, width = (2 * b->reach + 1) * m, N = (b->ncells - 1) * b->stride + n, M = (b->ncells - 1) * b->cstride + m;
+  const PetscInt n = b->nloc, m = b->ncol, width = (2 * b->reach + 1) * m, N = (b->ncells - 1) * b->stride + n,
+                 M = (b->ncells - 1) * b->cstride + m;
 
   PetscFunctionBeginUser;
   PetscCall(PetscCalloc1(N * M, X));
@@ -505,7 +508,7 @@ static void CheckCover(const PatchFDLine *line, const PatchFDPatches *p, Defects
   Worst(&d->cover, (PetscReal)(p->npatch - expected));
   for (PetscInt i = 0; i < p->npatch; i++) {
     const PetscInt last = PetscMin(i + 2, line->ncells) * k;
-    const PetscInt lo   = i == 0 && !line->dirichlet[0] ? 0 : i * k + 1, hi = last == N - 1 && !line->dirichlet[1] ? last : last - 1;
+    const PetscInt lo = i == 0 && !line->dirichlet[0] ? 0 : i * k + 1, hi = last == N - 1 && !line->dirichlet[1] ? last : last - 1;
 
     Worst(&d->cover, (PetscReal)(p->cell[i] - i));
     Worst(&d->cover, (PetscReal)(p->first[i] - lo));
@@ -532,7 +535,8 @@ static PetscInt ExpectedClasses(const PatchFDLine *line, Spacing spacing)
   return -1;
 }
 
-static PetscErrorCode CheckPatches(const PatchFDLine *line, Spacing spacing, const Matrices *cells, const PetscReal M[], const PetscReal A[], Defects *d)
+static PetscErrorCode CheckPatches(const PatchFDLine *line, Spacing spacing, const Matrices *cells, const PetscReal M[],
+                                   const PetscReal A[], Defects *d)
 {
   const PetscInt N = line->nnodes, classes = ExpectedClasses(line, spacing);
   PatchFDPatches patches;
@@ -592,9 +596,9 @@ static PetscErrorCode TestPatches(void)
     for (PetscInt k = 1; k <= 9; k++) {
       for (int n = 0; n < 5; n++) {
         for (int ends = 0; ends < 4; ends++) {
-          PatchFDLine  line;
-          Matrices cells;
-          PetscReal   *M, *A;
+          PatchFDLine line;
+          Matrices    cells;
+          PetscReal  *M, *A;
 
           PetscCall(MakeLine(k, counts[n], (Spacing)spacing, (PetscBool)(ends & 1), (PetscBool)(ends >> 1), &line));
           PetscCall(MatricesCreate(&line, 1.5, 0.0, &cells));
@@ -627,7 +631,7 @@ static PetscErrorCode TestLineEigen(void)
       for (PetscInt ncells = 1; ncells <= 6; ncells++) {
         for (int ends = 0; ends < 4; ends++) {
           PatchFDLine    line;
-          Matrices   cells;
+          Matrices       cells;
           PatchFDEigen   eigen;
           PetscReal     *M, *A;
           PetscInt       first, end;
@@ -641,7 +645,8 @@ static PetscErrorCode TestLineEigen(void)
           PatchFDLineFree(&line, &first, &end);
           Worst(&d.cover, (PetscReal)(eigen.n - (end - first)));
           CheckModes(&eigen, M + first * (N + 1), A + first * (N + 1), N, &d);
-          for (PetscInt j = 0; j < eigen.n; j++) Worst(&d.nullspace, ends == 0 && j == 0 ? eigen.lambda[j] : (eigen.lambda[j] > 0.1 ? 0.0 : 1.0));
+          for (PetscInt j = 0; j < eigen.n; j++)
+            Worst(&d.nullspace, ends == 0 && j == 0 ? eigen.lambda[j] : (eigen.lambda[j] > 0.1 ? 0.0 : 1.0));
           PetscCall(PetscFree(M));
           PetscCall(PetscFree(A));
           PetscCall(PatchFDEigenDestroy(&eigen));
@@ -664,7 +669,7 @@ static PetscErrorCode TestKnownEigenvalues(void)
   const PetscReal h       = 1.0 / n;
   PetscReal       v[301], worst = 0.0;
   PatchFDLine     line;
-  Matrices    cells;
+  Matrices        cells;
   PatchFDEigen    eigen;
 
   PetscFunctionBeginUser;
@@ -748,7 +753,8 @@ static PetscErrorCode CheckEmbedding(const PatchFDLine *coarse, const PatchFDLin
   for (PetscInt m = 0; m <= coarse->degree; m++) {
     for (PetscInt i = 0; i < coarse->nnodes; i++) uc[i] = Power(xc[i], m);
     Worst(&d->jumps, Embed(&e, uc, uf));
-    for (PetscInt i = 0; i < fine->nnodes; i++) Worst(&d->polynomials, (uf[i] - Power(xf[i], m)) / Power(PetscMax(xf[fine->nnodes - 1], 1.0), m));
+    for (PetscInt i = 0; i < fine->nnodes; i++)
+      Worst(&d->polynomials, (uf[i] - Power(xf[i], m)) / Power(PetscMax(xf[fine->nnodes - 1], 1.0), m));
   }
   PetscCall(PatchFDEmbeddingDestroy(&e));
   PetscCall(PatchFDEmbeddingDestroy(&e));
@@ -821,7 +827,7 @@ static PetscErrorCode TestEmbedding(void)
 static PetscErrorCode TestKnownEmbeddings(void)
 {
   const PetscReal  half[] = {1.0, 0.0, 0.5, 0.5, 0.0, 1.0}, at[] = {0.1, 0.1};
-  const PetscBool  fixed[] = {PETSC_FALSE, PETSC_FALSE};
+  const PetscBool  fixed[]  = {PETSC_FALSE, PETSC_FALSE};
   PetscReal        identity = 0.0;
   PatchFDLine      coarse, fine, point;
   PatchFDEmbedding e;
@@ -1027,8 +1033,8 @@ static PetscErrorCode TestSolve(void)
         PetscReal           scale = 0.0;
 
         for (PetscInt d = 0; d < dim; d++) {
-          PatchFDLine  line;
-          Matrices cells;
+          PatchFDLine line;
+          Matrices    cells;
 
           PetscCall(MakeLine(k, 4 + d, (Spacing)spacing, PETSC_TRUE, (PetscBool)(d < dim - 1), &line));
           PetscCall(MatricesCreate(&line, kappa[d], d == 0 ? 0.5 : 0.0, &cells));
@@ -1083,8 +1089,8 @@ static void Monomial(const PatchFDLine *line, PetscInt m, const PetscReal x[], P
 
   where G is what the Dirichlet data u bring: the method is consistent.  Jumps of one cell against each other see the penalties alone.
 */
-static PetscErrorCode CheckForm(const PatchFDLine *line, PetscReal kappa, const PetscReal M[], const PetscReal A[], const PetscReal G[], PetscReal *consistency, PetscReal *penalty,
-                                PetscReal *symmetry)
+static PetscErrorCode CheckForm(const PatchFDLine *line, PetscReal kappa, const PetscReal M[], const PetscReal A[], const PetscReal G[],
+                                PetscReal *consistency, PetscReal *penalty, PetscReal *symmetry)
 {
   const PetscInt  N = line->nnodes, k = line->degree;
   const PetscReal sigma = (PetscReal)(k * (k + 1));
@@ -1114,7 +1120,8 @@ static PetscErrorCode CheckForm(const PatchFDLine *line, PetscReal kappa, const 
       const PetscInt  neighbour = e ? c + 1 : c - 1;
       const PetscReal h         = line->vertices[c + 1] - line->vertices[c];
 
-      if (neighbour >= 0 && neighbour < line->ncells) expected += kappa * sigma * 0.5 * (1 / h + 1 / (line->vertices[neighbour + 1] - line->vertices[neighbour]));
+      if (neighbour >= 0 && neighbour < line->ncells)
+        expected += kappa * sigma * 0.5 * (1 / h + 1 / (line->vertices[neighbour + 1] - line->vertices[neighbour]));
       else if (line->dirichlet[e]) expected += kappa * 2 * sigma / h;
     }
     Worst(penalty, (Form(N, A, v, v) - expected) / scale);
@@ -1184,7 +1191,8 @@ static PetscErrorCode TestDiscontinuous(void)
           }
           PetscCall(PatchFDLineEigenCreate(&line, &matrices.M, &matrices.A, &eigen));
           CheckModes(&eigen, M, A, line.nnodes, &d);
-          for (PetscInt j = 0; j < eigen.n; j++) Worst(&d.nullspace, ends == 0 && j == 0 ? eigen.lambda[j] : (eigen.lambda[j] > 0.1 ? 0.0 : 1.0));
+          for (PetscInt j = 0; j < eigen.n; j++)
+            Worst(&d.nullspace, ends == 0 && j == 0 ? eigen.lambda[j] : (eigen.lambda[j] > 0.1 ? 0.0 : 1.0));
           PetscCall(PatchFDEigenDestroy(&eigen));
           PetscCall(PatchFDPatchesDestroy(&patches));
           PetscCall(PetscFree(M));
@@ -1238,7 +1246,8 @@ static PetscErrorCode TestDiscontinuousEmbedding(void)
       for (PetscInt i = 0; i < e.nf; i++) {
         PetscReal u = 0.0;
 
-        for (PetscInt j = 0; j < e.nc; j++) u += e.P[(e.cls[c] * e.nf + i) * e.nc + j] * (c + 1) * Power(x[fine.nnodes + c * e.cstride + j], k);
+        for (PetscInt j = 0; j < e.nc; j++)
+          u += e.P[(e.cls[c] * e.nf + i) * e.nc + j] * (c + 1) * Power(x[fine.nnodes + c * e.cstride + j], k);
         Worst(&worst, u - (c + 1) * Power(x[c * e.fstride + i], k));
       }
     }
@@ -1275,10 +1284,11 @@ typedef struct {
 
   Of a function that is linear in each cell only the penalties are left.
 */
-static PetscErrorCode CheckBendingForm(const PatchFDLine *line, PetscReal kappa, const PetscReal sigma[2], const PetscReal M[], const PetscReal B[], BendingDefects *d)
+static PetscErrorCode CheckBendingForm(const PatchFDLine *line, PetscReal kappa, const PetscReal sigma[2], const PetscReal M[],
+                                       const PetscReal B[], BendingDefects *d)
 {
-  const PetscInt  N = line->nnodes, k = line->degree, n = line->ncells;
-  PetscReal      *x, *u, *v, *f, *load[2], scale = 0.0;
+  const PetscInt N = line->nnodes, k = line->degree, n = line->ncells;
+  PetscReal     *x, *u, *v, *f, *load[2], scale = 0.0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc6(N, &x, N, &u, N, &v, N, &f, k + 1, &load[0], k + 1, &load[1]));
@@ -1301,7 +1311,9 @@ static PetscErrorCode CheckBendingForm(const PatchFDLine *line, PetscReal kappa,
       PetscReal       sum = 0.0, exact;
 
       expected -= kappa * normal * MonomialDerivative(m, 3, at) * v[e ? N - 1 : 0];
-      for (PetscInt i = 0; i <= k; i++) expected += load[e][i] * v[(e ? N - 1 - k : 0) + i] * (line->clamped[e] ? normal * MonomialDerivative(m, 1, at) : MonomialDerivative(m, 2, at));
+      for (PetscInt i = 0; i <= k; i++)
+        expected += load[e][i] * v[(e ? N - 1 - k : 0) + i] *
+                    (line->clamped[e] ? normal * MonomialDerivative(m, 1, at) : MonomialDerivative(m, 2, at));
       for (PetscInt i = 0; i <= k; i++) sum += load[e][i] * u[(e ? N - 1 - k : 0) + i];
       exact = kappa * normal * MonomialDerivative(m, 1, at);
       if (line->clamped[e]) exact = sigma[1] / h * exact - kappa * MonomialDerivative(m, 2, at);
@@ -1316,16 +1328,18 @@ static PetscErrorCode CheckBendingForm(const PatchFDLine *line, PetscReal kappa,
         Worst(&d->kernel, sum / scale);
       }
   }
-  for (PetscInt c = 0; c <= n; c++) { /* the hat function of a vertex */
+  for (PetscInt c = 0; c <= n; c++) {                      /* the hat function of a vertex */
     PetscReal slope[MAXCELLS + 2] = {0.0}, expected = 0.0; /* slopes of the cells, with one at each side that does not exist */
 
     for (PetscInt i = 0; i < N; i++) v[i] = 0.0;
     for (PetscInt i = PetscMax(0, c - 1); i <= PetscMin(n - 1, c); i++) {
       slope[i + 1] = (i < c ? 1 : -1) / (line->vertices[i + 1] - line->vertices[i]);
-      for (PetscInt l = 0; l <= k; l++) v[i * k + l] = (i < c ? x[i * k + l] - line->vertices[i] : x[i * k + l] - line->vertices[i + 1]) * slope[i + 1];
+      for (PetscInt l = 0; l <= k; l++)
+        v[i * k + l] = (i < c ? x[i * k + l] - line->vertices[i] : x[i * k + l] - line->vertices[i + 1]) * slope[i + 1];
     }
     for (PetscInt i = 0; i <= n; i++) {
-      const PetscReal h[2] = {i ? line->vertices[i] - line->vertices[i - 1] : 0, i < n ? line->vertices[i + 1] - line->vertices[i] : 0}, jump = slope[i] - slope[i + 1];
+      const PetscReal h[2] = {i ? line->vertices[i] - line->vertices[i - 1] : 0, i < n ? line->vertices[i + 1] - line->vertices[i] : 0},
+                      jump = slope[i] - slope[i + 1];
 
       if (i > 0 && i < n) expected += kappa * sigma[0] * 0.5 * (1 / h[0] + 1 / h[1]) * jump * jump;
       else if (line->clamped[i ? 1 : 0]) expected += kappa * sigma[1] / h[i ? 0 : 1] * jump * jump;
@@ -1349,8 +1363,11 @@ static PetscErrorCode CheckDefinite(const PatchFDLine *line, const PetscReal B[]
   n = end - first;
   PetscCall(PetscMalloc2(N * N, &X, N, &lambda));
   PetscCall(PetscArraycpy(X, B, N * N));
-  PetscCheck(!LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'U', (lapack_int)n, X + first * (N + 1), (lapack_int)N, lambda), PETSC_COMM_SELF, PETSC_ERR_LIB, "no eigenvalues");
-  for (PetscInt i = 0; i < n; i++) Worst(worst, i < kernel ? (PetscAbsReal(lambda[i]) < 1e-12 * lambda[n - 1] ? 0.0 : 1.0) : (lambda[i] > 1e-10 * lambda[n - 1] ? 0.0 : 1.0));
+  PetscCheck(!LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'U', (lapack_int)n, X + first * (N + 1), (lapack_int)N, lambda), PETSC_COMM_SELF,
+             PETSC_ERR_LIB, "no eigenvalues");
+  for (PetscInt i = 0; i < n; i++)
+    Worst(worst,
+          i < kernel ? (PetscAbsReal(lambda[i]) < 1e-12 * lambda[n - 1] ? 0.0 : 1.0) : (lambda[i] > 1e-10 * lambda[n - 1] ? 0.0 : 1.0));
   PetscCall(PetscFree2(X, lambda));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1366,7 +1383,8 @@ static PetscErrorCode TestBending(void)
 
     for (PetscInt k = 2; k <= 8; k++) {
       const PetscReal sigma[] = {1.1 * k * (k + 1), 2.3 * k * (k + 1)};
-      const PetscReal least   = 1.01 * k * (k - 1) * (spacing == UNIFORM ? 0.5 : 1.0); /* what the operator biharmonic takes, and a little more */
+      const PetscReal least   = 1.01 * k * (k - 1) *
+                              (spacing == UNIFORM ? 0.5 : 1.0); /* what the operator biharmonic takes, and a little more */
 
       for (int n = 0; n < 5; n++) {
         for (int ends = 0; ends < 9; ends++) {
@@ -1411,17 +1429,21 @@ static PetscErrorCode TestBending(void)
 /* Q2 on a cell of length one: second derivatives 4, -8, 4, outward slopes at the lower end 3, -4, 1 */
 static PetscErrorCode TestKnownBending(void)
 {
-  const PetscReal bend[] = {4, -8, 4}, jump[] = {3, -4, 1}, mass[] = {8, 4, -2, 4, 32, 4, -2, 4, 8}, sigma = 12; /* sixty times the mass matrix */
-  PetscReal       worst = 0.0;
-  PatchFDLine     line;
-  PatchFDBand     band;
+  const PetscReal bend[] = {4, -8, 4}, jump[] = {3, -4, 1}, mass[] = {8, 4, -2, 4, 32, 4, -2, 4, 8},
+                  sigma = 12; /* sixty times the mass matrix */
+  PetscReal   worst     = 0.0;
+  PatchFDLine line;
+  PatchFDBand band;
 
   PetscFunctionBeginUser;
   PetscCall(MakeLine(2, 1, UNIFORM, PETSC_TRUE, PETSC_FALSE, &line));
   line.clamped[0] = PETSC_TRUE;
   PetscCall(PatchFDBandBilaplace(&line, 1.0, 60.0, 99.0, sigma, &band));
   for (PetscInt i = 0; i < 3; i++) {
-    for (PetscInt j = 0; j < 3; j++) Worst(&worst, (band.X[i * 9 + 3 + j] - (bend[i] * bend[j] + sigma * jump[i] * jump[j] - bend[i] * jump[j] - jump[i] * bend[j] + mass[3 * i + j])) / 256);
+    for (PetscInt j = 0; j < 3; j++)
+      Worst(&worst, (band.X[i * 9 + 3 + j] -
+                     (bend[i] * bend[j] + sigma * jump[i] * jump[j] - bend[i] * jump[j] - jump[i] * bend[j] + mass[3 * i + j])) /
+                      256);
   }
   PetscCall(Report("Q2 on one clamped cell", worst, 1e-15));
   PetscCall(PatchFDBandDestroy(&band));
@@ -1435,7 +1457,8 @@ static PetscErrorCode TestKnownBending(void)
   The derivative from a line to another one, G: for u = x^a and v = x^b on one cell, which a discontinuous line has, or everywhere,
   v' G u = kappa (the integral of v u').  G' is what the transpose is; G takes constants to zero, and mirror images to minus themselves.
 */
-static PetscErrorCode CheckDerivative(const PatchFDLine *rows, const PatchFDLine *columns, Spacing spacing, PetscReal *integrals, PetscReal *constants, PetscReal *transposed, PetscReal *mirror)
+static PetscErrorCode CheckDerivative(const PatchFDLine *rows, const PatchFDLine *columns, Spacing spacing, PetscReal *integrals,
+                                      PetscReal *constants, PetscReal *transposed, PetscReal *mirror)
 {
   const PetscInt  N = rows->nnodes, M = columns->nnodes, cells = rows->continuity == PATCHFD_DISCONTINUOUS ? rows->ncells : 1;
   const PetscReal kappa = 0.7;
@@ -1483,7 +1506,8 @@ static PetscErrorCode CheckDerivative(const PatchFDLine *rows, const PatchFDLine
 }
 
 /* the rows of a band that belong to the patches, against the global matrix */
-static PetscErrorCode CheckRows(const PatchFDBand *b, const PatchFDLine *row, const PatchFDPatches *rowcover, const PatchFDLine *col, const PatchFDPatches *colcover, PetscReal *entries, PetscReal *blocks)
+static PetscErrorCode CheckRows(const PatchFDBand *b, const PatchFDLine *row, const PatchFDPatches *rowcover, const PatchFDLine *col,
+                                const PatchFDPatches *colcover, PetscReal *entries, PetscReal *blocks)
 {
   const PetscInt N   = col->nnodes;
   const PetscInt ext = (col->continuity == PATCHFD_CONTINUOUS ? 1 : 0) + (b->reach ? col->stride : 0);
@@ -1587,7 +1611,8 @@ static PetscErrorCode TestFold(void)
         const PetscBool none = (PetscBool)(n == 1 && m == 1 && sign < 0); /* zero */
 
         for (PetscInt i = 0; i < n * m; i++) X[i] = Random();
-        for (PetscInt i = 0; i < n * m; i++) X[i] = i < n * m - 1 - i ? X[i] : (i > n * m - 1 - i ? sign * X[n * m - 1 - i] : (sign > 0 ? X[i] : 0.0));
+        for (PetscInt i = 0; i < n * m; i++)
+          X[i] = i < n * m - 1 - i ? X[i] : (i > n * m - 1 - i ? sign * X[n * m - 1 - i] : (sign > 0 ? X[i] : 0.0));
         Worst(&mirrored, PatchFDMirrored(n, m, sign, X) ? 0.0 : 1.0);
         if (n * m > 1) Worst(&mirrored, PatchFDMirrored(n, m, -sign, X) ? 1.0 : 0.0);
         for (int parity = -1; parity <= 1; parity++) {
@@ -1604,7 +1629,8 @@ static PetscErrorCode TestFold(void)
                 for (PetscInt i = 0; i < n; i++)
                   for (PetscInt j = 0; j < m; j++) sum += FoldBasis(n, parity, i, a) * X[i * m + j] * FoldBasis(m, colparity, j, b);
                 Worst(&products, H[a * w + b] - sum);
-                if (parity * colparity == -sign) Worst(&products, H[a * w + b]); /* that maps even to odd parts only if it changes the sign */
+                if (parity * colparity == -sign)
+                  Worst(&products, H[a * w + b]); /* that maps even to odd parts only if it changes the sign */
               }
             }
           }
@@ -1638,7 +1664,7 @@ static PetscErrorCode TestErrors(void)
   PetscReal        nan[] = {0.0, 0.5, 1.0}, inf[] = {0.0, 0.5, 1.0}, x[4], w[4], B[8];
   const PetscBool  fixed[] = {PETSC_TRUE, PETSC_TRUE};
   PatchFDLine      line, two, three, moved, quadratic, point;
-  Matrices     cells;
+  Matrices         cells;
   PatchFDPatches   patches;
   PatchFDEigen     eigen;
   PatchFDEmbedding e;

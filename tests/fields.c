@@ -1,4 +1,5 @@
-static char help[] = "The CUDA kernels for several fields, velocity in RT_k and pressure in DGQ_k, against their host twins, in both precisions, on random data.\n\
+static char help[] =
+  "The CUDA kernels for several fields, velocity in RT_k and pressure in DGQ_k, against their host twins, in both precisions, on random data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...>, -graded : the meshes\n\
   -open : some sides are open, the others no-slip\n\
   -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
@@ -24,7 +25,8 @@ static const PatchFDLine *FieldLine(const Mesh *m, PetscInt field, int d)
   return field == d && d < m->dim ? &m->own[d] : &m->other[d];
 }
 
-static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool open, PetscInt ratio, Mesh *m)
+static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool open, PetscInt ratio,
+                                 Mesh *m)
 {
   const PetscReal penalty = (PetscReal)((degree + 1) * (degree + 2)), nu = 0.7;
 
@@ -102,16 +104,17 @@ static void FieldBoxes(const Mesh *m, PetscInt f, int part, PatchFDField *field)
 {
   for (int d = 0; d < 3; d++) {
     const PatchFDLine *line = FieldLine(m, f, d);
-    const PetscInt     n = line->nnodes, half = m->cells[d] / 2, c = part == 1 ? half : 0, end = part == 2 && half ? half : m->cells[d], last = PetscMin(m->cells[d], end + 1);
-    PetscInt           first, free;
+    const PetscInt     n = line->nnodes, half = m->cells[d] / 2, c = part == 1 ? half : 0, end = part == 2 && half ? half : m->cells[d],
+                   last = PetscMin(m->cells[d], end + 1);
+    PetscInt first, free;
 
     PatchFDLineFree(line, &first, &free);
-    field->xbox.lo[d] = part == 1 ? PetscMax(0, c - 1) * line->stride : 0;
-    field->xbox.n[d]  = (last == m->cells[d] ? n : (last - 1) * line->stride + line->degree + 1) - field->xbox.lo[d];
-    field->ybox.lo[d] = c * line->stride;
-    field->ybox.n[d]  = (end == m->cells[d] ? n : end * line->stride) - field->ybox.lo[d];
-    field->read[d][0] = PetscMax(first, field->xbox.lo[d]);
-    field->read[d][1] = PetscMin(free, field->xbox.lo[d] + field->xbox.n[d]);
+    field->xbox.lo[d]  = part == 1 ? PetscMax(0, c - 1) * line->stride : 0;
+    field->xbox.n[d]   = (last == m->cells[d] ? n : (last - 1) * line->stride + line->degree + 1) - field->xbox.lo[d];
+    field->ybox.lo[d]  = c * line->stride;
+    field->ybox.n[d]   = (end == m->cells[d] ? n : end * line->stride) - field->ybox.lo[d];
+    field->read[d][0]  = PetscMax(first, field->xbox.lo[d]);
+    field->read[d][1]  = PetscMin(free, field->xbox.lo[d] + field->xbox.n[d]);
     field->write[d][0] = PetscMax(first, field->ybox.lo[d]);
     field->write[d][1] = PetscMin(free, field->ybox.lo[d] + field->ybox.n[d]);
   }
@@ -187,7 +190,8 @@ static PetscErrorCode MaskColor(const Mesh *m, const Stokes *s, const PatchFDCol
 }
 
 /* what the patches of each colour read */
-static PetscErrorCode TestColors(const Mesh *m, const Stokes *s, const char *part, void *hp, void *cp, const Array *x, const Array *b, Array *r, PetscInt *failures)
+static PetscErrorCode TestColors(const Mesh *m, const Stokes *s, const char *part, void *hp, void *cp, const Array *x, const Array *b,
+                                 Array *r, PetscInt *failures)
 {
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < 1 << m->dim; i++) {
@@ -204,12 +208,14 @@ static PetscErrorCode TestColors(const Mesh *m, const Stokes *s, const char *par
 }
 
 /* general: without its last term, a divergence, no kernel is made for the sum */
-static PetscErrorCode TestOperator(const Mesh *m, int part, PetscBool general, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+static PetscErrorCode TestOperator(const Mesh *m, int part, PetscBool general, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd,
+                                   PetscInt *failures)
 {
-  static const char *names[] = {"operator, y = y0 + a A x", "operator, y = a A x", "operator, y += a A x"}, *parts[] = {"", ", upper part", ", lower part"};
-  Stokes             s;
-  Array              x, y0, y;
-  void              *hp = NULL, *cp = NULL;
+  static const char *names[] = {"operator, y = y0 + a A x", "operator, y = a A x", "operator, y += a A x"},
+                    *parts[] = {"", ", upper part", ", lower part"};
+  Stokes s;
+  Array  x, y0, y;
+  void  *hp = NULL, *cp = NULL;
 
   PetscFunctionBeginUser;
   Describe(m, part, &s);
@@ -246,7 +252,8 @@ static void FieldLines(const Mesh *m, PetscInt f, PatchFDLine line[3])
   for (int d = 0; d < 3; d++) line[d] = *FieldLine(m, f, d);
 }
 
-static PetscErrorCode TestTransfers(const Mesh *coarse, const Mesh *fine, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+static PetscErrorCode TestTransfers(const Mesh *coarse, const Mesh *fine, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd,
+                                    PetscInt *failures)
 {
   PetscFunctionBeginUser;
   for (PetscInt f = 0; f <= coarse->dim; f++) {
@@ -261,7 +268,8 @@ static PetscErrorCode TestTransfers(const Mesh *coarse, const Mesh *fine, PatchF
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool open, const PatchFDKernels tables[2][2], PetscRandom rnd, PetscInt *failures)
+static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool open,
+                              const PatchFDKernels tables[2][2], PetscRandom rnd, PetscInt *failures)
 {
   Mesh mesh, fine, higher;
 
@@ -285,7 +293,8 @@ static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cell
 
 /* ---- times, on events of the device ---- */
 
-static PetscErrorCode TimeTransfer(PatchFDKernels k, const Mesh *coarse, const Mesh *fine, PetscInt f, PetscReal unknowns, PetscReal *prolong, PetscReal *restriction)
+static PetscErrorCode TimeTransfer(PatchFDKernels k, const Mesh *coarse, const Mesh *fine, PetscInt f, PetscReal unknowns,
+                                   PetscReal *prolong, PetscReal *restriction)
 {
   PatchFDTransferDesc desc = {.mesh = NULL};
   PatchFDEmbedding    e[3];
@@ -351,7 +360,8 @@ static PetscErrorCode Time(PatchFDKernels k, const Mesh *coarse, const Mesh *m)
       pressure[1] = down;
     }
   }
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %7.2f %8.2f %7.2f %8.2f", (double)(transfer[0] * 1e3), (double)(transfer[1] * 1e3), (double)(pressure[0] * 1e3), (double)(pressure[1] * 1e3)));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %7.2f %8.2f %7.2f %8.2f", (double)(transfer[0] * 1e3), (double)(transfer[1] * 1e3),
+                        (double)(pressure[0] * 1e3), (double)(pressure[1] * 1e3)));
   TIME(t, CopyOnDevice(v[1], v[0], s.nx * k->size));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %7.2f  %5.2f\n", (double)(t * 1e3), (double)(2 * k->size / t * 1e-3)));
   for (int i = 0; i < 3; i++) PetscCall(k->free(v[i]));
@@ -372,11 +382,13 @@ static PetscErrorCode Run(void)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-open", &open, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
   if (unknowns > 0) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown; transfers: of a velocity component, of the pressure\ntable        k   unknowns |      A x  b - A x  general | prolong restrict prolong restrict |    copy  TB/s\n"));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown; transfers: of a velocity component, of the pressure\ntable        k   "
+                                           "unknowns |      A x  b - A x  general | prolong restrict prolong restrict |    copy  TB/s\n"));
     for (int t = 0; t < 2; t++) {
       for (PetscInt i = 0; i < nd; i++) {
-        const PetscInt n = PetscMax(1, (PetscInt)(PetscPowReal(unknowns / (dim + 1), 1. / dim) / (degrees[i] + 1) / 2 + 0.5)), half[] = {n, n, n};
-        Mesh           coarse, mesh;
+        const PetscInt n      = PetscMax(1, (PetscInt)(PetscPowReal(unknowns / (dim + 1), 1. / dim) / (degrees[i] + 1) / 2 + 0.5)),
+                       half[] = {n, n, n};
+        Mesh coarse, mesh;
 
         PetscCall(MeshCreate(dim, degrees[i], half, graded, open, 1, &coarse));
         PetscCall(MeshCreate(dim, degrees[i], half, graded, open, 2, &mesh));

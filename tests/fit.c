@@ -58,42 +58,18 @@ static const struct {
   PetscInt    dim, degree;
   const char *problem;
   PetscReal   own, shared;
-} reference[] = {
-  {2, 1, "const",        5.48,  5.48 },
-  {2, 1, "contrast:1e4", 6.76,  6.76 },
-  {2, 1, "kershaw:0.3",  18.99, 18.99},
-  {2, 2, "const",        3.86,  3.86 },
-  {2, 2, "smooth:0.9",   4.0,   4.0  },
-  {2, 2, "contrast:1e4", 5.2,   5.2  },
-  {2, 2, "check:10",     5.87,  5.61 },
-  {2, 2, "sine2:0.1",    7.3,   7.3  },
-  {2, 2, "kershaw:0.3",  16.0,  17.1 },
-  {2, 2, "annulus:0.5",  5.2,   5.2  },
-  {2, 2, "mix:1e4",      7.2,   7.3  },
-  {2, 3, "const",        3.44,  3.44 },
-  {2, 3, "smooth:0.9",   3.4,   3.5  },
-  {2, 3, "contrast:1e4", 3.9,   4.3  },
-  {2, 3, "check:10",     6.42,  7.0  },
-  {2, 3, "check:1e3",    7.48,  7.72 },
-  {2, 3, "sine2:0.1",    7.4,   7.4  },
-  {2, 3, "annulus:0.5",  4.3,   4.3  },
-  {2, 3, "mix:1e4",      6.3,   6.6  },
-  {2, 4, "const",        2.81,  2.81 },
-  {2, 4, "smooth:0.9",   2.8,   3.1  },
-  {2, 4, "contrast:1e4", 3.4,   4.0  },
-  {2, 4, "sine2:0.1",    6.2,   0    },
-  {2, 4, "kershaw:0.3",  16.9,  0    },
-  {2, 4, "annulus:0.5",  3.6,   3.6  },
-  {2, 4, "mix:1e4",      6.3,   6.7  },
-  {3, 2, "const",        4.4,   4.4  },
-  {3, 2, "contrast:1e4", 5.2,   5.6  },
-  {3, 2, "check:1e3",    5.64,  5.85 },
-  {3, 2, "kershaw:0.3",  14.9,  15.0 },
-  {3, 2, "mix:1e4",      7.7,   8.1  },
-  {3, 3, "contrast:1e4", 3.9,   5.0  },
-  {3, 3, "sine2:0.1",    7.4,   0    },
-  {3, 3, "annulus:0.5",  4.0,   4.0  }
-};
+} reference[] = {{2, 1, "const", 5.48, 5.48},      {2, 1, "contrast:1e4", 6.76, 6.76}, {2, 1, "kershaw:0.3", 18.99, 18.99},
+                 {2, 2, "const", 3.86, 3.86},      {2, 2, "smooth:0.9", 4.0, 4.0},     {2, 2, "contrast:1e4", 5.2, 5.2},
+                 {2, 2, "check:10", 5.87, 5.61},   {2, 2, "sine2:0.1", 7.3, 7.3},      {2, 2, "kershaw:0.3", 16.0, 17.1},
+                 {2, 2, "annulus:0.5", 5.2, 5.2},  {2, 2, "mix:1e4", 7.2, 7.3},        {2, 3, "const", 3.44, 3.44},
+                 {2, 3, "smooth:0.9", 3.4, 3.5},   {2, 3, "contrast:1e4", 3.9, 4.3},   {2, 3, "check:10", 6.42, 7.0},
+                 {2, 3, "check:1e3", 7.48, 7.72},  {2, 3, "sine2:0.1", 7.4, 7.4},      {2, 3, "annulus:0.5", 4.3, 4.3},
+                 {2, 3, "mix:1e4", 6.3, 6.6},      {2, 4, "const", 2.81, 2.81},        {2, 4, "smooth:0.9", 2.8, 3.1},
+                 {2, 4, "contrast:1e4", 3.4, 4.0}, {2, 4, "sine2:0.1", 6.2, 0},        {2, 4, "kershaw:0.3", 16.9, 0},
+                 {2, 4, "annulus:0.5", 3.6, 3.6},  {2, 4, "mix:1e4", 6.3, 6.7},        {3, 2, "const", 4.4, 4.4},
+                 {3, 2, "contrast:1e4", 5.2, 5.6}, {3, 2, "check:1e3", 5.64, 5.85},    {3, 2, "kershaw:0.3", 14.9, 15.0},
+                 {3, 2, "mix:1e4", 7.7, 8.1},      {3, 3, "contrast:1e4", 3.9, 5.0},   {3, 3, "sine2:0.1", 7.4, 0},
+                 {3, 3, "annulus:0.5", 4.0, 4.0}};
 
 static PetscErrorCode TestTable(void)
 {
@@ -117,7 +93,8 @@ static PetscErrorCode TestTable(void)
       PetscCall(Solve(dm, &its, &nu, NULL));
       /* 0.1, or 2 % above 10, and what the numbers are rounded to */
       if (PetscAbsReal(nu - expected) > PetscMax(0.1, 0.02 * expected) + 0.05)
-        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: nu %.2f, the reference has %.2f\n", reference[i].problem, shared ? "shared" : "own", (double)nu, (double)expected));
+        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: nu %.2f, the reference has %.2f\n", reference[i].problem,
+                              shared ? "shared" : "own", (double)nu, (double)expected));
       PetscCall(DMDestroy(&dm));
     }
   }
@@ -129,31 +106,29 @@ static PetscErrorCode TestTable(void)
 static const struct {
   const char *problem;
   PetscReal   nu[8]; /* k = 1, ..., 8 */
-} list[] = {
-  {"const",         {5.5,  3.9,  3.4,  2.8,  2.7,  2.5,  2.3,  2.1 }},
-  {"smooth:0.9",    {6.0,  4.0,  3.4,  2.8,  2.9,  2.7,  2.7,  2.5 }},
-  {"contrast:1e4",  {6.8,  5.2,  3.9,  3.4,  3.1,  2.8,  2.9,  2.7 }},
-  {"check:10",      {6.8,  5.9,  6.4,  5.1,  5.8,  5.6,  5.9,  5.8 }},
-  {"check:1e3",     {7.5,  7.9,  7.5,  7.2,  8.4,  7.2,  9.9,  7.8 }},
-  {"check:1e6",     {7.5,  7.7,  7.6,  6.9,  10.5, 8.0,  14.9, 8.2 }},
-  {"random:10",     {8.0,  8.0,  8.1,  8.5,  9.0,  8.9,  9.3,  9.7 }},
-  {"random:1e3",    {20.4, 21.7, 23.4, 24.8, 25.7, 26.1, 27.4, 29.1}},
-  {"circle:10",     {6.9,  6.0,  5.6,  6.0,  5.9,  6.5,  6.9,  6.8 }},
-  {"sine2:0.05",    {6.5,  4.7,  4.0,  4.2,  4.2,  4.2,  4.3,  4.3 }},
-  {"sine2:0.1",     {8.7,  7.3,  7.4,  6.2,  6.5,  6.2,  6.3,  6.5 }},
-  {"sine1:0.2",     {8.4,  7.4,  7.8,  6.8,  6.3,  6.4,  6.6,  6.7 }},
-  {"kershaw:0.3",   {19.0, 16.0, 18.7, 16.9, 15.8, 15.8, 15.9, 14.9}},
-  {"annulus:0.5",   {11.4, 5.2,  4.3,  3.6,  3.4,  3.0,  3.0,  2.6 }},
-  {"graded:10",     {9.0,  5.2,  4.3,  3.4,  3.0,  2.7,  2.6,  2.4 }},
-  {"aspect:10",     {21.3, 15.4, 12.9, 10.4, 8.7,  7.8,  6.7,  5.9 }},
-  {"shear:1",       {9.0,  6.6,  7.7,  8.6,  9.0,  9.7,  10.1, 10.2}},
-  {"tensor:0.1:45", {9.1,  8.7,  9.0,  6.5,  7.2,  7.7,  7.9,  7.9 }},
-  {"mix:1e4",       {9.7,  7.2,  6.3,  6.3,  6.5,  6.7,  6.8,  6.9 }}
-};
+} list[] = {{"const", {5.5, 3.9, 3.4, 2.8, 2.7, 2.5, 2.3, 2.1}},
+            {"smooth:0.9", {6.0, 4.0, 3.4, 2.8, 2.9, 2.7, 2.7, 2.5}},
+            {"contrast:1e4", {6.8, 5.2, 3.9, 3.4, 3.1, 2.8, 2.9, 2.7}},
+            {"check:10", {6.8, 5.9, 6.4, 5.1, 5.8, 5.6, 5.9, 5.8}},
+            {"check:1e3", {7.5, 7.9, 7.5, 7.2, 8.4, 7.2, 9.9, 7.8}},
+            {"check:1e6", {7.5, 7.7, 7.6, 6.9, 10.5, 8.0, 14.9, 8.2}},
+            {"random:10", {8.0, 8.0, 8.1, 8.5, 9.0, 8.9, 9.3, 9.7}},
+            {"random:1e3", {20.4, 21.7, 23.4, 24.8, 25.7, 26.1, 27.4, 29.1}},
+            {"circle:10", {6.9, 6.0, 5.6, 6.0, 5.9, 6.5, 6.9, 6.8}},
+            {"sine2:0.05", {6.5, 4.7, 4.0, 4.2, 4.2, 4.2, 4.3, 4.3}},
+            {"sine2:0.1", {8.7, 7.3, 7.4, 6.2, 6.5, 6.2, 6.3, 6.5}},
+            {"sine1:0.2", {8.4, 7.4, 7.8, 6.8, 6.3, 6.4, 6.6, 6.7}},
+            {"kershaw:0.3", {19.0, 16.0, 18.7, 16.9, 15.8, 15.8, 15.9, 14.9}},
+            {"annulus:0.5", {11.4, 5.2, 4.3, 3.6, 3.4, 3.0, 3.0, 2.6}},
+            {"graded:10", {9.0, 5.2, 4.3, 3.4, 3.0, 2.7, 2.6, 2.4}},
+            {"aspect:10", {21.3, 15.4, 12.9, 10.4, 8.7, 7.8, 6.7, 5.9}},
+            {"shear:1", {9.0, 6.6, 7.7, 8.6, 9.0, 9.7, 10.1, 10.2}},
+            {"tensor:0.1:45", {9.1, 8.7, 9.0, 6.5, 7.2, 7.7, 7.9, 7.9}},
+            {"mix:1e4", {9.7, 7.2, 6.3, 6.3, 6.5, 6.7, 6.8, 6.9}}};
 
 static PetscErrorCode TestRobust(void)
 {
-  const PetscReal slack = 1.05; /* of the tolerance: the residual that FGMRES knows of */
+  const PetscReal slack  = 1.05; /* of the tolerance: the residual that FGMRES knows of */
   PetscInt        degree = 2;
 
   PetscFunctionBeginUser;
@@ -170,8 +145,11 @@ static PetscErrorCode TestRobust(void)
     PetscCall(CreateDM(2, 16, degree, &p, &dm));
     PetscCall(Solve(dm, &its, &nu, &reason));
     residual = PetscPowReal(10, -9 * (PetscReal)its / nu);
-    if (reason > 0 && (residual > slack * 1e-9 || its > limit)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: converged in %" PetscInt_FMT " iterations, allowed are %" PetscInt_FMT "; residual %g\n", list[i].problem, its, limit, (double)residual));
-    if (reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, residual %g\n", list[i].problem, KSPConvergedReasons[reason], (double)residual));
+    if (reason > 0 && (residual > slack * 1e-9 || its > limit))
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: converged in %" PetscInt_FMT " iterations, allowed are %" PetscInt_FMT "; residual %g\n",
+                            list[i].problem, its, limit, (double)residual));
+    if (reason <= 0)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, residual %g\n", list[i].problem, KSPConvergedReasons[reason], (double)residual));
     PetscCall(DMDestroy(&dm));
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "robust: done\n"));
@@ -204,7 +182,9 @@ static PetscErrorCode TestBounds(void)
       PetscCall(DMDestroy(&dm));
     }
     /* where K jumps much the last of some conjugate gradients hang on rounding, and with them the estimates: 5e-5 in nu has been seen */
-    if (PetscAbsReal(nu[0] - nu[1]) > 1e-3) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: nu %.3f, and %.3f with estimates for all patches\n", names[i], (double)nu[0], (double)nu[1]));
+    if (PetscAbsReal(nu[0] - nu[1]) > 1e-3)
+      PetscCall(
+        PetscPrintf(PETSC_COMM_WORLD, "%s: nu %.3f, and %.3f with estimates for all patches\n", names[i], (double)nu[0], (double)nu[1]));
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bounds: done\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -213,7 +193,8 @@ static PetscErrorCode TestBounds(void)
 /* ---- a step from the definition: dense matrices on one rank ---- */
 
 /* polynomials of degree 2 at most, which the images of cells are exactly, and their derivatives */
-static PetscErrorCode Bend(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Bend(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[],
+                           PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   y[0] = x[0] + 0.3 * x[0] * x[1];
@@ -224,11 +205,9 @@ static PetscErrorCode Bend(PetscInt dim, PETSC_UNUSED PetscReal time, const Pets
 
 static void BendDerivatives(PetscInt dim, const PetscReal x[], PetscReal J[3][3])
 {
-  const PetscReal D[3][3] = {
-    {1 + 0.3 * x[1],         0.3 * x[0],              0               },
-    {0.8 * x[0] * x[1],      1 + 0.4 * x[0] * x[0],   0               },
-    {dim == 3 ? 0.2 * x[2] : 0, 0,                    dim == 3 ? 0.5 + 0.2 * x[0] : 1}
-  };
+  const PetscReal D[3][3] = {{1 + 0.3 * x[1], 0.3 * x[0], 0},
+                             {0.8 * x[0] * x[1], 1 + 0.4 * x[0] * x[0], 0},
+                             {dim == 3 ? 0.2 * x[2] : 0, 0, dim == 3 ? 0.5 + 0.2 * x[0] : 1}};
 
   for (int a = 0; a < 3; a++)
     for (int b = 0; b < 3; b++) J[a][b] = D[a][b];
@@ -242,14 +221,16 @@ static PetscReal Rough(PetscInt dim, const PetscReal y[])
   return PetscExpReal(sum);
 }
 
-static PetscErrorCode RoughConductivity(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal y[], PETSC_UNUSED PetscInt Nc, PetscScalar K[], PETSC_UNUSED void *ctx)
+static PetscErrorCode RoughConductivity(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal y[], PETSC_UNUSED PetscInt Nc,
+                                        PetscScalar K[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   K[0] = Rough(dim, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RoughShift(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal y[], PETSC_UNUSED PetscInt Nc, PetscScalar s[], PETSC_UNUSED void *ctx)
+static PetscErrorCode RoughShift(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal y[], PETSC_UNUSED PetscInt Nc,
+                                 PetscScalar s[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   s[0] = 5 + y[0];
@@ -268,7 +249,8 @@ static void Metric(PetscInt dim, const PetscReal h[], const PetscReal x[], Petsc
   BendDerivatives(dim, x, J);
   for (int a = 0; a < dim; a++)
     for (int b = 0; b < dim; b++) J[a][b] *= h[b];
-  det = J[0][0] * (J[1][1] * J[2][2] - J[1][2] * J[2][1]) - J[0][1] * (J[1][0] * J[2][2] - J[1][2] * J[2][0]) + J[0][2] * (J[1][0] * J[2][1] - J[1][1] * J[2][0]);
+  det = J[0][0] * (J[1][1] * J[2][2] - J[1][2] * J[2][1]) - J[0][1] * (J[1][0] * J[2][2] - J[1][2] * J[2][0]) +
+        J[0][2] * (J[1][0] * J[2][1] - J[1][1] * J[2][0]);
   for (int a = 0; a < dim; a++) { /* |row a of J^{-1}|^2, by cofactors */
     const int b = (a + 1) % 3, c = (a + 2) % 3;
 
@@ -323,7 +305,8 @@ static PetscErrorCode PatchMatrix(const Patch *p, int d, PetscBool derivative, c
           const PetscInt a = i + shift - c * p->k, b = j + shift - c * p->k;
 
           if (a < 0 || b < 0 || a > p->k || b > p->k) continue;
-          X[i * n + j] += w[m] * weight[c * q + m] * Lagrange(p->k + 1, node, a, x[m], derivative) * Lagrange(p->k + 1, node, b, x[m], derivative);
+          X[i * n + j] += w[m] * weight[c * q + m] * Lagrange(p->k + 1, node, a, x[m], derivative) *
+                          Lagrange(p->k + 1, node, b, x[m], derivative);
         }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -366,7 +349,7 @@ static PetscErrorCode PatchFit(Patch *p, const PetscReal h[], PetscBool shared)
   for (int d = 0; d < 3; d++) {
     if (d >= p->dim) {
       p->A[d][0] = p->g[d] = 0;
-      p->M[d][0] = 1;
+      p->M[d][0]           = 1;
       continue;
     }
     for (PetscInt i = 0; i < p->cells[d] * p->q; i++) {
@@ -470,13 +453,14 @@ static void PatchSet(const DM_Box *box, const PetscInt cell[3], Patch *p)
     p->cell[d]  = cell[d];
     p->cells[d] = end - cell[d];
     p->first[d] = d < p->dim ? cell[d] * p->k + (cell[d] > 0 || box->boundary[2 * d] == DMBOX_BOUNDARY_DIRICHLET) : 0;
-    p->n[d]     = d < p->dim ? end * p->k + (end == box->cells[d] && box->boundary[2 * d + 1] != DMBOX_BOUNDARY_DIRICHLET) - p->first[d] : 1;
+    p->n[d] = d < p->dim ? end * p->k + (end == box->cells[d] && box->boundary[2 * d + 1] != DMBOX_BOUNDARY_DIRICHLET) - p->first[d] : 1;
     p->size *= p->n[d];
   }
 }
 
 /* x += the correction of a patch; A is dense, and b, x and A have the natural order */
-static PetscErrorCode PatchStep(const DM_Box *box, PC pc, PetscBool shared, Patch *p, const PetscScalar A[], const PetscScalar b[], PetscScalar x[])
+static PetscErrorCode PatchStep(const DM_Box *box, PC pc, PetscBool shared, Patch *p, const PetscScalar A[], const PetscScalar b[],
+                                PetscScalar x[])
 {
   const PetscInt *nodes = box->field[0].global.n, all = nodes[0] * nodes[1] * nodes[2];
   const PetscReal h[3] = {1 / (PetscReal)box->cells[0], 1 / (PetscReal)box->cells[1], 1 / (PetscReal)box->cells[2]};
@@ -485,7 +469,9 @@ static PetscErrorCode PatchStep(const DM_Box *box, PC pc, PetscBool shared, Patc
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc5(p->size * p->size, &Aj, p->size * p->size, &T, p->size, &r, p->size, &z, p->size, &node));
-  for (PetscInt i = 0; i < p->size; i++) node[i] = ((p->first[2] + i / p->n[0] / p->n[1]) * nodes[1] + p->first[1] + i / p->n[0] % p->n[1]) * nodes[0] + p->first[0] + i % p->n[0];
+  for (PetscInt i = 0; i < p->size; i++)
+    node[i] = ((p->first[2] + i / p->n[0] / p->n[1]) * nodes[1] + p->first[1] + i / p->n[0] % p->n[1]) * nodes[0] + p->first[0] +
+              i % p->n[0];
   for (PetscInt i = 0; i < p->size; i++) {
     for (PetscInt j = 0; j < p->size; j++) Aj[i * p->size + j] = A[node[i] * all + node[j]];
     r[i] = b[node[i]];
@@ -520,7 +506,8 @@ static PetscErrorCode DenseStep(DM dm, PC pc, PetscBool shared, const PetscScala
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Pattern(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Pattern(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                              PETSC_UNUSED void *ctx)
 {
   PetscReal sum = 1;
 
@@ -813,17 +800,9 @@ static PetscErrorCode TestErrors(void)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {
-    {"step",       TestStep      },
-    {"twins",      TestTwins     },
-    {"packed",     TestPacked    },
-    {"iterations", TestIterations},
-    {"table",      TestTable     },
-    {"robust",     TestRobust    },
-    {"bounds",     TestBounds    },
-    {"update",     TestUpdate    },
-    {"errors",     TestErrors    }
-  };
+  static const Test tests[] = {{"step", TestStep},    {"twins", TestTwins},   {"packed", TestPacked}, {"iterations", TestIterations},
+                               {"table", TestTable},  {"robust", TestRobust}, {"bounds", TestBounds}, {"update", TestUpdate},
+                               {"errors", TestErrors}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

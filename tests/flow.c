@@ -47,7 +47,8 @@ static PetscErrorCode Gradient(PetscInt dim, PETSC_UNUSED PetscReal time, const 
   PetscFunctionBeginUser;
   PetscCheck(Nc == dim * dim, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " components", Nc);
   for (PetscInt i = 0; i < dim; i++)
-    for (PetscInt j = 0; j < dim; j++) u[i * dim + j] = c->offset + (i == j ? (c->k + 1) * Power(x[i], c->k) : 0) + ProductWithout(dim, x, j);
+    for (PetscInt j = 0; j < dim; j++)
+      u[i * dim + j] = c->offset + (i == j ? (c->k + 1) * Power(x[i], c->k) : 0) + ProductWithout(dim, x, j);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,7 +94,8 @@ static PetscErrorCode Stress(PetscInt dim, PETSC_UNUSED PetscReal time, const Pe
 
 static const PetscReal lower[3] = {0.5, 0.25, 1}, upper[3] = {1.5, 1, 2};
 
-static const DMBoxBoundaryType closed[6], open[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN};
+static const DMBoxBoundaryType closed[6], open[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN,   DMBOX_BOUNDARY_NEUMANN,
+                                                     DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN};
 
 static const PetscInt uneven[3] = {4, 3, 2}, even[3] = {4, 4, 4};
 
@@ -123,8 +125,8 @@ static PetscErrorCode CheckNumber(const char what[], const Context *c, PetscReal
 
   PetscFunctionBeginUser;
   PetscCall(DMGetDimension(c->dm, &dim));
-  PetscCheck(PetscAbsReal(found - expected) <= 1e-12 * PetscMax(1, PetscAbsReal(expected)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %" PetscInt_FMT "D, degree %" PetscInt_FMT ": %.16g, not %.16g", what, dim,
-             c->k, (double)found, (double)expected);
+  PetscCheck(PetscAbsReal(found - expected) <= 1e-12 * PetscMax(1, PetscAbsReal(expected)), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s, %" PetscInt_FMT "D, degree %" PetscInt_FMT ": %.16g, not %.16g", what, dim, c->k, (double)found, (double)expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,7 +178,8 @@ static PetscErrorCode CheckErrors(Context *c, PetscBool isopen)
   PetscCall(VecAssemblyBegin(x));
   PetscCall(VecAssemblyEnd(x));
   PetscCall(DMBoxComputeStokesError(c->dm, 0, NULL, NULL, NULL, x, &u, &h1, NULL, &div));
-  PetscCheck(PetscIsNanReal(u) && PetscIsNanReal(h1) && PetscIsNanReal(div), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Norms of NaN are %g, %g, %g", (double)u, (double)h1, (double)div);
+  PetscCheck(PetscIsNanReal(u) && PetscIsNanReal(h1) && PetscIsNanReal(div), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Norms of NaN are %g, %g, %g",
+             (double)u, (double)h1, (double)div);
   PetscCall(VecDestroy(&x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -201,7 +204,8 @@ static PetscErrorCode CheckResidual(Context *c, PETSC_UNUSED PetscBool isopen)
   PetscCall(VecNorm(b, NORM_INFINITY, &norm));
   PetscCall(MatResidual(A, b, x, b));
   PetscCall(VecNorm(b, NORM_INFINITY, &rnorm));
-  PetscCheck(rnorm <= 1e-13 * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Degree %" PetscInt_FMT ": residual %g of %g", c->k, (double)rnorm, (double)norm);
+  PetscCheck(rnorm <= 1e-13 * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Degree %" PetscInt_FMT ": residual %g of %g", c->k, (double)rnorm,
+             (double)norm);
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(MatDestroy(&A));
@@ -211,7 +215,8 @@ static PetscErrorCode CheckResidual(Context *c, PETSC_UNUSED PetscBool isopen)
 /* ---- the net flux ---- */
 
 /* what flows in at x lower, and out, times 1 + *ctx, at x upper */
-static PetscErrorCode Through(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode Through(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                              void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < Nc; i++) u[i] = 0;
@@ -220,7 +225,8 @@ static PetscErrorCode Through(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal 
 }
 
 /* -div u = the number, and no force */
-static PetscErrorCode Sink(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PetscInt Nc, PetscScalar f[], void *ctx)
+static PetscErrorCode Sink(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PetscInt Nc,
+                           PetscScalar f[], void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < Nc; i++) f[i] = i == Nc - 1 ? *(PetscReal *)ctx : 0;
@@ -247,7 +253,8 @@ static PetscErrorCode CheckFlux(PetscInt dim, PetscReal excess, PetscReal sink, 
   PetscCall(DMBoxAddLoad(c.dm, 0, Sink, &sink, b));
   CATCH(ierr, DMBoxLiftDirichlet(c.dm, g, b));
   PetscCall(PetscStrstr(lastmessage, "net flux", &word));
-  PetscCheck(good ? !ierr : lastcode == PETSC_ERR_ARG_INCOMP && word, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Excess %g, sink %g: code %d, %s", (double)excess, (double)sink, (int)lastcode, lastmessage);
+  PetscCheck(good ? !ierr : lastcode == PETSC_ERR_ARG_INCOMP && word, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Excess %g, sink %g: code %d, %s",
+             (double)excess, (double)sink, (int)lastcode, lastmessage);
   if (good) {
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
     PetscCall(KSPSetDM(ksp, c.dm));
@@ -259,7 +266,8 @@ static PetscErrorCode CheckFlux(PetscInt dim, PetscReal excess, PetscReal sink, 
     PetscCall(KSPSetFromOptions(ksp));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(DMBoxComputeStokesError(c.dm, 0, NULL, NULL, NULL, x, NULL, NULL, NULL, &div));
-    PetscCheck(PetscAbsReal(div - PetscAbsReal(sink)) < 1e-10, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Excess %g, sink %g: divergence %g", (double)excess, (double)sink, (double)div);
+    PetscCheck(PetscAbsReal(div - PetscAbsReal(sink)) < 1e-10, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Excess %g, sink %g: divergence %g",
+               (double)excess, (double)sink, (double)div);
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(VecDestroy(&x));
@@ -388,7 +396,8 @@ static PetscErrorCode CheckFields(Context *c, PetscBool isopen)
 /* ---- VTK ---- */
 
 /* the points of a piece are Gauss-Lobatto nodes of the degree k + 1 in each cell, and the flow has its values there; in 2D a velocity has the third component zero */
-static PetscErrorCode CheckPiece(const VTKFile *f, char *piece, Context *c, const PatchFDLine line[3], PetscReal *const nodes[3], PetscInt *visited)
+static PetscErrorCode CheckPiece(const VTKFile *f, char *piece, Context *c, const PatchFDLine line[3], PetscReal *const nodes[3],
+                                 PetscInt *visited)
 {
   long long   e[6];
   PetscInt    n[3], size, dim;
@@ -397,9 +406,12 @@ static PetscErrorCode CheckPiece(const VTKFile *f, char *piece, Context *c, cons
 
   PetscFunctionBeginUser;
   PetscCall(DMGetDimension(c->dm, &dim));
-  PetscCheck(sscanf(piece, "<Piece Extent=\"%lld %lld %lld %lld %lld %lld\">", &e[0], &e[1], &e[2], &e[3], &e[4], &e[5]) == 6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No extent");
+  PetscCheck(sscanf(piece, "<Piece Extent=\"%lld %lld %lld %lld %lld %lld\">", &e[0], &e[1], &e[2], &e[3], &e[4], &e[5]) == 6,
+             PETSC_COMM_SELF, PETSC_ERR_PLIB, "No extent");
   for (PetscInt d = 0; d < 3; d++) n[d] = (PetscInt)(e[2 * d + 1] - e[2 * d] + 1);
-  for (PetscInt d = 0; d < dim; d++) PetscCheck(e[2 * d + 1] < line[d].nnodes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Point %d in direction %" PetscInt_FMT, (int)e[2 * d + 1], d);
+  for (PetscInt d = 0; d < dim; d++)
+    PetscCheck(e[2 * d + 1] < line[d].nnodes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Point %d in direction %" PetscInt_FMT, (int)e[2 * d + 1],
+               d);
   size = n[0] * n[1] * n[2];
   PetscCall(PetscMalloc3(3 * size, &x, 3 * size, &u, size, &p));
   PetscCall(VTKFileArray(f, piece, "Name=\"Position\"", 3 * size, x));
@@ -420,7 +432,7 @@ static PetscErrorCode CheckPiece(const VTKFile *f, char *piece, Context *c, cons
 
 static PetscErrorCode CheckVTK(Context *c, PETSC_UNUSED PetscBool isopen)
 {
-  const DM_Box *box  = (const DM_Box *)c->dm->data;
+  const DM_Box *box    = (const DM_Box *)c->dm->data;
   const char    name[] = "flow_test.vts";
   PatchFDLine   line[3];
   PetscReal    *nodes[3];
@@ -444,13 +456,15 @@ static PetscErrorCode CheckVTK(Context *c, PETSC_UNUSED PetscBool isopen)
     VTKFile f;
 
     for (PetscInt d = 0; d < dim; d++) {
-      PetscCall(PatchFDLineCreate(PATCHFD_DISCONTINUOUS, c->k + 1, box->cells[d], box->field[0].line[d].vertices, box->field[0].line[d].dirichlet, &line[d]));
+      PetscCall(PatchFDLineCreate(PATCHFD_DISCONTINUOUS, c->k + 1, box->cells[d], box->field[0].line[d].vertices,
+                                  box->field[0].line[d].dirichlet, &line[d]));
       PetscCall(PetscMalloc1(line[d].nnodes, &nodes[d]));
       PetscCall(PatchFDLineNodes(&line[d], nodes[d]));
       expected *= line[d].nnodes;
     }
     PetscCall(VTKFileRead(name, &f));
-    for (char *piece = strstr(f.text, "<Piece "); piece && piece < f.data; piece = strstr(piece + 1, "<Piece ")) PetscCall(CheckPiece(&f, piece, c, line, nodes, &visited));
+    for (char *piece = strstr(f.text, "<Piece "); piece && piece < f.data; piece = strstr(piece + 1, "<Piece "))
+      PetscCall(CheckPiece(&f, piece, c, line, nodes, &visited));
     PetscCheck(visited == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " points, not %" PetscInt_FMT, visited, expected);
     PetscCall(PetscFree(f.text));
     remove(name);

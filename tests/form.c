@@ -1,4 +1,5 @@
-static char help[] = "What the form of an operator says, PETSc's matrices say, too: symmetric, definite or indefinite, and the null space, also one of several vectors.\n\
+static char help[] =
+  "What the form of an operator says, PETSc's matrices say, too: symmetric, definite or indefinite, and the null space, also one of several vectors.\n\
   -test known | stripes\n\n";
 
 #include <patchfd/private/matimpl.h> /* what an operator is made of */
@@ -50,8 +51,9 @@ static PetscErrorCode Print(const char name[], Mat A)
   PetscCall(MatGetNullSpace(A, &nullspace));
   if (nullspace) PetscCall(MatNullSpaceGetVecs(nullspace, &constant, &n, NULL));
   PetscCall(Verify(A, &symmetric, &null));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: symmetric %s, definite %s, null space of dimension %" PetscInt_FMT "%s%s%s\n", name, Known(known[0], is[0]),
-                        Known(known[1], is[1]), n + (constant ? 1 : 0), constant ? ", constants" : "", symmetric ? "" : ", NOT SYMMETRIC", null ? "" : ", NO NULL SPACE"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: symmetric %s, definite %s, null space of dimension %" PetscInt_FMT "%s%s%s\n", name,
+                        Known(known[0], is[0]), Known(known[1], is[1]), n + (constant ? 1 : 0), constant ? ", constants" : "",
+                        symmetric ? "" : ", NOT SYMMETRIC", null ? "" : ", NO NULL SPACE"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -60,18 +62,16 @@ static PetscErrorCode TestKnown(MatType type)
   const struct {
     const char *name, *options;
     PetscReal   factor; /* diffusion takes none that are negative */
-  } all[] = {
-    {"poisson",                   "-dm_box_operator poisson",                                                                        -1},
-    {"poisson, insulated",        "-dm_box_operator poisson -dm_box_boundary neumann",                                               -1},
-    {"poisson, insulated, shift", "-dm_box_operator poisson -dm_box_boundary neumann -dm_box_shift 1",                               -1},
-    {"poisson, negative shift",   "-dm_box_operator poisson -dm_box_shift -1",                                                       -1},
-    {"poisson, dgq, insulated",   "-dm_box_operator poisson -dm_box_space dgq -dm_box_boundary neumann",                             -1},
-    {"biharmonic",                "-dm_box_operator biharmonic",                                                                     -1},
-    {"diffusion",                 "-dm_box_operator diffusion",                                                                      2 },
-    {"diffusion, insulated",      "-dm_box_operator diffusion -dm_box_boundary neumann -dm_box_shift 0",                             2 },
-    {"stokes",                    "-dm_box_operator stokes -dm_box_space rt",                                                        -1},
-    {"stokes, open",              "-dm_box_operator stokes -dm_box_space rt -dm_box_boundary neumann,dirichlet,dirichlet,dirichlet", -1}
-  };
+  } all[]                 = {{"poisson", "-dm_box_operator poisson", -1},
+                             {"poisson, insulated", "-dm_box_operator poisson -dm_box_boundary neumann", -1},
+                             {"poisson, insulated, shift", "-dm_box_operator poisson -dm_box_boundary neumann -dm_box_shift 1", -1},
+                             {"poisson, negative shift", "-dm_box_operator poisson -dm_box_shift -1", -1},
+                             {"poisson, dgq, insulated", "-dm_box_operator poisson -dm_box_space dgq -dm_box_boundary neumann", -1},
+                             {"biharmonic", "-dm_box_operator biharmonic", -1},
+                             {"diffusion", "-dm_box_operator diffusion", 2},
+                             {"diffusion, insulated", "-dm_box_operator diffusion -dm_box_boundary neumann -dm_box_shift 0", 2},
+                             {"stokes", "-dm_box_operator stokes -dm_box_space rt", -1},
+                             {"stokes, open", "-dm_box_operator stokes -dm_box_space rt -dm_box_boundary neumann,dirichlet,dirichlet,dirichlet", -1}};
   const PetscInt cells[3] = {4, 6, 4};
 
   PetscFunctionBeginUser;
@@ -132,7 +132,8 @@ static PetscErrorCode NullSpace_Stripes(const Mat_Box *m, MatNullSpace *nullspac
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Form_Stripes(PETSC_UNUSED DM dm, PETSC_UNUSED DMBoxOperator op, const PetscReal c[], const PatchFDLine lines[][3], MatBoxForm *form)
+static PetscErrorCode Form_Stripes(PETSC_UNUSED DM dm, PETSC_UNUSED DMBoxOperator op, const PetscReal c[], const PatchFDLine lines[][3],
+                                   MatBoxForm *form)
 {
   PatchFDBand *A = form->band, *M = A + 3;
 
@@ -173,7 +174,7 @@ static PetscErrorCode Create_Stripes(DMBoxOperator op)
 /* the solution without what it has of the null space, by the box as one patch, and by two levels */
 static PetscErrorCode TestStripes(void)
 {
-  const PetscInt          cells[3] = {4, 4, 4};
+  const PetscInt          cells[3]   = {4, 4, 4};
   const DMBoxBoundaryType neumann[4] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBeginUser;
@@ -217,8 +218,8 @@ static PetscErrorCode TestStripes(void)
       PetscCall(MatNullSpaceRemove(nullspace, x));
       PetscCall(VecAXPY(x, -1, u));
       PetscCall(VecNorm(x, NORM_2, &error));
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  k = %" PetscInt_FMT ", %s: %s, %s iterations\n", degree, s ? "patchmg" : "box", error < 1e-9 * norm ? "solved" : "WRONG",
-                            its <= (s ? 15 : 2) ? "few" : "many"));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  k = %" PetscInt_FMT ", %s: %s, %s iterations\n", degree, s ? "patchmg" : "box",
+                            error < 1e-9 * norm ? "solved" : "WRONG", its <= (s ? 15 : 2) ? "few" : "many"));
       PetscCall(PetscInfo(NULL, "error %g, %" PetscInt_FMT " iterations\n", (double)(error / norm), its));
       PetscCall(KSPDestroy(&ksp));
     }

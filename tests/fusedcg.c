@@ -1,4 +1,5 @@
-static char help[] = "KSPFUSEDCG against KSPCG: the same residual norms, reasons and solutions, for the operator of a DMBOX, assembled and dense matrices, preconditioners that are\n\
+static char help[] =
+  "KSPFUSEDCG against KSPCG: the same residual norms, reasons and solutions, for the operator of a DMBOX, assembled and dense matrices, preconditioners that are\n\
 fused and that are not, all norms, tests and guesses, and where the method breaks down.  On a GPU iterations are replayed as a graph where they may be.\n\
   -part <iterates,settings,breakdown,replay>\n\
   -matrix <dm,dense,sweep> : the DMBOX's matrix (-dm_mat_type), the same as a dense one, or one that offers a sweep (host)\n\
@@ -40,7 +41,7 @@ static PetscErrorCode Replays(PetscInt *n)
 static PetscErrorCode CreateKSPs(Pair *p, const char *pctype)
 {
   PatchFDHaloType type = PATCHFD_HALO_HOST;
-  PetscMPIInt   size;
+  PetscMPIInt     size;
 
   PetscFunctionBeginUser;
   for (int i = 0; i < 2; i++) {
@@ -69,7 +70,8 @@ static PetscErrorCode CreateKSPs(Pair *p, const char *pctype)
 static int sweeps; /* calls of: */
 
 /* a sweep on one rank of the host, not fused at all, which forbids what KSPFUSEDCG must not rely on */
-static PetscErrorCode Sweep(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep, PetscBool *can)
+static PetscErrorCode Sweep(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep,
+                            PetscBool *can)
 {
   const PetscScalar *ad = (const PetscScalar *)d, *ar = (const PetscScalar *)r, *aq = (const PetscScalar *)q;
   PetscScalar       *ap = (PetscScalar *)p;
@@ -199,17 +201,23 @@ static PetscErrorCode Compare(Pair *p, const char *what)
     PetscCall(KSPGetResidualNorm(p->ksp[i], &rnorm[i]));
   }
   PetscCall(Replays(&after));
-  PetscCheck((after > before) <= (cuda && p->recorded) || p->replays, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: replayed, but should not be", what);
+  PetscCheck((after > before) <= (cuda && p->recorded) || p->replays, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: replayed, but should not be",
+             what);
   PetscCheck((after > before) >= (cuda && p->recorded) || its[1] < 3, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: not replayed", what);
   PetscCall(Difference(p, &norm, &diff));
   PetscCall(SameHistory(p, (PetscInt)n[0], h, &same));
   same = (PetscBool)(same && reason[0] == reason[1] && its[0] == its[1] && n[0] == n[1]);
-  same = (PetscBool)(same && (diff <= p->tolerance * norm || p->norms < MAX_HISTORY || (PetscIsInfOrNanReal(norm) && PetscIsInfOrNanReal(diff))));
+  same = (PetscBool)(same &&
+                     (diff <= p->tolerance * norm || p->norms < MAX_HISTORY || (PetscIsInfOrNanReal(norm) && PetscIsInfOrNanReal(diff))));
   if (same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: equal, %s\n", what, KSPConvergedReasons[reason[0]]));
   else {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: DIFFERENT: %s after %" PetscInt_FMT ", %s after %" PetscInt_FMT " iterations, norms %g %g, %d and %d of them, solutions differ by %g\n", what, KSPConvergedReasons[reason[0]],
-                          its[0], KSPConvergedReasons[reason[1]], its[1], (double)rnorm[0], (double)rnorm[1], (int)n[0], (int)n[1], (double)(diff / norm)));
-    for (PetscInt i = 0; i < PetscMax(n[0], n[1]); i++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %3d %16.10e %16.10e\n", (int)i, (double)h[0][i], (double)h[1][i]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "%s: DIFFERENT: %s after %" PetscInt_FMT ", %s after %" PetscInt_FMT
+                          " iterations, norms %g %g, %d and %d of them, solutions differ by %g\n",
+                          what, KSPConvergedReasons[reason[0]], its[0], KSPConvergedReasons[reason[1]], its[1], (double)rnorm[0],
+                          (double)rnorm[1], (int)n[0], (int)n[1], (double)(diff / norm)));
+    for (PetscInt i = 0; i < PetscMax(n[0], n[1]); i++)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %3d %16.10e %16.10e\n", (int)i, (double)h[0][i], (double)h[1][i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -227,8 +235,8 @@ static PetscErrorCode SetGuess(Pair *p, PetscBool guess)
 static PetscErrorCode MayRecord(const Pair *p, const char *pctype, PetscBool *may)
 {
   PatchFDHaloType type = PATCHFD_HALO_HOST;
-  PetscBool     none, jacobi, shell;
-  PetscMPIInt   size;
+  PetscBool       none, jacobi, shell;
+  PetscMPIInt     size;
 
   PetscFunctionBeginUser;
   if (p->dm) PetscCall(DMBoxGetHaloType(p->dm, &type));
@@ -300,7 +308,8 @@ static PetscErrorCode Monitor(KSP ksp, PETSC_UNUSED PetscInt it, PetscReal rnorm
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EndAtFive(PETSC_UNUSED KSP ksp, PetscInt it, PETSC_UNUSED PetscReal rnorm, KSPConvergedReason *reason, PETSC_UNUSED void *ctx)
+static PetscErrorCode EndAtFive(PETSC_UNUSED KSP ksp, PetscInt it, PETSC_UNUSED PetscReal rnorm, KSPConvergedReason *reason,
+                                PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   *reason = it == 5 ? KSP_CONVERGED_HAPPY_BREAKDOWN : KSP_CONVERGED_ITERATING;
@@ -320,7 +329,8 @@ static PetscErrorCode Eigenvalues(Pair *p)
     PetscCall(KSPComputeExtremeSingularValues(p->ksp[i], &emax[i], &emin[i]));
   }
   PetscCheck(n[0] == n[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscInt_FMT " and %" PetscInt_FMT " eigenvalues", n[0], n[1]);
-  PetscCheck(emin[1] == re[1][0] && emax[1] == re[1][n[1] - 1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Extreme values %g %g", (double)emin[1], (double)emax[1]);
+  PetscCheck(emin[1] == re[1][0] && emax[1] == re[1][n[1] - 1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Extreme values %g %g", (double)emin[1],
+             (double)emax[1]);
   for (PetscInt j = 0; j < n[0]; j++) worst = PetscMax(worst, PetscAbsReal(re[1][j] / re[0][j] - 1));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "eigenvalues: %s\n", worst < p->tolerance * 10 ? "equal" : "DIFFERENT"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -380,30 +390,33 @@ static PetscErrorCode FromDM(Pair *p)
 
 static PetscErrorCode Settings(Pair *p)
 {
-  MonitorCtx ctx[2] = {
-    {0, 0},
-    {0, 0}
-  };
-  PetscReal norm, h[2];
-  PetscInt  its;
-  PetscBool graph, sweep;
-  PC        pc;
+  MonitorCtx         ctx[2] = {{0, 0}, {0, 0}};
+  PetscReal          norm, h[2];
+  PetscInt           its;
+  PetscBool          graph, sweep;
+  PC                 pc;
   MatFusedCGSweepFn *f;
   PetscMPIInt        size;
 
   PetscFunctionBeginUser;
   PetscCall(VecNorm(p->b, NORM_2, &norm));
   SETTING("rtol", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], 1e-2, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT)));
-  SETTING("atol", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], 1e-30, 1e-2 * norm, PETSC_CURRENT, PETSC_CURRENT)); PetscCall(KSPSetNormType(p->ksp[i], KSP_NORM_UNPRECONDITIONED)));
-  SETTING("dtol", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, 1e-6, PETSC_CURRENT)); PetscCall(KSPSetMinimumIterations(p->ksp[i], 4)));
+  SETTING("atol", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], 1e-30, 1e-2 * norm, PETSC_CURRENT, PETSC_CURRENT));
+          PetscCall(KSPSetNormType(p->ksp[i], KSP_NORM_UNPRECONDITIONED)));
+  SETTING("dtol", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, 1e-6, PETSC_CURRENT));
+          PetscCall(KSPSetMinimumIterations(p->ksp[i], 4)));
   SETTING("max_it", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 6)));
   SETTING("max_it 0", PETSC_FALSE, PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 0)));
-  SETTING("max_it converged", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 6)); PetscCall(KSPConvergedDefaultSetConvergedMaxits(p->ksp[i], PETSC_TRUE)));
-  SETTING("min_it", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], 1e-1, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT)); PetscCall(KSPSetMinimumIterations(p->ksp[i], 9)));
+  SETTING("max_it converged", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 6));
+          PetscCall(KSPConvergedDefaultSetConvergedMaxits(p->ksp[i], PETSC_TRUE)));
+  SETTING("min_it", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], 1e-1, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+          PetscCall(KSPSetMinimumIterations(p->ksp[i], 9)));
   SETTING("check norm later", PETSC_FALSE, PetscCall(KSPSetCheckNormIteration(p->ksp[i], 7)));
-  SETTING("skip", PETSC_TRUE, PetscCall(KSPSetConvergenceTest(p->ksp[i], KSPConvergedSkip, NULL, NULL)); PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 5)));
+  SETTING("skip", PETSC_TRUE, PetscCall(KSPSetConvergenceTest(p->ksp[i], KSPConvergedSkip, NULL, NULL));
+          PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 5)));
   SETTING("own test", PETSC_FALSE, PetscCall(KSPSetConvergenceTest(p->ksp[i], EndAtFive, NULL, NULL)));
-  SETTING("initial residual", PETSC_TRUE, PetscCall(KSPSetInitialGuessNonzero(p->ksp[i], PETSC_TRUE)); PetscCall(KSPConvergedDefaultSetUIRNorm(p->ksp[i])));
+  SETTING("initial residual", PETSC_TRUE, PetscCall(KSPSetInitialGuessNonzero(p->ksp[i], PETSC_TRUE));
+          PetscCall(KSPConvergedDefaultSetUIRNorm(p->ksp[i])));
   SETTING("no graph", PETSC_FALSE, PetscCall(KSPFusedCGSetGraph(p->ksp[i], PETSC_FALSE)));
   PetscCall(KSPFusedCGGetGraph(p->ksp[1], &graph));
   PetscCheck(!graph, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "KSPFusedCGSetGraph() without effect");
@@ -416,9 +429,12 @@ static PetscErrorCode Settings(Pair *p)
   sweeps = 0;
   SETTING("no sweep", PETSC_TRUE, PetscCall(KSPFusedCGSetSweep(p->ksp[i], PETSC_FALSE)));
   PetscCheck(!sweeps, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%d sweeps that nobody wants", sweeps);
-  SETTING("monitor", PETSC_FALSE, PetscCall(KSPMonitorSet(p->ksp[i], Monitor, &ctx[i], NULL)); PetscCall(KSPSetNormType(p->ksp[i], KSP_NORM_UNPRECONDITIONED)));
+  SETTING("monitor", PETSC_FALSE, PetscCall(KSPMonitorSet(p->ksp[i], Monitor, &ctx[i], NULL));
+          PetscCall(KSPSetNormType(p->ksp[i], KSP_NORM_UNPRECONDITIONED)));
   PetscCall(KSPGetIterationNumber(p->ksp[1], &its));
-  PetscCheck(ctx[1].calls == its + 1 && ctx[1].worst < p->tolerance, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Monitor: %" PetscInt_FMT " calls in %" PetscInt_FMT " iterations, residual differs by %g", ctx[1].calls, its, (double)ctx[1].worst);
+  PetscCheck(ctx[1].calls == its + 1 && ctx[1].worst < p->tolerance, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+             "Monitor: %" PetscInt_FMT " calls in %" PetscInt_FMT " iterations, residual differs by %g", ctx[1].calls, its,
+             (double)ctx[1].worst);
   SETTING("absolute diagonal", PETSC_TRUE, PetscCall(KSPGetPC(p->ksp[i], &pc)); PetscCall(PCJacobiSetUseAbs(pc, PETSC_TRUE)));
   PetscCall(CreateKSPs(p, PCJACOBI));
   PetscCall(SetGuess(p, PETSC_FALSE));
@@ -450,7 +466,8 @@ static PetscErrorCode Breakdown(Pair *p)
 
   PetscFunctionBeginUser;
   for (int bad = 0; bad < 5; bad++) {
-    static const char *const names[] = {"indefinite matrix", "negative matrix", "indefinite preconditioner", "NaN in the matrix", "zero matrix"};
+    static const char *const names[] = {"indefinite matrix", "negative matrix", "indefinite preconditioner", "NaN in the matrix",
+                                        "zero matrix"};
     Mat                      B;
     Pair                     q;
 
@@ -572,10 +589,10 @@ static PetscErrorCode Replay(Pair *p)
 int main(int argc, char **argv)
 {
   Pair p;
-  char part[16] = "iterates";
+  char part[16]                           = "iterates";
   PetscErrorCode (*const parts[])(Pair *) = {Iterates, Settings, Breakdown, Replay};
   static const char *const names[]        = {"iterates", "settings", "breakdown", "replay"};
-  PetscBool found;
+  PetscBool                found;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -12,18 +12,21 @@ static char help[] = "Element-wise Galerkin operators of coarse meshes (DMBoxSet
 #include "runtest.h"
 
 /* K is a symmetric matrix that jumps from cell to cell of a mesh of 8 in a direction; ctx: a factor */
-static PetscErrorCode Tensor(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar K[], void *ctx)
+static PetscErrorCode Tensor(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar K[],
+                             void *ctx)
 {
   PetscInt cell = 0;
 
   PetscFunctionBeginUser;
   for (PetscInt d = 0; d < dim; d++) cell = 7 * cell + (PetscInt)PetscFloorReal(8 * x[d]);
   for (PetscInt a = 0, i = 0; a < dim; a++)
-    for (PetscInt b = a; b < dim; b++, i++) K[i] = (a == b ? 1 + PetscSqr(x[0]) + cell % 5 : 0.2 * PetscSinReal((PetscReal)(cell + i))) * *(PetscReal *)ctx;
+    for (PetscInt b = a; b < dim; b++, i++)
+      K[i] = (a == b ? 1 + PetscSqr(x[0]) + cell % 5 : 0.2 * PetscSinReal((PetscReal)(cell + i))) * *(PetscReal *)ctx;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Shift(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar s[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Shift(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                            PetscScalar s[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   s[0] = 3 + PetscSinReal(9 * x[1]);
@@ -31,7 +34,8 @@ static PetscErrorCode Shift(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal ti
 }
 
 /* a layer of cells across the last direction, with the contrast ctx */
-static PetscErrorCode Channel(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar K[], void *ctx)
+static PetscErrorCode Channel(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar K[],
+                              void *ctx)
 {
   const PetscInt cells = dim == 3 ? 8 : 32;
 
@@ -89,13 +93,13 @@ static PetscErrorCode Difference(Mat C, Mat A, Mat P, PetscReal *difference, Pet
 /* the largest difference of all levels, once the solver has brought their operators up to date; has that changed the last one? */
 static PetscErrorCode Check(const char what[], KSP ksp)
 {
-  PC        pc;
-  PetscInt  n;
-  PetscReal most = 0, norm = 0, tolerance;
-  PetscBool single = PETSC_FALSE;
-  DM        dm;
-  VecType   type;
-  Mat       A;
+  PC               pc;
+  PetscInt         n;
+  PetscReal        most = 0, norm = 0, tolerance;
+  PetscBool        single = PETSC_FALSE;
+  DM               dm;
+  VecType          type;
+  Mat              A;
   static PetscReal last = 0;
 
   PetscFunctionBeginUser;
@@ -122,7 +126,8 @@ static PetscErrorCode Check(const char what[], KSP ksp)
     most = PetscMax(most, difference);
   }
   tolerance = single ? 1e-5 : 1e-12;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, P'AP on %s", what, norm != last ? "new" : "AS IT WAS", n > 2 ? "all levels" : "the coarse level"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, P'AP on %s", what, norm != last ? "new" : "AS IT WAS",
+                        n > 2 ? "all levels" : "the coarse level"));
   last = norm;
   if (most < tolerance) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", but for %g\n", (double)most));
@@ -161,7 +166,8 @@ static PetscErrorCode CheckRefined(DM dm)
     PetscCall(VecDestroy(&y));
     PetscCall(MatDestroy(&A));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "refined: %s\n", PetscAbsReal(norm[0] - norm[1]) < 1e-5 * norm[0] ? "the same matrix" : "ANOTHER MATRIX"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "refined: %s\n",
+                        PetscAbsReal(norm[0] - norm[1]) < 1e-5 * norm[0] ? "the same matrix" : "ANOTHER MATRIX"));
   PetscCall(DMDestroy(&fine));
   PetscCall(DMDestroy(&coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -223,10 +229,10 @@ static PetscErrorCode TestProduct(void)
 /* has the mesh below the finest one such an operator? */
 static PetscErrorCode IsGalerkin(KSP ksp, PetscBool *galerkin)
 {
-  PC       pc;
-  KSP      smoother;
-  DM       dm;
-  PetscInt n;
+  PC        pc;
+  KSP       smoother;
+  DM        dm;
+  PetscInt  n;
   PetscBool single;
 
   PetscFunctionBeginUser;
@@ -242,7 +248,7 @@ static PetscErrorCode IsGalerkin(KSP ksp, PetscBool *galerkin)
 
 static PetscErrorCode TestChannel(void)
 {
-  const char *const names[] = {"false", "true", "unknown"};
+  const char *const names[]    = {"false", "true", "unknown"};
   const PetscBool3  galerkin[] = {PETSC_BOOL3_FALSE, PETSC_BOOL3_TRUE, PETSC_BOOL3_UNKNOWN};
   const PetscInt    most       = 12;
   PetscReal         contrast   = 1e6;
@@ -261,7 +267,8 @@ static PetscErrorCode TestChannel(void)
     PetscCall(CreateKSP(dm, &ksp));
     PetscCall(SolveKSP(ksp, &its, &nu));
     PetscCall(IsGalerkin(ksp, &is));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, %s iterations\n", names[i], is ? "Galerkin" : "its own", its <= most ? "few" : "many"));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, "%s: %s, %s iterations\n", names[i], is ? "Galerkin" : "its own", its <= most ? "few" : "many"));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(DMDestroy(&dm));
   }
@@ -283,7 +290,8 @@ static PetscErrorCode TestFold(void)
     PetscCall(SolveKSP(ksp, &its, &nu));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCMGGetLevels(pc, &levels));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " levels, %s iterations\n", i ? "true" : "false", levels, its < 30 ? "less than 30" : "30 or more"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " levels, %s iterations\n", i ? "true" : "false", levels,
+                          its < 30 ? "less than 30" : "30 or more"));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(DMDestroy(&dm));
   }
@@ -319,12 +327,7 @@ static PetscErrorCode TestErrors(void)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {
-    {"product", TestProduct},
-    {"channel", TestChannel},
-    {"fold",    TestFold   },
-    {"errors",  TestErrors }
-  };
+  static const Test tests[] = {{"product", TestProduct}, {"channel", TestChannel}, {"fold", TestFold}, {"errors", TestErrors}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -153,7 +153,7 @@ static PetscErrorCode CheckMessages(void)
 /* a fault, and then messages on another communicator, to the rank itself and to others */
 static PetscErrorCode CheckFaults(void)
 {
-  const PetscMPIInt n = 1000;
+  const PetscMPIInt n     = 1000;
   const size_t      bytes = sizeof(double) * 1000;
   double           *own, *none;
   PetscMPIInt       rank, size;
@@ -174,7 +174,8 @@ static PetscErrorCode CheckFaults(void)
     own[n]   = 0;
     survives = PatchFDHaloSurvives(comm, n, dest, i ? own : none, source, own + n);
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &survives, 1, PATCHFD_MPI_BOOL, i ? MPI_LAND : MPI_LOR, PETSC_COMM_WORLD));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %s\n", i < 2 ? "to itself" : "to others", i ? "readable" : "not readable", survives && own[n] == source + 1 ? "arrives" : "does not arrive"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %s\n", i < 2 ? "to itself" : "to others", i ? "readable" : "not readable",
+                          survives && own[n] == source + 1 ? "arrives" : "does not arrive"));
     if (survives) PetscCallMPI(MPI_Comm_free(&comm));
   }
   munmap(none, bytes);
@@ -221,10 +222,10 @@ static PetscErrorCode CheckPatience(void)
 
 static PetscErrorCode CheckErrors(void)
 {
-  DM             dm;
-  PC             pc;
-  PatchFDHaloType  type;
-  PetscErrorCode ierr;
+  DM              dm;
+  PC              pc;
+  PatchFDHaloType type;
+  PetscErrorCode  ierr;
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, (const PetscInt[]){4, 4}, 1, &dm));

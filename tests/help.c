@@ -24,7 +24,8 @@ static PetscErrorCode Collect(PETSC_UNUSED MPI_Comm comm, const char format[], .
 /* is this an option of the library, and not of a viewer?  Its name, without the prefix */
 static PetscBool IsOurs(const char line[], const char prefix[], char name[128])
 {
-  const char *const ours[] = {"dm_box_", "pc_patchfd_", "pc_patchmg_", "pc_single_", "ksp_fusedcg_", "ksp_refine_", "mat_bakeoff_", "ts_heat_"};
+  const char *const ours[] = {"dm_box_",      "pc_patchfd_", "pc_patchmg_",  "pc_single_",
+                              "ksp_fusedcg_", "ksp_refine_", "mat_bakeoff_", "ts_heat_"};
   const size_t      skip   = 3 + strlen(prefix);
   PetscBool         is     = PETSC_FALSE;
 
@@ -49,7 +50,8 @@ static PetscErrorCode Report(const char what[], const char prefix[])
       if (!strcmp(before[i], name)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ": TWICE"));
     PetscCheck(n < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(before), PETSC_COMM_SELF, PETSC_ERR_PLIB, "More options than there is room for");
     PetscCall(PetscStrncpy(before[n++], name, sizeof(name)));
-    if (strstr(line, "(null)") || strstr(line, "<-") || strstr(line, "now -")) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ": NO WORD IN %s", line));
+    if (strstr(line, "(null)") || strstr(line, "<-") || strstr(line, "now -"))
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, ": NO WORD IN %s", line));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   }
   length  = 0;
@@ -78,11 +80,11 @@ static PetscErrorCode TestBoxes(void)
     const char *prefix, *options;
     PetscInt    dim, degree;
   } all[] = {
-    {"poisson_",    "",                                                        3, 2},
-    {"diffusion_",  "-diffusion_dm_box_operator diffusion",                    3, 2},
-    {"biharmonic_", "-biharmonic_dm_box_operator biharmonic",                  2, 2},
-    {"stokes_",     "-stokes_dm_box_operator stokes -stokes_dm_box_space rt",  2, 1},
-    {"heat_",       "-heat_dm_box_operator heat -heat_dm_box_space p1 -heat_dm_box_boundary neumann", 3, 1},
+    {"poisson_", "", 3, 2},
+    {"diffusion_", "-diffusion_dm_box_operator diffusion", 3, 2},
+    {"biharmonic_", "-biharmonic_dm_box_operator biharmonic", 2, 2},
+    {"stokes_", "-stokes_dm_box_operator stokes -stokes_dm_box_space rt", 2, 1},
+    {"heat_", "-heat_dm_box_operator heat -heat_dm_box_space p1 -heat_dm_box_boundary neumann", 3, 1},
   };
 
   PetscFunctionBeginUser;
@@ -136,7 +138,8 @@ static PetscErrorCode TestSolvers(void)
   PetscCall(TestSolver("KSPREFINE", "guarded_", A, KSPREFINE, PCJACOBI, ""));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &da));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
+                         NULL, NULL, &da));
   PetscCall(DMSetUp(da));
   PetscCall(DMCreateMatrix(da, &B));
   PetscCall(MatShift(B, 1));

@@ -1,4 +1,5 @@
-static char help[] = "The host kernels for linear elements on a lattice against a loop over simplices that has nothing in common with them: products, diagonals, sweeps of conjugate gradients, in both precisions.\n\
+static char help[] =
+  "The host kernels for linear elements on a lattice against a loop over simplices that has nothing in common with them: products, diagonals, sweeps of conjugate gradients, in both precisions.\n\
   -time n : instead, measure a product on n^3 cubes\n\n";
 
 #include <patchfd/private/kernels.h>
@@ -72,10 +73,11 @@ static double Gradients(int m, double x[4][3], double g[4][3])
 /* y += A x and D += the diagonal, simplex by simplex */
 static void Reference(const Problem *p, const double *x, double *y, double *D, int *touched)
 {
-  static const int tets[6][4] = {{0, 1, 3, 7}, {0, 1, 5, 7}, {0, 4, 5, 7}, {0, 2, 3, 7}, {0, 4, 6, 7}, {0, 2, 6, 7}}, tris[2][3] = {{0, 1, 3}, {0, 2, 3}};
-  const int        dim  = (int)p->desc.dim, nsimplex = dim == 3 ? 6 : dim;
-  const PetscInt  *n    = p->desc.n;
-  PetscInt         cube = 0;
+  static const int tets[6][4] = {{0, 1, 3, 7}, {0, 1, 5, 7}, {0, 4, 5, 7}, {0, 2, 3, 7}, {0, 4, 6, 7}, {0, 2, 6, 7}},
+                   tris[2][3] = {{0, 1, 3}, {0, 2, 3}};
+  const int       dim = (int)p->desc.dim, nsimplex = dim == 3 ? 6 : dim;
+  const PetscInt *n    = p->desc.n;
+  PetscInt        cube = 0;
 
   for (PetscInt ck = 0; ck < (dim > 2 ? n[2] : 1); ck++) {
     for (PetscInt cj = 0; cj < (dim > 1 ? n[1] : 1); cj++) {
@@ -199,10 +201,12 @@ static PetscErrorCode ProblemCreate(PetscRandom r, PetscInt dim, Problem *p)
   p->constc = Random(r, 0.5, 2);
   if (RandomInt(r, 0, 3)) PetscCall(RandomField(r, PatchFDBoxSize(&p->all), 0.5, 2, &p->c));
   p->constk[0] = p->constk[1] = p->constk[2] = Random(r, 0.5, 2);
-  if (kind == 3) for (int d = 0; d < 3; d++) { /* a tensor, of some fields and some constants */
-    p->constk[d] = Random(r, 0.5, 2);
-    if (RandomInt(r, 0, 1)) PetscCall(RandomField(r, PatchFDBoxSize(&p->all), 0.5, 2, &p->k[d]));
-  } else if (kind) {
+  if (kind == 3)
+    for (int d = 0; d < 3; d++) { /* a tensor, of some fields and some constants */
+      p->constk[d] = Random(r, 0.5, 2);
+      if (RandomInt(r, 0, 1)) PetscCall(RandomField(r, PatchFDBoxSize(&p->all), 0.5, 2, &p->k[d]));
+    }
+  else if (kind) {
     PetscCall(RandomField(r, PatchFDBoxSize(&p->all), 0.5, 2, &p->k[0]));
     p->k[1] = p->k[2] = p->k[0];
   }
@@ -229,7 +233,7 @@ static PetscErrorCode ProblemDestroy(Problem *p)
 /* the cubes of xbox among all */
 static PetscErrorCode PartOfBody(const Problem *p, unsigned char **active)
 {
-  const PatchFDBox *box = &p->desc.xbox;
+  const PatchFDBox *box  = &p->desc.xbox;
   const PetscInt    n[3] = {box->n[0] - 1, p->desc.dim > 1 ? box->n[1] - 1 : 1, p->desc.dim > 2 ? box->n[2] - 1 : 1};
 
   PetscFunctionBeginUser;
@@ -238,7 +242,9 @@ static PetscErrorCode PartOfBody(const Problem *p, unsigned char **active)
   PetscCall(PetscMalloc1(n[0] * n[1] * n[2], active));
   for (PetscInt k = 0; k < n[2]; k++)
     for (PetscInt j = 0; j < n[1]; j++)
-      for (PetscInt i = 0; i < n[0]; i++) (*active)[(k * n[1] + j) * n[0] + i] = p->active[((box->lo[2] + k) * p->desc.n[1] + box->lo[1] + j) * p->desc.n[0] + box->lo[0] + i];
+      for (PetscInt i = 0; i < n[0]; i++)
+        (*active)[(k * n[1] + j) * n[0] + i] = p->active[((box->lo[2] + k) * p->desc.n[1] + box->lo[1] + j) * p->desc.n[0] + box->lo[0] +
+                                                         i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,7 +255,8 @@ static void SetValue(PatchFDKernels kern, void *a, size_t i, double v)
 }
 
 /* p = d r + b q, w = A p, where rows that are not written are those of the identity, and p'w; with d and without, with b = 0, where q may be anything */
-static PetscErrorCode CompareSweep(PetscRandom rnd, PatchFDKernels kern, const Problem *p, void *plan, const PatchFDMaterial *m, double *error)
+static PetscErrorCode CompareSweep(PetscRandom rnd, PatchFDKernels kern, const Problem *p, void *plan, const PatchFDMaterial *m,
+                                   double *error)
 {
   const PatchFDRange *write = &p->desc.write;
   const size_t        n     = PatchFDBoxSize(&p->all);
@@ -266,13 +273,16 @@ static PetscErrorCode CompareSweep(PetscRandom rnd, PatchFDKernels kern, const P
       for (int j = 0; j < 3; j++) SetValue(kern, v[j], i, j == 2 && mode == 2 ? NAN : Random(rnd, -1, 1));
     }
     PetscCall((*kern->latticesweep)(plan, m, mode == 1 ? NULL : v[0], v[1], v[2], v[3], v[4], &sweep));
-    for (size_t i = 0; i < n; i++) *error = PetscMax(*error, PetscAbsReal((mode == 1 ? 1 : Value(kern, v[0], i)) * Value(kern, v[1], i) + (mode == 2 ? 0 : 0.7 * Value(kern, v[2], i)) - Value(kern, v[3], i)));
+    for (size_t i = 0; i < n; i++)
+      *error = PetscMax(*error, PetscAbsReal((mode == 1 ? 1 : Value(kern, v[0], i)) * Value(kern, v[1], i) +
+                                             (mode == 2 ? 0 : 0.7 * Value(kern, v[2], i)) - Value(kern, v[3], i)));
     PetscCall((*kern->latticeapply)(plan, m, 1, v[3], NULL, v[2]));
     for (PetscInt k = 0; k < p->all.n[2]; k++)
       for (PetscInt j = 0; j < p->all.n[1]; j++)
         for (PetscInt i = 0; i < p->all.n[0]; i++, at++) {
-          const PetscBool written = (PetscBool)(i >= (*write)[0][0] && i < (*write)[0][1] && j >= (*write)[1][0] && j < (*write)[1][1] && k >= (*write)[2][0] && k < (*write)[2][1]);
-          const double    want = Value(kern, v[written ? 2 : 3], at);
+          const PetscBool written = (PetscBool)(i >= (*write)[0][0] && i < (*write)[0][1] && j >= (*write)[1][0] && j < (*write)[1][1] &&
+                                                k >= (*write)[2][0] && k < (*write)[2][1]);
+          const double    want    = Value(kern, v[written ? 2 : 3], at);
 
           *error = PetscMax(*error, PetscAbsReal(want - Value(kern, v[4], at)));
           pw += want * Value(kern, v[3], at);
@@ -305,7 +315,9 @@ static PetscErrorCode Compare(PetscRandom r, PatchFDKernels kern, Problem *p, do
   for (PetscInt k = 0, i = 0; k < p->all.n[2]; k++)
     for (PetscInt j = 0; j < p->all.n[1]; j++)
       for (PetscInt l = 0; l < p->all.n[0]; l++, i++)
-        if (l < p->desc.read[0][0] || l >= p->desc.read[0][1] || j < p->desc.read[1][0] || j >= p->desc.read[1][1] || k < p->desc.read[2][0] || k >= p->desc.read[2][1]) x[i] = 0;
+        if (l < p->desc.read[0][0] || l >= p->desc.read[0][1] || j < p->desc.read[1][0] || j >= p->desc.read[1][1] ||
+            k < p->desc.read[2][0] || k >= p->desc.read[2][1])
+          x[i] = 0;
   Reference(p, x, Ax, D, touched);
   m.constcapacity = p->constc;
   PetscCall(Part(kern, &p->all, p->c, &p->desc.xbox, (void **)&m.capacity));
@@ -329,9 +341,10 @@ static PetscErrorCode Compare(PetscRandom r, PatchFDKernels kern, Problem *p, do
   for (PetscInt k = 0, i = 0; k < ybox->n[2]; k++)
     for (PetscInt j = 0; j < ybox->n[1]; j++)
       for (PetscInt l = 0; l < ybox->n[0]; l++, i++) {
-        const PetscInt node[3] = {ybox->lo[0] + l, ybox->lo[1] + j, ybox->lo[2] + k}, at = PatchFDBoxNode(&p->all, node[0], node[1], node[2]);
-        PetscBool      written = PETSC_TRUE;
-        double         want, diagonal;
+        const PetscInt node[3] = {ybox->lo[0] + l, ybox->lo[1] + j, ybox->lo[2] + k},
+                       at      = PatchFDBoxNode(&p->all, node[0], node[1], node[2]);
+        PetscBool written      = PETSC_TRUE;
+        double    want, diagonal;
 
         for (int d = 0; d < 3; d++) written = (PetscBool)(written && node[d] >= p->desc.write[d][0] && node[d] < p->desc.write[d][1]);
         want     = (mode ? y0[at] : 0) + (written ? alpha * (touched[at] ? Ax[at] : p->material.identity * x[at]) : 0);
@@ -362,8 +375,8 @@ static PetscErrorCode Time(PatchFDKernels kern, PetscInt n)
 
   PetscFunctionBeginUser;
   for (int d = 0; d < 3; d++) {
-    desc.h[d] = 1;
-    desc.n[d] = n;
+    desc.h[d]      = 1;
+    desc.n[d]      = n;
     desc.xbox.n[d] = desc.ybox.n[d] = desc.read[d][1] = desc.write[d][1] = n + 1;
   }
   for (int i = 0; i < 4; i++) {
@@ -385,7 +398,8 @@ static PetscErrorCode Time(PatchFDKernels kern, PetscInt n)
       PetscCall(PetscTime(&t1));
       best = PetscMin(best, t1 - t0);
     }
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: %.2f ns a node\n", kern->name, fields ? "two fields" : "constants", 1e9 * best / (double)size));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_SELF, "%s, %s: %.2f ns a node\n", kern->name, fields ? "two fields" : "constants", 1e9 * best / (double)size));
   }
   PetscCall((*kern->latticedestroy)(&plan));
   for (int i = 0; i < 4; i++) PetscCall((*kern->free)(a[i]));
@@ -416,7 +430,8 @@ int main(int argc, char **argv)
         PetscCall(Compare(r, tables[t], &p, &error));
         PetscCall(ProblemDestroy(&p));
       }
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, dimension %" PetscInt_FMT ": %s\n", tables[t]->name, dim, error < (t ? 2e-4 : 1e-12) ? "ok" : "wrong"));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, dimension %" PetscInt_FMT ": %s\n", tables[t]->name, dim,
+                            error < (t ? 2e-4 : 1e-12) ? "ok" : "wrong"));
       if (error >= (t ? 2e-4 : 1e-12)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  error %g\n", error));
       PetscCall(PetscInfo(NULL, "error %g\n", error));
     }

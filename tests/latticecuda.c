@@ -14,7 +14,7 @@ typedef struct {
   PatchFDLatticeDesc desc;
   PatchFDMaterial    material; /* its constants */
   unsigned char     *active;
-  Array              c, k[3];  /* n = 0: constant */
+  Array              c, k[3];        /* n = 0: constant */
   PetscBool          tensor, square; /* square: sweeps are possible */
 } Problem;
 
@@ -34,7 +34,8 @@ static PetscInt RandomInt(PetscRandom rnd, PetscInt lo, PetscInt hi)
 /* what a rank has of direction d: nodes of y, and of x with a layer around them where there are more; square: all, and those that are written are those that are read */
 static void ProblemPart(PetscRandom rnd, PetscInt d, PetscInt square, PatchFDLatticeDesc *desc)
 {
-  const PetscInt n = desc->n[d], whole = square || RandomInt(rnd, 0, 1), lo = whole ? 0 : RandomInt(rnd, 0, n), hi = whole ? n + 1 : RandomInt(rnd, lo + 1, n + 1);
+  const PetscInt n = desc->n[d], whole = square || RandomInt(rnd, 0, 1), lo = whole ? 0 : RandomInt(rnd, 0, n),
+                 hi = whole ? n + 1 : RandomInt(rnd, lo + 1, n + 1);
 
   desc->ybox.lo[d]  = lo;
   desc->ybox.n[d]   = hi - lo;
@@ -63,16 +64,17 @@ static PetscErrorCode FieldCreate(const Problem *p, const PatchFDKernels tables[
 /* bodies, tensors, fields and constants of all kinds */
 static PetscErrorCode ProblemCreate(PetscInt dim, const PetscInt cubes[3], const PatchFDKernels tables[2], PetscRandom rnd, Problem *p)
 {
-  const PetscInt square = RandomInt(rnd, 0, 2) == 0, kind = RandomInt(rnd, 0, 3), cube = RandomInt(rnd, 0, 1); /* kind: materials are constants, mass alone, stiffness alone or both */
-  size_t         ncubes = 1;
+  const PetscInt square = RandomInt(rnd, 0, 2) == 0, kind = RandomInt(rnd, 0, 3),
+                 cube = RandomInt(rnd, 0, 1); /* kind: materials are constants, mass alone, stiffness alone or both */
+  size_t ncubes       = 1;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(p, sizeof(*p)));
   p->desc.dim = dim;
   p->square   = (PetscBool)square;
   for (PetscInt d = 0; d < 3; d++) {
-    p->desc.n[d]    = d < dim ? RandomInt(rnd, PetscMax(1, cubes[d] / 2), cubes[d]) : 1;
-    p->desc.h[d]    = cube ? 0.5 : Random(rnd, 0.5, 2);
+    p->desc.n[d]      = d < dim ? RandomInt(rnd, PetscMax(1, cubes[d] / 2), cubes[d]) : 1;
+    p->desc.h[d]      = cube ? 0.5 : Random(rnd, 0.5, 2);
     p->desc.ybox.n[d] = p->desc.xbox.n[d] = p->desc.read[d][1] = p->desc.write[d][1] = 1;
     if (d < dim) ProblemPart(rnd, d, square, &p->desc);
     if (d < dim) ncubes *= (size_t)(p->desc.xbox.n[d] - 1);
@@ -134,7 +136,8 @@ static void SetNumber(Array *a, size_t i, double v)
 }
 
 /* p = z + b q, w = A p on the host, where rows that are not written are those of the identity; p'w */
-static PetscErrorCode HostSweep(const Problem *p, PatchFDKernels h, void *plan, const PatchFDMaterial *m, const Array *d, double b, const Array v[4], Array *dir, Array *w, double *pw)
+static PetscErrorCode HostSweep(const Problem *p, PatchFDKernels h, void *plan, const PatchFDMaterial *m, const Array *d, double b,
+                                const Array v[4], Array *dir, Array *w, double *pw)
 {
   const PatchFDBox *box = &p->desc.xbox;
   size_t            l   = 0;
@@ -158,7 +161,8 @@ static PetscErrorCode HostSweep(const Problem *p, PatchFDKernels h, void *plan, 
 }
 
 /* with a diagonal and without one, with b = 0, too */
-static PetscErrorCode SweepCompare(const Problem *p, const PatchFDKernels tables[2], void *hp, void *cp, PetscRandom rnd, PetscInt *failures)
+static PetscErrorCode SweepCompare(const Problem *p, const PatchFDKernels tables[2], void *hp, void *cp, PetscRandom rnd,
+                                   PetscInt *failures)
 {
   const PatchFDKernels  h = tables[0], c = tables[1];
   const PatchFDMaterial hm = ProblemMaterial(p, PETSC_FALSE), cm = ProblemMaterial(p, PETSC_TRUE);
@@ -196,7 +200,7 @@ static PetscErrorCode ProblemCompare(const Problem *p, const PatchFDKernels tabl
 {
   const PatchFDKernels  h = tables[0], c = tables[1];
   const PatchFDMaterial hm = ProblemMaterial(p, PETSC_FALSE), cm = ProblemMaterial(p, PETSC_TRUE);
-  const PetscReal       alpha = Random(rnd, -2, 2);
+  const PetscReal       alpha  = Random(rnd, -2, 2);
   const PetscInt        before = *failures;
   void                 *hp = NULL, *cp = NULL;
   Array                 x, y, y0;
@@ -221,8 +225,11 @@ static PetscErrorCode ProblemCompare(const Problem *p, const PatchFDKernels tabl
   PetscCall(ArrayCompare("diagonal", &y, 1, failures));
   if (p->square) PetscCall(SweepCompare(p, tables, hp, cp, rnd, failures));
   if (*failures > before)
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  dim %" PetscInt_FMT ", cubes %" PetscInt_FMT " %" PetscInt_FMT " %" PetscInt_FMT ", body %d, tensor %d, capacity %d, conductivity %d, mass %g, stiffness %g, side %g\n", p->desc.dim,
-                          p->desc.n[0], p->desc.n[1], p->desc.n[2], (int)!!p->active, (int)p->tensor, (int)!!p->c.n, (int)!!p->k[0].n, (double)p->material.mass, (double)p->material.stiffness, (double)p->material.side));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                          "  dim %" PetscInt_FMT ", cubes %" PetscInt_FMT " %" PetscInt_FMT " %" PetscInt_FMT
+                          ", body %d, tensor %d, capacity %d, conductivity %d, mass %g, stiffness %g, side %g\n",
+                          p->desc.dim, p->desc.n[0], p->desc.n[1], p->desc.n[2], (int)!!p->active, (int)p->tensor, (int)!!p->c.n,
+                          (int)!!p->k[0].n, (double)p->material.mass, (double)p->material.stiffness, (double)p->material.side));
   PetscCall(h->latticedestroy(&hp));
   PetscCall(c->latticedestroy(&cp));
   PetscCall(ArrayDestroy(&x));
@@ -232,7 +239,8 @@ static PetscErrorCode ProblemCompare(const Problem *p, const PatchFDKernels tabl
 }
 
 /* picoseconds a node, and the ratio to a copy of as many numbers: words of each node are read or written */
-static PetscErrorCode TimeApply(PatchFDKernels k, const char *what, const PatchFDLatticeDesc *desc, const PatchFDMaterial *m, PetscReal words, const void *x, const void *y0, void *y, PetscReal copy)
+static PetscErrorCode TimeApply(PatchFDKernels k, const char *what, const PatchFDLatticeDesc *desc, const PatchFDMaterial *m,
+                                PetscReal words, const void *x, const void *y0, void *y, PetscReal copy)
 {
   const PetscReal unknowns = (PetscReal)PatchFDBoxSize(&desc->ybox);
   void           *plan     = NULL;
@@ -242,12 +250,14 @@ static PetscErrorCode TimeApply(PatchFDKernels k, const char *what, const PatchF
   PetscCall(k->latticecreate(desc, &plan));
   TIME(t, k->latticeapply(plan, m, 1, x, y0, y));
   PetscCall(k->latticedestroy(&plan));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %dD %-28s %8.2f ps a node, %5.2f copies\n", k->name, (int)desc->dim, what, (double)(t * 1e3), (double)(t / (copy * words / 2))));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %dD %-28s %8.2f ps a node, %5.2f copies\n", k->name, (int)desc->dim, what,
+                        (double)(t * 1e3), (double)(t / (copy * words / 2))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* the first half of an iteration of conjugate gradients */
-static PetscErrorCode TimeSweep(PatchFDKernels k, const char *what, const PatchFDLatticeDesc *desc, const PatchFDMaterial *m, PetscReal words, void *const v[], PetscReal copy)
+static PetscErrorCode TimeSweep(PatchFDKernels k, const char *what, const PatchFDLatticeDesc *desc, const PatchFDMaterial *m,
+                                PetscReal words, void *const v[], PetscReal copy)
 {
   const PetscReal    unknowns = (PetscReal)PatchFDBoxSize(&desc->ybox);
   const PatchFDSweep sweep    = {.b = 0.5};
@@ -262,7 +272,8 @@ static PetscErrorCode TimeSweep(PatchFDKernels k, const char *what, const PatchF
   TIME(t, k->latticesweep(plan, m, v[4], v[0], v[5], v[1], v[6], state));
   PetscCall(k->latticedestroy(&plan));
   PetscCallCUDA(cudaFree(state));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %dD %-28s %8.2f ps a node, %5.2f copies\n", k->name, (int)desc->dim, what, (double)(t * 1e3), (double)(t / (copy * words / 2))));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %dD %-28s %8.2f ps a node, %5.2f copies\n", k->name, (int)desc->dim, what,
+                        (double)(t * 1e3), (double)(t / (copy * words / 2))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -287,9 +298,10 @@ static PetscErrorCode Time(PatchFDKernels k, PetscInt dim, PetscReal nodes)
   unknowns = (PetscReal)size;
   for (int i = 0; i < 7; i++) PetscCall(Numbers(k, size, i, &v[i]));
   TIME(copy, CopyOnDevice(v[1], v[0], size * k->size));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %dD %.0f nodes, copy %8.2f ps a node, %5.2f TB/s\n", k->name, (int)dim, (double)size, (double)(copy * 1e3), (double)(2 * k->size / copy * 1e-3)));
-  f              = m;
-  f.capacity     = v[2];
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %dD %.0f nodes, copy %8.2f ps a node, %5.2f TB/s\n", k->name, (int)dim, (double)size,
+                        (double)(copy * 1e3), (double)(2 * k->size / copy * 1e-3)));
+  f          = m;
+  f.capacity = v[2];
   for (int d = 0; d < 3; d++) f.conductivity[d] = v[3];
   t = f;
   for (int d = 0; d < 3; d++) t.conductivity[d] = v[3 + d];
@@ -302,7 +314,7 @@ static PetscErrorCode Time(PatchFDKernels k, PetscInt dim, PetscReal nodes)
   PetscCall(TimeSweep(k, "sweep, two fields", &desc, &f, 7, v, copy));
   desc.h[0] = 2;
   PetscCall(TimeApply(k, "two fields, bricks", &desc, &f, 4, v[0], NULL, v[1], copy));
-  desc.h[0] = 1;
+  desc.h[0]   = 1;
   f.stiffness = 0;
   PetscCall(TimeApply(k, "mass", &desc, &f, 3, v[0], NULL, v[1], copy));
   f.stiffness = 1;
@@ -334,7 +346,8 @@ static PetscErrorCode Run(void)
   PetscCheck(dim >= 1 && dim <= 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-dim must be 1, 2 or 3, found %" PetscInt_FMT, dim);
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-count", &count, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cubes", cubes, &nc, NULL));
-  for (int d = 0; d < 3; d++) PetscCheck(cubes[d] > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-cubes must be positive, found %" PetscInt_FMT, cubes[d]);
+  for (int d = 0; d < 3; d++)
+    PetscCheck(cubes[d] > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-cubes must be positive, found %" PetscInt_FMT, cubes[d]);
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &nodes, NULL));
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &rnd));
   for (int t = 0; t < 2; t++) {
@@ -351,7 +364,8 @@ static PetscErrorCode Run(void)
       PetscCall(ProblemCompare(&p, tables[t], rnd, &failures));
       PetscCall(ProblemDestroy(&p));
     }
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, dimension %" PetscInt_FMT ": %s\n", tables[t][1]->name, dim, failures == before ? "agrees" : "DEVIATES"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, dimension %" PetscInt_FMT ": %s\n", tables[t][1]->name, dim,
+                          failures == before ? "agrees" : "DEVIATES"));
   }
   PetscCall(PetscRandomDestroy(&rnd));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -56,7 +56,7 @@ static inline PetscErrorCode LineAddFaces(const PetscReal z[], int o, const Pets
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc6(n, &t[0][0], n, &t[0][1], n, &t[0][2], n, &t[1][0], n, &t[1][1], n, &t[1][2]));
   for (PetscInt v = 0; v <= l->cells; v++) {
-    const PetscBool  end  = (PetscBool)(v == 0 || v == l->cells), terms = (PetscBool)(!end || weak[v == 0 ? 0 : 1]);
+    const PetscBool  end = (PetscBool)(v == 0 || v == l->cells), terms = (PetscBool)(!end || weak[v == 0 ? 0 : 1]);
     const PetscReal  mean = end ? 1 : 0.5, normal = v == 0 ? -1 : 1;
     const PetscReal *val[2] = {t[0][o], t[1][o]}, *der[2] = {t[0][o + 1], t[1][o + 1]};
     PetscReal        sigma;
@@ -82,7 +82,8 @@ static inline PetscErrorCode LineAddFaces(const PetscReal z[], int o, const Pets
 }
 
 /* clamped: for plates, else NULL */
-static inline PetscErrorCode LineCreate(PetscInt k, PetscBool continuous, PetscInt cells, const PetscReal v[], const PetscBool dirichlet[2], const PetscBool clamped[2], const PetscReal penalty[2], Line *l)
+static inline PetscErrorCode LineCreate(PetscInt k, PetscBool continuous, PetscInt cells, const PetscReal v[], const PetscBool dirichlet[2],
+                                        const PetscBool clamped[2], const PetscReal penalty[2], Line *l)
 {
   PetscReal *z, *wz, *q, *w;
 

@@ -1,4 +1,5 @@
-static char help[] = "Load vectors, Neumann data and errors: from functions that get one point or many at once, and from values at the nodes, which must agree for polynomials.\n\
+static char help[] =
+  "Load vectors, Neumann data and errors: from functions that get one point or many at once, and from values at the nodes, which must agree for polynomials.\n\
   -cuda     : vectors on the GPU\n\
   -constant : the function 1, for mapped meshes\n\n";
 
@@ -7,7 +8,8 @@ static char help[] = "Load vectors, Neumann data and errors: from functions that
 static PetscBool constant = PETSC_FALSE;
 
 /* polynomials of degree 2 in each direction, other ones for each component; without quotients, so that many points and one give the same numbers */
-static PetscErrorCode Polynomials(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode Polynomials(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                                  void *ctx)
 {
   const PetscReal shift = ctx ? *(PetscReal *)ctx : 0;
 
@@ -16,7 +18,8 @@ static PetscErrorCode Polynomials(PetscInt dim, PETSC_UNUSED PetscReal time, Pet
     for (PetscInt c = 0; c < Nc; c++) {
       PetscReal product = 1;
 
-      for (PetscInt d = 0; d < dim && !constant; d++) product *= 0.5 + (0.25 * (PetscReal)(c + d) - x[dim * i + d]) * (x[dim * i + d] - shift);
+      for (PetscInt d = 0; d < dim && !constant; d++)
+        product *= 0.5 + (0.25 * (PetscReal)(c + d) - x[dim * i + d]) * (x[dim * i + d] - shift);
       u[Nc * i + c] = product;
     }
   }
@@ -35,7 +38,8 @@ static PetscErrorCode CreateBox(PetscInt dim, VecType type, DM *dm)
 {
   const PetscInt          cells[3] = {6, 4, 5};
   const PetscReal         lower[3] = {-1, 2, 0.25}, upper[3] = {1, 3, 0.75}, graded[] = {-1, -0.8, -0.5, 0, 0.25, 0.5, 1};
-  const DMBoxBoundaryType boundary[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
+  const DMBoxBoundaryType boundary[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN,
+                                         DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, 3, dm));
@@ -51,7 +55,8 @@ static PetscErrorCode CreateBox(PetscInt dim, VecType type, DM *dm)
 static PetscErrorCode Near(const char what[], PetscReal a, PetscReal b, PetscReal tol)
 {
   PetscFunctionBeginUser;
-  PetscCheck(PetscAbsReal(a - b) <= tol * PetscAbsReal(b), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %.16g, not %.16g", what, (double)a, (double)b);
+  PetscCheck(PetscAbsReal(a - b) <= tol * PetscAbsReal(b), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %.16g, not %.16g", what, (double)a,
+             (double)b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -64,7 +69,8 @@ static PetscErrorCode Same(const char what[], Vec v, Vec w, PetscReal tol)
   PetscCall(VecNorm(w, NORM_INFINITY, &norm[0]));
   PetscCall(VecAXPY(v, -1, w));
   PetscCall(VecNorm(v, NORM_INFINITY, &norm[1]));
-  PetscCheck(norm[0] > 0 && norm[1] <= tol * norm[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g of %g", what, (double)norm[1], (double)norm[0]);
+  PetscCheck(norm[0] > 0 && norm[1] <= tol * norm[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g of %g", what, (double)norm[1],
+             (double)norm[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -124,9 +130,9 @@ static PetscErrorCode TestLoads(DM dm, PetscReal tol)
 /* errors that integrate the same polynomials */
 static PetscErrorCode TestErrors(DM dm, PetscReal tol, PetscReal energytol)
 {
-  PetscReal other = 0.75, l2[3], max[2], gradient[3], energy;
-  PetscInt  dim, fields = 1;
-  Vec       u, v;
+  PetscReal  other = 0.75, l2[3], max[2], gradient[3], energy;
+  PetscInt   dim, fields = 1;
+  Vec        u, v;
   DMBoxSpace space;
 
   PetscFunctionBeginUser;
@@ -140,7 +146,8 @@ static PetscErrorCode TestErrors(DM dm, PetscReal tol, PetscReal energytol)
   if (constant) PetscCall(VecScale(u, 2));
   PetscCall(DMBoxComputeError(dm, 0, Polynomial, &other, u, &l2[0], &max[0]));
   PetscCall(DMBoxComputeErrorBatch(dm, 0, Polynomials, &other, u, &l2[1], &max[1]));
-  PetscCheck(l2[0] == l2[1] && max[0] == max[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Errors from many points: %.16g %.16g, not %.16g %.16g", (double)l2[1], (double)max[1], (double)l2[0], (double)max[0]);
+  PetscCheck(l2[0] == l2[1] && max[0] == max[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Errors from many points: %.16g %.16g, not %.16g %.16g",
+             (double)l2[1], (double)max[1], (double)l2[0], (double)max[0]);
   PetscCall(DMBoxComputeErrorVec(dm, u, v, &l2[2], NULL));
   PetscCall(Near("an error from a Vec", l2[2], l2[0], tol));
   PetscCall(VecAXPY(u, -1, v));
@@ -150,7 +157,8 @@ static PetscErrorCode TestErrors(DM dm, PetscReal tol, PetscReal energytol)
     PetscCall(DMBoxComputeGradientError(dm, 0, NULL, NULL, u, &gradient[0]));
     PetscCall(DMBoxComputeGradientError(dm, 0, Polynomial, NULL, u, &gradient[1]));
     PetscCall(DMBoxComputeGradientErrorBatch(dm, 0, Polynomials, NULL, u, &gradient[2]));
-    PetscCheck(gradient[1] == gradient[2], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Gradients at many points: %.16g, not %.16g", (double)gradient[2], (double)gradient[1]);
+    PetscCheck(gradient[1] == gradient[2], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Gradients at many points: %.16g, not %.16g",
+               (double)gradient[2], (double)gradient[1]);
     /* jumps of what is continuous are zero, but there are Dirichlet sides */
     PetscCall(DMBoxComputeErrorVec(dm, u, NULL, NULL, &energy));
     if (space == DMBOX_SPACE_Q) {
@@ -164,7 +172,9 @@ static PetscErrorCode TestErrors(DM dm, PetscReal tol, PetscReal energytol)
 
     PetscCall(DMBoxComputeStokesError(dm, 0, Polynomial, Polynomial, NULL, v, &e[0][0], &e[0][1], &e[0][2], &e[0][3]));
     PetscCall(DMBoxComputeStokesErrorBatch(dm, 0, Polynomials, Polynomials, NULL, v, &e[1][0], &e[1][1], &e[1][2], &e[1][3]));
-    for (int i = 0; i < 4; i++) PetscCheck(e[0][i] == e[1][i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Errors of a flow from many points: %.16g, not %.16g", (double)e[1][i], (double)e[0][i]);
+    for (int i = 0; i < 4; i++)
+      PetscCheck(e[0][i] == e[1][i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Errors of a flow from many points: %.16g, not %.16g",
+                 (double)e[1][i], (double)e[0][i]);
   }
   PetscCall(VecDestroy(&v));
   PetscCall(VecDestroy(&u));

@@ -1,4 +1,5 @@
-static char help[] = "The last coarsening of PCPATCHMG where cells cannot be halved any more and are too many to be factored: degree 1 on the same cells.\n\
+static char help[] =
+  "The last coarsening of PCPATCHMG where cells cannot be halved any more and are too many to be factored: degree 1 on the same cells.\n\
   -test levels     : cells and degrees of the levels, what is on the coarsest one, and the way back by DMRefine()\n\
   -test transfer   : interpolation is exact for multilinear functions, and restriction its transpose\n\
   -test iterations : FGMRES takes at most 3 iterations more than with the factorization, also after the coefficients have changed\n\
@@ -91,7 +92,8 @@ static PetscErrorCode TestLevels(void)
 /* ---- transfer ---- */
 
 /* one of the functions that both degrees have on five cells a direction, zero on the sides of the unit box */
-static PetscErrorCode Multilinear(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Multilinear(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[],
+                                  PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   f[0] = 1;
@@ -130,7 +132,8 @@ static PetscErrorCode TestTransfer(void)
   PetscCall(MatInterpolate(P, x[0], y[1]));
   PetscCall(MatRestrict(P, x[1], y[0]));
   for (int i = 0; i < 2; i++) PetscCall(VecDot(x[i], y[i], &dot[i]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "restriction: %s\n", PetscAbsScalar(dot[0] - dot[1]) < 1e-12 * PetscAbsScalar(dot[0]) ? "the transpose" : "NOT the transpose"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "restriction: %s\n",
+                        PetscAbsScalar(dot[0] - dot[1]) < 1e-12 * PetscAbsScalar(dot[0]) ? "the transpose" : "NOT the transpose"));
   for (int i = 0; i < 2; i++) {
     PetscCall(VecDestroy(&x[i]));
     PetscCall(VecDestroy(&y[i]));
@@ -167,7 +170,9 @@ static PetscErrorCode TestIterations(void)
   }
   for (int i = 0; i < 2; i++) {
     if (its[0][i] <= its[1][i] + 3) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "K = %g: as many iterations\n", (double)K[i]));
-    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "K = %g: %" PetscInt_FMT " iterations, %" PetscInt_FMT " with the factorization\n", (double)K[i], its[0][i], its[1][i]));
+    else
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "K = %g: %" PetscInt_FMT " iterations, %" PetscInt_FMT " with the factorization\n",
+                            (double)K[i], its[0][i], its[1][i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,7 +198,8 @@ static PetscErrorCode TestSymmetric(void)
     PetscCall(PCApply(pc, x[i], y[i]));
   }
   for (int i = 0; i < 2; i++) PetscCall(VecDot(x[i], y[1 - i], &dot[i]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the cycle: %s\n", PetscAbsScalar(dot[0] - dot[1]) < 1e-9 * PetscAbsScalar(dot[0]) ? "symmetric" : "NOT symmetric"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the cycle: %s\n",
+                        PetscAbsScalar(dot[0] - dot[1]) < 1e-9 * PetscAbsScalar(dot[0]) ? "symmetric" : "NOT symmetric"));
   for (int i = 0; i < 2; i++) {
     PetscCall(VecDestroy(&x[i]));
     PetscCall(VecDestroy(&y[i]));
@@ -205,12 +211,10 @@ static PetscErrorCode TestSymmetric(void)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {
-    {"levels",     TestLevels    },
-    {"transfer",   TestTransfer  },
-    {"iterations", TestIterations},
-    {"symmetric",  TestSymmetric }
-  };
+  static const Test tests[] = {{"levels", TestLevels},
+                               {"transfer", TestTransfer},
+                               {"iterations", TestIterations},
+                               {"symmetric", TestSymmetric}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -11,7 +11,8 @@ static char help[] = "Maps of a DMBOX from files: nodes where a function has the
 #define NAME "mappingfile_test.vts"
 
 /* of degree 2 in each coordinate: cells of degree 2 and more are these images exactly */
-static PetscErrorCode Position(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal t[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Position(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal t[], PETSC_UNUSED PetscInt Nc, PetscScalar y[],
+                               PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt d = 0; d < dim; d++) y[d] = t[d] + 0.15 * t[(d + 1) % dim] * t[(d + 1) % dim] + 0.1 * t[0] * t[0] * (dim - d);
@@ -80,8 +81,8 @@ static PetscErrorCode WriteCorners(const char format[], PetscInt dim)
             "<DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">\n",
             (int)n[0], (int)n[1] + 1, (int)n[2] + 2, (int)n[0], (int)n[1] + 1, (int)n[2] + 2);
   else
-    fprintf(fp, "# vtk DataFile Version 3.0\ncorners\n%s\nDATASET STRUCTURED_GRID\nDIMENSIONS %d %d %d\nPOINTS %d %s\n", text ? "ASCII" : "BINARY",
-            (int)n[0], (int)n[1], (int)n[2], (int)(n[0] * n[1] * n[2]), isfloat ? "float" : "double");
+    fprintf(fp, "# vtk DataFile Version 3.0\ncorners\n%s\nDATASET STRUCTURED_GRID\nDIMENSIONS %d %d %d\nPOINTS %d %s\n",
+            text ? "ASCII" : "BINARY", (int)n[0], (int)n[1], (int)n[2], (int)(n[0] * n[1] * n[2]), isfloat ? "float" : "double");
   for (PetscInt p = 0; p < n[0] * n[1] * n[2]; p++) {
     const PetscReal t[3] = {(PetscReal)(p % n[0]) / 4, (PetscReal)(p / n[0] % n[1]) / 3, (PetscReal)(p / n[0] / n[1]) / 2};
     PetscScalar     y[3] = {0, 0, 0};
@@ -179,7 +180,7 @@ static PetscErrorCode Expect(const char what[], const char text[], const char op
     fputs(text, fp);
     fclose(fp);
   }
-  PetscCall(Create(2, operator, &dm));
+  PetscCall(Create(2, operator, & dm));
   if (cells) PetscCall(DMBoxSetCells(dm, cells));
   CATCH(ierr, DMBoxSetMappingFile(dm, NAME));
   if (!ierr) CATCH(ierr, DMSetUp(dm));
@@ -190,13 +191,19 @@ static PetscErrorCode Expect(const char what[], const char text[], const char op
 static PetscErrorCode TestErrors(void)
 {
 #define XML(attributes, extent, piece, array) \
-  "<?xml version=\"1.0\"?>\n<VTKFile " attributes ">\n<StructuredGrid WholeExtent=\"" extent "\">\n<Piece Extent=\"" piece "\">\n<Points>\n" \
+  "<?xml version=\"1.0\"?>\n<VTKFile " attributes ">\n<StructuredGrid WholeExtent=\"" extent "\">\n<Piece Extent=\"" piece \
+  "\">\n<Points>\n" \
   "<DataArray " array ">\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n</DataArray>\n</Points>\n"
-#define PIECE(extent, x) "<Piece Extent=\"" extent "\">\n<Points>\n<DataArray " POINTS ">\n0 0 0\n" x " 0 0\n0 1 0\n" x " 1 0\n</DataArray>\n</Points>\n</Piece>\n"
-#define PIECES(pieces) "<?xml version=\"1.0\"?>\n<VTKFile " GRID ">\n<StructuredGrid WholeExtent=\"0 2 0 1 0 0\">\n" pieces "</StructuredGrid>\n</VTKFile>\n"
-#define GRID "type=\"StructuredGrid\""
+#define PIECE(extent, x) \
+  "<Piece Extent=\"" extent "\">\n<Points>\n<DataArray " POINTS ">\n0 0 0\n" x " 0 0\n0 1 0\n" x " 1 " \
+  "0\n</DataArray>\n</Points>\n</Piece>\n"
+#define PIECES(pieces) \
+  "<?xml version=\"1.0\"?>\n<VTKFile " GRID ">\n<StructuredGrid WholeExtent=\"0 2 0 1 0 0\">\n" pieces "</StructuredGrid>\n</VTKFile>\n"
+#define GRID   "type=\"StructuredGrid\""
 #define POINTS "type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\""
-#define LEGACY(format, dataset, dimensions, points) "# vtk DataFile Version 3.0\nx\n" format "\nDATASET " dataset "\nDIMENSIONS " dimensions "\nPOINTS " points "\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n"
+#define LEGACY(format, dataset, dimensions, points) \
+  "# vtk DataFile Version 3.0\nx\n" format "\nDATASET " dataset "\nDIMENSIONS " dimensions "\nPOINTS " points \
+  "\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n"
   const PetscInt cells[2] = {3, 2}, one[2] = {1, 1};
   DM             dm;
   PetscErrorCode ierr;
@@ -206,22 +213,32 @@ static PetscErrorCode TestErrors(void)
   PetscCall(Expect("no file", NULL, "diffusion", NULL));
   PetscCall(Expect("another file", "hello\n", "diffusion", NULL));
   PetscCall(Expect("another grid", XML("type=\"ImageData\"", "0 1 0 1 0 0", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
-  PetscCall(Expect("compressed", XML(GRID " compressor=\"vtkZLibDataCompressor\"", "0 1 0 1 0 0", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
+  PetscCall(
+    Expect("compressed", XML(GRID " compressor=\"vtkZLibDataCompressor\"", "0 1 0 1 0 0", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
   PetscCall(Expect("an extent", XML(GRID, "0 1 0 1", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
   PetscCall(Expect("an extent that ends before it begins", XML(GRID, "1 0 0 1 0 0", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
-  PetscCall(Expect("an offset",
-                   XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Float64\" NumberOfComponents=\"3\" format=\"appended\" offset=\"-1000000\"") "<AppendedData encoding=\"raw\">\n_", "diffusion", NULL));
+  PetscCall(
+    Expect("an offset",
+           XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0",
+               "type=\"Float64\" NumberOfComponents=\"3\" format=\"appended\" offset=\"-1000000\"") "<AppendedData encoding=\"raw\">\n_",
+           "diffusion", NULL));
   PetscCall(Expect("a piece outside", XML(GRID, "0 1 0 1 0 0", "0 2 0 1 0 0", POINTS), "diffusion", NULL));
   PetscCall(Expect("a missing piece", XML(GRID, "0 2 0 1 0 0", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
   PetscCall(Expect("a piece twice", PIECES(PIECE("0 1 0 1 0 0", "1") PIECE("0 1 0 1 0 0", "1")), "diffusion", NULL));
-  PetscCall(Expect("a piece with the points of the next one", PIECES("<Piece Extent=\"0 1 0 1 0 0\">\n</Piece>\n" PIECE("1 2 0 1 0 0", "1")), "diffusion", NULL));
+  PetscCall(Expect("a piece with the points of the next one",
+                   PIECES("<Piece Extent=\"0 1 0 1 0 0\">\n</Piece>\n" PIECE("1 2 0 1 0 0", "1")), "diffusion", NULL));
   PetscCall(Expect("coordinates that are no numbers", PIECES(PIECE("0 1 0 1 0 0", "1") PIECE("1 2 0 1 0 0", "nan")), "diffusion", NULL));
   PetscCall(Expect("more points than the file has room for", XML(GRID, "0 30000 0 20000 0 0", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
-  PetscCall(Expect("more bytes than a size_t counts", LEGACY("ASCII", "STRUCTURED_GRID", "2147483648 1073741824 1", "2305843009213693952 double"), "diffusion", NULL));
-  PetscCall(Expect("more points than a long long counts", LEGACY("ASCII", "STRUCTURED_GRID", "4294967296 4294967296 1", "0 double"), "diffusion", NULL));
-  PetscCall(Expect("integers", XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Int32\" NumberOfComponents=\"3\" format=\"ascii\""), "diffusion", NULL));
-  PetscCall(Expect("two coordinates", XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Float64\" NumberOfComponents=\"2\" format=\"ascii\""), "diffusion", NULL));
-  PetscCall(Expect("base64", XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Float64\" NumberOfComponents=\"3\" format=\"binary\""), "diffusion", NULL));
+  PetscCall(Expect("more bytes than a size_t counts",
+                   LEGACY("ASCII", "STRUCTURED_GRID", "2147483648 1073741824 1", "2305843009213693952 double"), "diffusion", NULL));
+  PetscCall(Expect("more points than a long long counts", LEGACY("ASCII", "STRUCTURED_GRID", "4294967296 4294967296 1", "0 double"),
+                   "diffusion", NULL));
+  PetscCall(Expect("integers", XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Int32\" NumberOfComponents=\"3\" format=\"ascii\""),
+                   "diffusion", NULL));
+  PetscCall(Expect("two coordinates", XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Float64\" NumberOfComponents=\"2\" format=\"ascii\""),
+                   "diffusion", NULL));
+  PetscCall(Expect("base64", XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Float64\" NumberOfComponents=\"3\" format=\"binary\""),
+                   "diffusion", NULL));
   PetscCall(Expect("a file cut off", XML(GRID, "0 1 0 2 0 0", "0 1 0 2 0 0", POINTS), "diffusion", NULL));
   PetscCall(Expect("three dimensions", XML(GRID, "0 1 0 0 0 1", "0 1 0 0 0 1", POINTS), "diffusion", NULL));
   PetscCall(Expect("a legacy format", LEGACY("HEX", "STRUCTURED_GRID", "2 2 1", "4 double"), "diffusion", NULL));
@@ -235,7 +252,10 @@ static PetscErrorCode TestErrors(void)
   PetscCall(Create(2, "diffusion", &dm));
   CATCH(ierr, DMSetFromOptions(dm));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "two maps: %s\n", ierr ? lastmessage : "NO error"));
-  PetscCall(Expect("an inverted cell", "# vtk DataFile Version 3.0\nx\nASCII\nDATASET STRUCTURED_GRID\nDIMENSIONS 2 2 1\nPOINTS 4 double\n0 0 0\n1 0 0\n0 -1 0\n1 -1 0\n", "diffusion", one));
+  PetscCall(Expect("an inverted cell",
+                   "# vtk DataFile Version 3.0\nx\nASCII\nDATASET STRUCTURED_GRID\nDIMENSIONS 2 2 1\nPOINTS 4 double\n0 0 0\n1 0 0\n0 -1 "
+                   "0\n1 -1 0\n",
+                   "diffusion", one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,4 +1,5 @@
-static char help[] = "Every operation that PETSc may ask of the matrices of a DMBOX: it is done, as with the assembled matrix, or refused by name.\n\n";
+static char help
+  [] = "Every operation that PETSc may ask of the matrices of a DMBOX: it is done, as with the assembled matrix, or refused by name.\n\n";
 
 #include <petscpatchfd.h>
 #include <petscts.h>
@@ -16,7 +17,8 @@ static PetscReal tol; /* of vectors, relative */
     PetscCall(PetscStrstr(lastmessage, word, &w)); \
     if (!ierr || !w) { \
       failures++; \
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s is not refused as it should be: code %d, message %s\n", #call, (int)lastcode, lastmessage)); \
+      PetscCall( \
+        PetscPrintf(PETSC_COMM_WORLD, "%s is not refused as it should be: code %d, message %s\n", #call, (int)lastcode, lastmessage)); \
     } \
   } while (0)
 
@@ -614,15 +616,16 @@ static PetscErrorCode Solve(DM dm, const char *options, const char *word, Vec *x
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const char galerkin[] = "-pc_mg_levels 2 -mg_levels_pc_type jacobi -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 2 -mg_levels_ksp_richardson_scale 0.5 -mg_coarse_ksp_type preonly "
+static const char galerkin[] = "-pc_mg_levels 2 -mg_levels_pc_type jacobi -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 2 "
+                               "-mg_levels_ksp_richardson_scale 0.5 -mg_coarse_ksp_type preonly "
                                "-mg_coarse_pc_type redundant";
 
 /* PCMG and PCPATCHMG on assembled matrices: the same iterates with Galerkin products and with the DMs' own operators */
 static PetscErrorCode TestMultigrid(DM fine)
 {
   const char *const pcs[] = {"mg", "patchmg"}, *const kinds[] = {"none", "both", "pmat", "mat"};
-  char              options[512];
-  Vec               x, y = NULL;
+  char options[512];
+  Vec  x, y = NULL;
 
   PetscFunctionBeginUser;
   for (int p = 0; p < 2; p++) {
@@ -674,7 +677,8 @@ static PetscErrorCode Left(PETSC_UNUSED TS ts, PETSC_UNUSED PetscReal t, Vec u, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LeftJacobian(TS ts, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, PETSC_UNUSED Vec udot, PetscReal shift, Mat J, PETSC_UNUSED Mat P, void *ctx)
+static PetscErrorCode LeftJacobian(TS ts, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, PETSC_UNUSED Vec udot, PetscReal shift, Mat J,
+                                   PETSC_UNUSED Mat P, void *ctx)
 {
   TSRHSFunctionFn *rhs;
   DM               dm;

@@ -1,4 +1,5 @@
-static char help[] = "An operator that the library does not have, registered by a program: -laplace u = f with Robin conditions du/dn + beta u = 0 on all sides.\n\
+static char help[] =
+  "An operator that the library does not have, registered by a program: -laplace u = f with Robin conditions du/dn + beta u = 0 on all sides.\n\
 The solution, prod (1 + beta x_d (1 - x_d)), lies in the finite element space from degree 2 on, so that nodal values are exact.\n\
   -test solve | errors\n\
   -dm_box_robin <beta> : the coefficient\n\n";
@@ -40,11 +41,11 @@ static PetscErrorCode Form_Robin(DM dm, DMBoxOperator op, const PetscReal c[], c
 
   PetscFunctionBegin;
   (void)op;
-  form->nband    = 6;
-  form->nterm    = 3;
+  form->nband     = 6;
+  form->nterm     = 3;
   form->separable = PETSC_TRUE;
   form->nullspace = c[BETA] == 0 ? MatBoxConstants : NULL;
-  form->spd      = (PetscBool)(c[BETA] >= 0);
+  form->spd       = (PetscBool)(c[BETA] >= 0);
   for (PetscInt d = 0; d < 3; d++) {
     const PatchFDLine *line = &lines[0][d];
 
@@ -71,7 +72,8 @@ static PetscErrorCode SetFromOptions_Robin(DM dm, DMBoxOperator op, PatchFDOptio
 {
   PetscFunctionBegin;
   (void)dm;
-  PetscCall(PetscOptionsReal("-dm_box_robin", "Coefficient of the Robin condition", NULL, op->coefficient[BETA], &op->coefficient[BETA], NULL));
+  PetscCall(
+    PetscOptionsReal("-dm_box_robin", "Coefficient of the Robin condition", NULL, op->coefficient[BETA], &op->coefficient[BETA], NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,7 +98,8 @@ static PetscErrorCode Create_Robin(DMBoxOperator op)
 
 /* ---- solves ---- */
 
-static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                            void *ctx)
 {
   const PetscReal beta = *(const PetscReal *)ctx;
 
@@ -120,8 +123,9 @@ static PetscErrorCode Force(PetscInt dim, PetscReal time, const PetscReal x[], P
 
 static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, DMBoxSpace space, const char op[], DM *dm)
 {
-  const PetscInt          cells[3] = {8, 4, 4};
-  const DMBoxBoundaryType neumann[6] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
+  const PetscInt          cells[3]   = {8, 4, 4};
+  const DMBoxBoundaryType neumann[6] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN,
+                                        DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, dm));
@@ -174,8 +178,9 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt degree, DMBoxSpace space)
     PetscCall(KSPSolve(ksp, b, u));
     PetscCall(KSPGetIterationNumber(ksp, &its));
     PetscCall(DMBoxComputeError(dm, 0, Exact, &beta, u, NULL, &error));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D, %s, k = %" PetscInt_FMT ", %s: %s, %s iterations\n", dim, DMBoxSpaces[space], degree, solvers[s],
-                          error < 1e-9 ? "exact" : "WRONG", its <= (s < 2 ? 10 : 2) ? "few" : "many"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D, %s, k = %" PetscInt_FMT ", %s: %s, %s iterations\n", dim,
+                          DMBoxSpaces[space], degree, solvers[s], error < 1e-9 ? "exact" : "WRONG",
+                          its <= (s < 2 ? 10 : 2) ? "few" : "many"));
     PetscCall(PetscInfo(NULL, "error %g, %" PetscInt_FMT " iterations\n", (double)error, its));
     PetscCall(KSPDestroy(&ksp));
   }
@@ -191,7 +196,8 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt degree, DMBoxSpace space)
 static PetscErrorCode lastcode;
 static char           lastmessage[1024];
 
-static PetscErrorCode Catch(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *fn, PETSC_UNUSED const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, PETSC_UNUSED void *ctx)
+static PetscErrorCode Catch(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *fn, PETSC_UNUSED const char *file,
+                            PetscErrorCode n, PetscErrorType p, const char *mess, PETSC_UNUSED void *ctx)
 {
   if (p == PETSC_ERROR_INITIAL) {
     lastcode = n;
@@ -213,7 +219,8 @@ static PetscErrorCode Catch(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, P
     PetscCall(PetscStrstr(lastmessage, word1, &w1)); \
     PetscCall(PetscStrstr(lastmessage, word2, &w2)); \
     if (!(ierr && lastcode == code && w1 && w2)) \
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s is not refused as it should be: code %d, message %s\n", #call, (int)lastcode, lastmessage)); \
+      PetscCall( \
+        PetscPrintf(PETSC_COMM_WORLD, "%s is not refused as it should be: code %d, message %s\n", #call, (int)lastcode, lastmessage)); \
   } while (0)
 
 /* set-up with these options must fail */
@@ -238,15 +245,15 @@ static PetscErrorCode TestOptions(void)
     const char    *option, *value, *word;
     PetscErrorCode code;
   } bad[] = {
-    {"-bad_dm_box_operator", "navier", "poisson",             PETSC_ERR_ARG_UNKNOWN_TYPE},
-    {"-bad_dm_box_penalty",  "0",      "positive and finite", PETSC_ERR_ARG_OUTOFRANGE  },
-    {"-bad_dm_box_penalty",  "-1",     "positive and finite", PETSC_ERR_ARG_OUTOFRANGE  },
-    {"-bad_dm_box_penalty",  "1,0",    "positive and finite", PETSC_ERR_ARG_OUTOFRANGE  },
-    {"-bad_dm_box_penalty",  "nan",    "positive and finite", PETSC_ERR_ARG_OUTOFRANGE  },
-    {"-bad_dm_box_penalty",  "1,inf",  "positive and finite", PETSC_ERR_ARG_OUTOFRANGE  },
-    {"-bad_dm_box_penalty",  "1,2,3",  "one for all faces",   PETSC_ERR_ARG_OUTOFRANGE  },
-    {"-bad_dm_box_degree",   "0",      "degree",              PETSC_ERR_ARG_OUTOFRANGE  },
-    {"-bad_dm_box_space",    "cg",     "cg",                  PETSC_ERR_USER            },
+    {"-bad_dm_box_operator", "navier", "poisson", PETSC_ERR_ARG_UNKNOWN_TYPE},
+    {"-bad_dm_box_penalty", "0", "positive and finite", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-bad_dm_box_penalty", "-1", "positive and finite", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-bad_dm_box_penalty", "1,0", "positive and finite", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-bad_dm_box_penalty", "nan", "positive and finite", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-bad_dm_box_penalty", "1,inf", "positive and finite", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-bad_dm_box_penalty", "1,2,3", "one for all faces", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-bad_dm_box_degree", "0", "degree", PETSC_ERR_ARG_OUTOFRANGE},
+    {"-bad_dm_box_space", "cg", "cg", PETSC_ERR_USER},
   };
 
   PetscFunctionBeginUser;

@@ -1,4 +1,5 @@
-static char help[] = "Local solvers of several fields, those of Raviart-Thomas spaces: the CUDA kernels against their host twins, in both precisions, on random data, in all precisions of products, colour by colour and by atomic\n\
+static char help[] =
+  "Local solvers of several fields, those of Raviart-Thomas spaces: the CUDA kernels against their host twins, in both precisions, on random data, in all precisions of products, colour by colour and by atomic\n\
 additions. Dense inverses are random symmetric matrices, too: kernels know nothing of an operator.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...> : the meshes\n\
   -graded <0 or 1,...> : a class of its own for each patch of this direction, without parity\n\
@@ -27,7 +28,7 @@ typedef struct {
   PatchFDDense     *dense;
   PatchFDRows       M[3], G[3]; /* of the pressure: mass; derivatives of the component of that direction */
   PatchFDRowTerm    term[3];    /* the divergence */
-  size_t            size; /* of x and r */
+  size_t            size;       /* of x and r */
 } Space;
 
 /* fields one after another */
@@ -53,7 +54,8 @@ static PetscErrorCode CreateLine(const Kind *kind, PetscInt k, PetscInt f, Petsc
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(n + 1, &v));
   for (PetscInt i = 0; i <= n; i++) v[i] = (PetscReal)(kind->graded[d] ? 20 * i + i * i : 20 * i) / 20;
-  PetscCall(PatchFDLineCreate(exists && f != d ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS, !exists ? 0 : (f == d ? k + 1 : k), n, v, fixed, line));
+  PetscCall(PatchFDLineCreate(exists && f != d ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS, !exists ? 0 : (f == d ? k + 1 : k), n, v,
+                              fixed, line));
   PetscCall(PatchFDBandMass(line, &M));
   PetscCall(PatchFDBandLaplace(line, 1, 0, (PetscReal)((k + 1) * (k + 2)), (PetscReal)(2 * (k + 1) * (k + 2)), &A));
   PetscCall(PatchFDPatchesCreate(line, &M, f < kind->dim ? &A : &M, &s->patch[f][d]));
@@ -61,7 +63,7 @@ static PetscErrorCode CreateLine(const Kind *kind, PetscInt k, PetscInt f, Petsc
   PetscCall(PatchFDBandDestroy(&M));
   PetscCall(PatchFDBandDestroy(&A));
   PetscCall(PetscFree(v));
-  s->field[f].dir[d]     = &s->patch[f][d];
+  s->field[f].dir[d]    = &s->patch[f][d];
   s->field[f].box.lo[d] = 0;
   s->field[f].box.n[d]  = line->nnodes;
   PatchFDLineFree(line, &s->field[f].read[d][0], &s->field[f].read[d][1]);
@@ -109,7 +111,7 @@ static PetscErrorCode CreateInverse(const Kind *kind, PetscInt c, PetscRandom rn
   dense->nfield = s->nfield;
   for (int d = 0; d < 3; d++) {
     const PetscInt own = c % s->nclass[d], last = s->npatch[d] - 1;
-    PetscInt       i   = 0;
+    PetscInt       i = 0;
 
     while (s->cls[d][i] != own) i++;
     dense->parity[d] = (PetscBool)(d < kind->dim && !kind->graded[d] && !(kind->open[d] && i == last));
@@ -176,7 +178,14 @@ static PetscErrorCode SpaceDestroy(Space *s)
 /* as many iterations whatever rounding does */
 static void Describe(const Kind *kind, const Space *s, const PatchFDLocalField field[], PatchFDLocalDesc *desc)
 {
-  *desc = (PatchFDLocalDesc){.kind = kind->schur ? PATCHFD_LOCAL_SCHUR : PATCHFD_LOCAL_DENSE, .nphase = 2, .nfield = s->nfield, .field = field, .dense = s->dense, .nterm = kind->dim, .term = s->term, .maxit = 4};
+  *desc = (PatchFDLocalDesc){.kind   = kind->schur ? PATCHFD_LOCAL_SCHUR : PATCHFD_LOCAL_DENSE,
+                             .nphase = 2,
+                             .nfield = s->nfield,
+                             .field  = field,
+                             .dense  = s->dense,
+                             .nterm  = kind->dim,
+                             .term   = s->term,
+                             .maxit  = 4};
   for (int d = 0; d < 3; d++) {
     desc->nclass[d] = s->nclass[d];
     desc->cls[d]    = s->cls[d];
@@ -229,7 +238,8 @@ static void PartOf(const Kind *kind, const Space *s, int part, Part *p)
 }
 
 /* a sweep by both plans, from zero or from a given state; atomic: on the device all patches at once, which is the same sum */
-static PetscErrorCode Sweep(const Kind *kind, const Part *p, PetscInt phases, PetscBool zero, PetscBool atomic, void *hp, void *cp, Array *x, Array *r, PetscRandom rnd)
+static PetscErrorCode Sweep(const Kind *kind, const Part *p, PetscInt phases, PetscBool zero, PetscBool atomic, void *hp, void *cp,
+                            Array *x, Array *r, PetscRandom rnd)
 {
   const PatchFDColor all = {.parity = {PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES}, .phase = PATCHFD_ALL_PHASES};
   PatchFDColor       colors[16];
@@ -248,7 +258,8 @@ static PetscErrorCode Sweep(const Kind *kind, const Part *p, PetscInt phases, Pe
 }
 
 /* sweeps in all precisions of the products, colour by colour and by atomics */
-static PetscErrorCode Test(const Kind *kind, const Space *s, PetscInt k, int part, PatchFDKernels host, PatchFDKernels cuda, PetscRandom rnd, PetscInt *failures)
+static PetscErrorCode Test(const Kind *kind, const Space *s, PetscInt k, int part, PatchFDKernels host, PatchFDKernels cuda,
+                           PetscRandom rnd, PetscInt *failures)
 {
   static const char *const precisions[] = {"", ", single", ", tf32", ", bf16"};
   static const PetscReal   tolerances[] = {0, 3e-5, 5e-3, 5e-2};
@@ -274,7 +285,8 @@ static PetscErrorCode Test(const Kind *kind, const Space *s, PetscInt k, int par
       char            what[64];
 
       PetscCall(Sweep(kind, &p, phases, zero, atomic, hp, cp, &x, &r, rnd));
-      PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %" PetscInt_FMT " phases%s%s%s", p.name, phases, zero ? ", from zero" : "", atomic ? ", atomic" : "", precisions[precision]));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %" PetscInt_FMT " phases%s%s%s", p.name, phases, zero ? ", from zero" : "",
+                              atomic ? ", atomic" : "", precisions[precision]));
       PetscCall(ArrayCompare(what, &x, k, failures));
     }
     PetscCall(cuda->localdestroy(&cp));
@@ -305,7 +317,8 @@ static PetscErrorCode Time(const Kind *kind, const Space *s, PetscInt k, PatchFD
   PetscCall(cuda->localcreate(&desc, &plan));
   TIME(t, cuda->localapply(plan, PATCHFD_OP_SOLVE, Colors(kind->dim, 1, colors), colors, patches, 1e-6, PETSC_FALSE, x, NULL, r));
   TIME(copy, CopyOnDevice(x, r, s->size * cuda->size));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %2" PetscInt_FMT " %10.0f | %8.2f | %7.2f  %5.2f\n", cuda->name, k, (double)s->size, (double)(t * 1e3), (double)(copy * 1e3), (double)(2 * cuda->size / copy * 1e-3)));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %2" PetscInt_FMT " %10.0f | %8.2f | %7.2f  %5.2f\n", cuda->name, k, (double)s->size,
+                        (double)(t * 1e3), (double)(copy * 1e3), (double)(2 * cuda->size / copy * 1e-3)));
   PetscCall(cuda->localdestroy(&plan));
   PetscCall(cuda->free(x));
   PetscCall(cuda->free(r));
@@ -317,7 +330,8 @@ static void Choose(PetscReal unknowns, PetscInt k, Kind *kind)
 {
   const PetscReal cell = (kind->dim + 1) * PetscPowReal((PetscReal)(k + 1), (PetscReal)kind->dim);
 
-  for (int d = 0; d < 3; d++) kind->cells[d] = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns / cell, 1. / (PetscReal)kind->dim) / 2 + 0.5));
+  for (int d = 0; d < 3; d++)
+    kind->cells[d] = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns / cell, 1. / (PetscReal)kind->dim) / 2 + 0.5));
 }
 
 static PetscErrorCode Run(void)
@@ -335,7 +349,8 @@ static PetscErrorCode Run(void)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-schur", &kind.schur, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &rnd));
-  if (unknowns > 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown, all colours\ntable        k   unknowns |    solve |    copy  TB/s\n"));
+  if (unknowns > 0)
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown, all colours\ntable        k   unknowns |    solve |    copy  TB/s\n"));
   for (PetscInt i = 0; i < nd; i++) {
     PetscInt failures = 0;
     Space    space;

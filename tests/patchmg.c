@@ -158,9 +158,9 @@ static PetscErrorCode OrderLevels(DM dm, Mat A, int order, PetscInt *n, PetscInt
 /* the second of two blocks on the diagonal */
 static PetscErrorCode SplitLevels(Mat A, PetscInt *n)
 {
-  Mat  nest, blocks[4] = {A, NULL, NULL, A};
-  KSP  ksp;
-  PC   pc;
+  Mat nest, blocks[4] = {A, NULL, NULL, A};
+  KSP ksp;
+  PC  pc;
 
   PetscFunctionBeginUser;
   PetscCall(MatCreateNest(PETSC_COMM_WORLD, 2, NULL, 2, NULL, blocks, &nest));
@@ -232,19 +232,11 @@ static PetscErrorCode TestLevels(void)
 
 static PetscErrorCode TestObserver(void)
 {
-  static const char *const looks[] = {
-    "-mg_coarse_ksp_monitor_pause_final 0",
-    "-mg_levels_ksp_monitor_true_residual ascii:/dev/null",
-    "-mg_levels_ksp_view ascii:/dev/null",
-    "-mg_levels_2_ksp_converged_reason ascii:/dev/null",
-    "-pc_mg_log"
-  };
-  static const char *const acts[] = {
-    "-mg_levels_ksp_max_it 2",
-    "-mg_coarse_pc_type patchfd",
-    "-pc_mg_type full",
-    "-mg_fine_ksp_type richardson"
-  };
+  static const char *const looks[] = {"-mg_coarse_ksp_monitor_pause_final 0", "-mg_levels_ksp_monitor_true_residual ascii:/dev/null",
+                                      "-mg_levels_ksp_view ascii:/dev/null", "-mg_levels_2_ksp_converged_reason ascii:/dev/null",
+                                      "-pc_mg_log"};
+  static const char *const acts[]  = {"-mg_levels_ksp_max_it 2", "-mg_coarse_pc_type patchfd", "-pc_mg_type full",
+                                      "-mg_fine_ksp_type richardson"};
   PetscInt                 n[2], its;
   DM                       dm;
   Mat                      A;
@@ -420,7 +412,7 @@ static PetscErrorCode TestReuse(void)
 /* a shift, -shift of which is an eigenvalue, and then none */
 static PetscErrorCode TestSingular(void)
 {
-  const PetscReal    pi2 = PETSC_PI * PETSC_PI;
+  const PetscReal    pi2     = PETSC_PI * PETSC_PI;
   PetscReal          shift[] = {0, -3 * pi2, 0, -6 * pi2, 1}, error;
   KSPConvergedReason reason;
   PetscMPIInt        failed, all, size;
@@ -735,19 +727,10 @@ static PetscErrorCode TestView(void)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {
-    {"levels",     TestLevels    },
-    {"observer",   TestObserver  },
-    {"directions", TestDirections},
-    {"mesh",       TestMesh      },
-    {"reuse",      TestReuse     },
-    {"singular",   TestSingular  },
-    {"patches",    TestPatches   },
-    {"constants",  TestConstants },
-    {"errors",     TestErrors    },
-    {"blocks",     TestBlocks    },
-    {"view",       TestView      }
-  };
+  static const Test tests[] =
+    {{"levels", TestLevels},     {"observer", TestObserver}, {"directions", TestDirections}, {"mesh", TestMesh},     {"reuse", TestReuse},
+     {"singular", TestSingular}, {"patches", TestPatches},   {"constants", TestConstants},   {"errors", TestErrors}, {"blocks", TestBlocks},
+     {"view", TestView}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

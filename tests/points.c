@@ -1,4 +1,5 @@
-static char help[] = "Operators by quadrature: the kernels of all tables against those of the host in double precision with stored factors, on deformed cells and random data.\n\
+static char help[] =
+  "Operators by quadrature: the kernels of all tables against those of the host in double precision with stored factors, on deformed cells and random data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...> : the meshes\n\
   -errors : what is to be refused\n\
   -gpu : the kernels of the GPU, otherwise those of the host\n\
@@ -54,7 +55,8 @@ static PetscErrorCode MeshIndex(const Mesh *m, PetscInt degree, PetscBool inner,
 }
 
 /* the map of a cell has degree `geodegree`; for 2 it is curved */
-static PetscErrorCode MeshCreate(PetscInt dim, const PetscInt n[3], PetscInt degree, PetscInt geodegree, PetscBool permute, PetscBool indices, Mesh *m)
+static PetscErrorCode MeshCreate(PetscInt dim, const PetscInt n[3], PetscInt degree, PetscInt geodegree, PetscBool permute,
+                                 PetscBool indices, Mesh *m)
 {
   PetscInt   nodes[3], at = 0;
   PetscCount stride = 1;
@@ -118,17 +120,11 @@ typedef struct {
   PetscBool   stiff, mass;
 } Problem;
 
-static const Problem problems[] = {
-  {"mass, Gauss",      2, PETSC_FALSE, PETSC_TRUE },
-  {"stiffness, Gauss", 2, PETSC_TRUE,  PETSC_FALSE},
-  {"stiffness, nodes", 0, PETSC_TRUE,  PETSC_FALSE},
-  {"stiffness, few",   1, PETSC_TRUE,  PETSC_FALSE},
-  {"both, Gauss",      2, PETSC_TRUE,  PETSC_TRUE },
-  {"both, nodes",      0, PETSC_TRUE,  PETSC_TRUE },
-  {"both, few",        1, PETSC_TRUE,  PETSC_TRUE },
-  {"mass, nodes",      0, PETSC_FALSE, PETSC_TRUE },
-  {"mass, few",        1, PETSC_FALSE, PETSC_TRUE }
-};
+static const Problem problems[] = {{"mass, Gauss", 2, PETSC_FALSE, PETSC_TRUE},      {"stiffness, Gauss", 2, PETSC_TRUE, PETSC_FALSE},
+                                   {"stiffness, nodes", 0, PETSC_TRUE, PETSC_FALSE}, {"stiffness, few", 1, PETSC_TRUE, PETSC_FALSE},
+                                   {"both, Gauss", 2, PETSC_TRUE, PETSC_TRUE},       {"both, nodes", 0, PETSC_TRUE, PETSC_TRUE},
+                                   {"both, few", 1, PETSC_TRUE, PETSC_TRUE},         {"mass, nodes", 0, PETSC_FALSE, PETSC_TRUE},
+                                   {"mass, few", 1, PETSC_FALSE, PETSC_TRUE}};
 
 enum {
   BOX_PART = PATCHFD_NODES_CELL + 1, /* the upper cells of each direction, y without their first nodes */
@@ -191,13 +187,22 @@ static void CaseBox(const Mesh *m, PetscBool part, Case *c)
 }
 
 /* `nodes` from the list above */
-static PetscErrorCode CaseCreate(const Mesh *m, const Problem *problem, int nodes, PetscInt ncomp, PetscInt nkappa, PetscBool constant, Case *c)
+static PetscErrorCode CaseCreate(const Mesh *m, const Problem *problem, int nodes, PetscInt ncomp, PetscInt nkappa, PetscBool constant,
+                                 Case *c)
 {
   PatchFDPoints *p = &c->points;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(c, sizeof(*c)));
-  *p = (PatchFDPoints){.dim = m->dim, .degree = m->degree, .ncomp = ncomp, .gauss = problem->extra ? m->degree + problem->extra : 0, .ncells = m->ncells, .nnodes = m->nnodes, .geodegree = m->geodegree, .geoindex = m->geoindex, .coordinate = m->coordinate};
+  *p             = (PatchFDPoints){.dim        = m->dim,
+                                   .degree     = m->degree,
+                                   .ncomp      = ncomp,
+                                   .gauss      = problem->extra ? m->degree + problem->extra : 0,
+                                   .ncells     = m->ncells,
+                                   .nnodes     = m->nnodes,
+                                   .geodegree  = m->geodegree,
+                                   .geoindex   = m->geoindex,
+                                   .coordinate = m->coordinate};
   p->nodes       = nodes == BOX_PART ? PATCHFD_NODES_BOX : (nodes == INDEX_INNER ? PATCHFD_NODES_INDEX : (PatchFDNodes)nodes);
   p->index       = nodes == INDEX_INNER ? m->inner : m->index;
   c->desc.points = p;
@@ -205,9 +210,13 @@ static PetscErrorCode CaseCreate(const Mesh *m, const Problem *problem, int node
   if (p->nodes == PATCHFD_NODES_CELL) p->nnodes = m->ncells * m->size;
   c->nx = c->ny = (size_t)(p->nnodes * ncomp);
   if (p->nodes == PATCHFD_NODES_BOX) CaseBox(m, (PetscBool)(nodes == BOX_PART), c);
-  if (nodes == BOX_PART) p->ncells = (c->desc.cells[0][1] - c->desc.cells[0][0]) * (c->desc.cells[1][1] - c->desc.cells[1][0]) * (c->desc.cells[2][1] - c->desc.cells[2][0]);
-  PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "degree %" PetscInt_FMT ", %s, %s, %" PetscInt_FMT " components, geometry of degree %" PetscInt_FMT ", %s%s", m->degree, problem->name, nodenames[nodes], ncomp,
-                          m->geodegree, constant ? "constant" : "variable", nkappa > 1 ? " tensor" : ""));
+  if (nodes == BOX_PART)
+    p->ncells = (c->desc.cells[0][1] - c->desc.cells[0][0]) * (c->desc.cells[1][1] - c->desc.cells[1][0]) *
+                (c->desc.cells[2][1] - c->desc.cells[2][0]);
+  PetscCall(PetscSNPrintf(c->name, sizeof(c->name),
+                          "degree %" PetscInt_FMT ", %s, %s, %" PetscInt_FMT " components, geometry of degree %" PetscInt_FMT ", %s%s",
+                          m->degree, problem->name, nodenames[nodes], ncomp, m->geodegree, constant ? "constant" : "variable",
+                          nkappa > 1 ? " tensor" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,7 +367,8 @@ static PetscErrorCode WantSweep(const Case *c, void *plan, const PetscReal x[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Compare(PatchFDKernels k, const Case *c, const char *what, size_t n, const PetscReal found[], const PetscReal wanted[], PetscInt *failures)
+static PetscErrorCode Compare(PatchFDKernels k, const Case *c, const char *what, size_t n, const PetscReal found[],
+                              const PetscReal wanted[], PetscInt *failures)
 {
   PetscReal diff = 0, max = 0;
 
@@ -368,7 +378,8 @@ static PetscErrorCode Compare(PatchFDKernels k, const Case *c, const char *what,
     max = PetscMax(max, PetscAbsReal(wanted[i]));
   }
   if (max > 0 && diff <= (k->size == sizeof(double) ? 1e-12 : 1e-5) * max) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %s, %s: difference %g of %g\n", k->name, c->name, c->points.factors == PATCHFD_FACTORS_COMPUTED ? "computed" : "stored", what, (double)diff, (double)max));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %s, %s: difference %g of %g\n", k->name, c->name,
+                        c->points.factors == PATCHFD_FACTORS_COMPUTED ? "computed" : "stored", what, (double)diff, (double)max));
   (*failures)++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -399,7 +410,7 @@ static PetscErrorCode TestCase(Case *c, PetscRandom rnd, PetscInt *failures)
   PatchFDKernels tables[2];
   PetscReal     *x;
   Result         want, found;
-  void          *plan = NULL;
+  void          *plan   = NULL;
   PetscBool      square = (PetscBool)(c->nx == c->ny);
 
   PetscFunctionBeginUser;
@@ -419,7 +430,8 @@ static PetscErrorCode TestCase(Case *c, PetscRandom rnd, PetscInt *failures)
     for (int f = PATCHFD_FACTORS_AUTO; f <= PATCHFD_FACTORS_COMPUTED; f++) {
       c->points.factors = (PatchFDFactors)f;
       if (f == PATCHFD_FACTORS_COMPUTED && !(c->points.geodegree == 1 && c->points.kappaconstant && c->points.shiftconstant)) continue;
-      if (f == PATCHFD_FACTORS_COMPUTED && PetscMemTypeDevice(k->memtype) && c->points.dim == 3 && c->points.gauss == c->points.degree + 1) continue; /* there they are stored */
+      if (f == PATCHFD_FACTORS_COMPUTED && PetscMemTypeDevice(k->memtype) && c->points.dim == 3 && c->points.gauss == c->points.degree + 1)
+        continue; /* there they are stored */
       PetscCall(k->operatorcreate(&c->desc, &plan));
       PetscCall(RunApply(k, c, plan, x, x + n, &found));
       PetscCall(Compare(k, c, "y = y0 + a A x", c->ny, found.apply[0], want.apply[0], failures));
@@ -444,7 +456,8 @@ static PetscErrorCode TestCase(Case *c, PetscRandom rnd, PetscInt *failures)
 static PetscErrorCode TestDegree(PetscInt dim, const PetscInt cells[3], PetscInt degree, PetscRandom rnd, PetscInt *failures)
 {
   PetscFunctionBeginUser;
-  for (int variant = 0; variant < 4; variant++) { /* trilinear with constants: a number, a tensor; a tensor at each point; curved with a number at each point */
+  for (int variant = 0; variant < 4;
+       variant++) { /* trilinear with constants: a number, a tensor; a tensor at each point; curved with a number at each point */
     const PetscInt nkappa = variant == 1 || variant == 2 ? dim * (dim + 1) / 2 : 1;
     Mesh           mesh;
 
@@ -484,7 +497,8 @@ static PetscErrorCode TestError(const Case *c, const char *words, PetscInt *fail
     CATCH(ierr, tables[t]->operatorcreate(&c->desc, &plan));
     PetscCall(PetscStrstr(lastmessage, words, &found));
     if (!ierr || !found) {
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: error %d, \"%s\", not \"%s\"\n", tables[t]->name, c->name, (int)ierr, lastmessage, words));
+      PetscCall(
+        PetscPrintf(PETSC_COMM_SELF, "%s, %s: error %d, \"%s\", not \"%s\"\n", tables[t]->name, c->name, (int)ierr, lastmessage, words));
       (*failures)++;
     }
     PetscCall(tables[t]->operatordestroy(&plan));
@@ -531,7 +545,8 @@ static PetscErrorCode TestErrors(PetscInt dim, const PetscInt cells[3], PetscInt
 /* operations of a cell as in Swirydowicz, Chalmers, Karakus and Warburton 2017, with whole matrices */
 static PetscReal Flops(PetscInt degree, const Problem *problem)
 {
-  const PetscReal n = (PetscReal)degree + 1, c = (PetscReal)(degree + PetscMax(1, problem->extra)), interpolation = problem->extra ? 4 * (c * n * n * n + c * c * n * n + c * c * c * n) : 0;
+  const PetscReal n = (PetscReal)degree + 1, c = (PetscReal)(degree + PetscMax(1, problem->extra)),
+                  interpolation = problem->extra ? 4 * (c * n * n * n + c * c * n * n + c * c * c * n) : 0;
 
   return interpolation + (problem->stiff ? 12 * c * c * c * c + 17 * c * c * c : c * c * c);
 }
@@ -540,10 +555,14 @@ static PetscReal Flops(PetscInt degree, const Problem *problem)
 static PetscErrorCode TimeCase(PatchFDKernels k, Case *c, const Mesh *m, const Problem *problem, PetscReal copy)
 {
   const PetscBool computed = (PetscBool)(c->points.factors == PATCHFD_FACTORS_COMPUTED);
-  const PetscReal unknowns = (PetscReal)c->nx, cells = (PetscReal)m->ncells, points = (PetscReal)Power(m->degree + PetscMax(1, problem->extra), 3);
-  const PetscReal words = computed ? 21 : points * ((problem->stiff ? 6 : 0) + (problem->mass ? 1 : 0));
-  const PetscReal bytes = ((2 * unknowns + words * cells) * (PetscReal)k->size + (c->points.nodes == PATCHFD_NODES_INDEX ? 4 * cells * (PetscReal)m->size : 0)) / unknowns;
-  const PetscReal dofs  = c->points.nodes == PATCHFD_NODES_CELL ? cells * m->degree * m->degree * m->degree * c->points.ncomp : unknowns; /* as if cells shared nodes */
+  const PetscReal unknowns = (PetscReal)c->nx, cells = (PetscReal)m->ncells,
+                  points = (PetscReal)Power(m->degree + PetscMax(1, problem->extra), 3);
+  const PetscReal words  = computed ? 21 : points * ((problem->stiff ? 6 : 0) + (problem->mass ? 1 : 0));
+  const PetscReal bytes  = ((2 * unknowns + words * cells) * (PetscReal)k->size +
+                           (c->points.nodes == PATCHFD_NODES_INDEX ? 4 * cells * (PetscReal)m->size : 0)) /
+                          unknowns;
+  const PetscReal dofs = c->points.nodes == PATCHFD_NODES_CELL ? cells * m->degree * m->degree * m->degree * c->points.ncomp
+                                                               : unknowns; /* as if cells shared nodes */
   PetscReal       t, s;
   void           *v[5], *plan = NULL, *sweep;
 
@@ -553,8 +572,10 @@ static PetscErrorCode TimeCase(PatchFDKernels k, Case *c, const Mesh *m, const P
   PetscCall(k->zero(64 / k->size, sweep));
   PetscCall(k->operatorcreate(&c->desc, &plan));
   TIME(t, k->operatorapply(plan, 1, v[0], NULL, v[1]));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %2" PetscInt_FMT " %-17s %-8s | %8.2f %7.2f %6.2f  %4.0f %%", k->name, m->degree, problem->name, computed ? "computed" : "stored", (double)(t * 1e3),
-                        (double)(dofs / unknowns / t), (double)(Flops(m->degree, problem) * cells * c->points.ncomp / unknowns / t * 1e-3), (double)(100 * bytes / copy / t)));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %2" PetscInt_FMT " %-17s %-8s | %8.2f %7.2f %6.2f  %4.0f %%", k->name, m->degree,
+                        problem->name, computed ? "computed" : "stored", (double)(t * 1e3), (double)(dofs / unknowns / t),
+                        (double)(Flops(m->degree, problem) * cells * c->points.ncomp / unknowns / t * 1e-3),
+                        (double)(100 * bytes / copy / t)));
   TIME(s, k->operatorapply(plan, 1, v[0], v[1], v[1]));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %8.2f", (double)(s * 1e3)));
   TIME(s, k->operatorsweep(plan, v[0], v[1], v[2], v[3], v[4], (PatchFDSweep *)sweep));
@@ -581,13 +602,17 @@ static PetscErrorCode TimeCopy(PetscReal *copy)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TimeAll(PetscReal unknowns, const PetscInt degrees[], PetscInt nd, PatchFDNodes nodes, PetscInt ncomp, const PatchFDKernels tables[], int ntables)
+static PetscErrorCode TimeAll(PetscReal unknowns, const PetscInt degrees[], PetscInt nd, PatchFDNodes nodes, PetscInt ncomp,
+                              const PatchFDKernels tables[], int ntables)
 {
   PetscReal copy = 1;
 
   PetscFunctionBeginUser;
   PetscCall(TimeCopy(&copy));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " components, picoseconds an unknown\ntable        k problem           factors  |      A x  GDoF/s TFLOP/s  memory |  y + A x |    sweep\n", nodenames[nodes], ncomp));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%s, %" PetscInt_FMT " components, picoseconds an unknown\ntable        k problem           factors  |      A x  "
+                        "GDoF/s TFLOP/s  memory |  y + A x |    sweep\n",
+                        nodenames[nodes], ncomp));
   for (PetscInt i = 0; i < nd; i++) {
     const PetscInt n = PetscMax(1, (PetscInt)(PetscPowReal(unknowns / ncomp, 1. / 3) / degrees[i] + 0.5)), cells[] = {n, n, n};
     Mesh           mesh;

@@ -1,4 +1,5 @@
-static char help[] = "Operators by quadrature behind the door: the host kernels against reference numbers, identities and each other, in both precisions.\n\
+static char help[] =
+  "Operators by quadrature behind the door: the host kernels against reference numbers, identities and each other, in both precisions.\n\
   -part <reference,variants,entries,coefficients,straight,rule,errors>\n\
   -time <n> -degrees <k,...> : in place of tests, the time of a product on about n nodes\n\n";
 
@@ -127,7 +128,14 @@ static const PetscReal one = 1;
 /* problem 0, 1, 2: BP1, BP3, BP5; 3: BP3 with degree + 1 Gauss points */
 static PatchFDPoints Describe(const Mesh *m, int problem, PatchFDNodes nodes, PatchFDFactors factors, PetscBool shift)
 {
-  PatchFDPoints p = {.nodes = nodes, .dim = m->dim, .degree = m->degree, .ncomp = 1, .gauss = problem == 2 ? 0 : m->degree + (problem == 3 ? 1 : 2), .ncells = m->ncells, .geodegree = 1, .factors = factors};
+  PatchFDPoints p = {.nodes     = nodes,
+                     .dim       = m->dim,
+                     .degree    = m->degree,
+                     .ncomp     = 1,
+                     .gauss     = problem == 2 ? 0 : m->degree + (problem == 3 ? 1 : 2),
+                     .ncells    = m->ncells,
+                     .geodegree = 1,
+                     .factors   = factors};
 
   p.nnodes     = nodes == PATCHFD_NODES_CELL ? m->ncells * m->size : m->nnodes;
   p.index      = m->index;
@@ -146,7 +154,8 @@ static PatchFDPoints Describe(const Mesh *m, int problem, PatchFDNodes nodes, Pa
 }
 
 /* y = y0 + alpha A x, in doubles whatever the table; and the diagonal, which may be NULL */
-static PetscErrorCode Apply(PatchFDKernels k, const PatchFDPoints *p, const PatchFDField *field, PetscReal alpha, const PetscReal x[], const PetscReal y0[], PetscReal y[], PetscReal diagonal[])
+static PetscErrorCode Apply(PatchFDKernels k, const PatchFDPoints *p, const PatchFDField *field, PetscReal alpha, const PetscReal x[],
+                            const PetscReal y0[], PetscReal y[], PetscReal diagonal[])
 {
   PatchFDOperatorDesc desc = {.nfield = field ? 1 : 0, .field = field, .points = p};
   const size_t        n    = field ? PatchFDBoxSize(&field->ybox) : (size_t)(p->nnodes * p->ncomp);
@@ -198,13 +207,15 @@ static PetscErrorCode Check(const char *what, int problem, PetscInt degree, Pets
 
   PetscFunctionBeginUser;
   if (PetscAbsReal(found - wanted) <= tolerance) PetscFunctionReturn(PETSC_SUCCESS); /* not for NaN */
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, degree %" PetscInt_FMT ", %s: %.12g, not %.12g\n", name[problem], degree, what, (double)found, (double)wanted));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, degree %" PetscInt_FMT ", %s: %.12g, not %.12g\n", name[problem], degree, what, (double)found,
+                        (double)wanted));
   failures++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* the largest difference of two vectors, relative to the largest number */
-static PetscErrorCode Compare(const char *what, int problem, PetscInt degree, PetscCount n, const PetscReal found[], const PetscReal wanted[], PetscReal tolerance)
+static PetscErrorCode Compare(const char *what, int problem, PetscInt degree, PetscCount n, const PetscReal found[],
+                              const PetscReal wanted[], PetscReal tolerance)
 {
   PetscReal diff = 0, max = 0;
 
@@ -458,10 +469,10 @@ static PetscErrorCode Coefficients(PatchFDKernels k, PetscInt dim, PetscInt degr
     PetscCall(Check("mass", 0, degree, Dot(m.nnodes, y, z), number * volume, 10 * eps));
   }
   /* constants at every point */
-  p       = Describe(&m, 1, PATCHFD_NODES_INDEX, PATCHFD_FACTORS_COMPUTED, PETSC_TRUE);
-  p.kappa = K;
+  p        = Describe(&m, 1, PATCHFD_NODES_INDEX, PATCHFD_FACTORS_COMPUTED, PETSC_TRUE);
+  p.kappa  = K;
   p.nkappa = nK;
-  p.shift = &number;
+  p.shift  = &number;
   PetscCall(Apply(k, &p, NULL, 1, x, NULL, y, NULL));
   for (PetscCount i = 0; i < m.ncells * npoint * nK; i++) values[i] = K[i % nK];
   p.factors       = PATCHFD_FACTORS_AUTO;
@@ -471,8 +482,8 @@ static PetscErrorCode Coefficients(PatchFDKernels k, PetscInt dim, PetscInt degr
   PetscCall(Compare("a tensor at each point", 1, degree, m.nnodes, z, y, eps));
   /* a number for each cell: the sum over cells of number times volume, which the mass matrix gives with such a shift */
   for (PetscCount i = 0; i < m.ncells * npoint; i++) values[i] = 1 + i / npoint;
-  p        = Describe(&m, 1, PATCHFD_NODES_INDEX, PATCHFD_FACTORS_AUTO, PETSC_FALSE);
-  p.kappa  = values;
+  p               = Describe(&m, 1, PATCHFD_NODES_INDEX, PATCHFD_FACTORS_AUTO, PETSC_FALSE);
+  p.kappa         = values;
   p.kappaconstant = PETSC_FALSE;
   PetscCall(Apply(k, &p, NULL, 1, x, NULL, y, NULL));
   energy          = Dot(m.nnodes, x, y);
@@ -510,7 +521,7 @@ static PetscErrorCode Straight(PatchFDKernels k, PetscInt dim, PetscInt degree)
     for (int d = 0; d < dim; d++) m.vertex[v * dim + d] = length[d] * at[d] / box[d];
   }
   for (int d = 0; d < 3; d++) {
-    const PetscInt n      = d < dim ? box[d] : 1;
+    const PetscInt n     = d < dim ? box[d] : 1;
     PetscReal      at[5] = {0, 0, 0, 0, 0};
     PatchFDLine    line;
 
@@ -526,7 +537,7 @@ static PetscErrorCode Straight(PatchFDKernels k, PetscInt dim, PetscInt degree)
   field.ybox = field.xbox;
   PetscCall(PetscArraycpy(field.write, field.read, 3));
   for (int t = 0; t < 3; t++) {
-    term[t] = (PatchFDTerm){0, 0, 1, {&M[0], &M[1], &M[2]}};
+    term[t]        = (PatchFDTerm){0, 0, 1, {&M[0], &M[1], &M[2]}};
     term[t].dir[t] = &A[t];
   }
   PetscCall(PetscMalloc3(m.nnodes, &x, m.nnodes, &y, m.nnodes, &z));
@@ -571,7 +582,7 @@ static PetscErrorCode Rule(PetscInt degree, PetscInt gauss)
 
     for (PetscInt i = 0; i < r.nodes; i++) {
       const PetscInt here = q * r.nodes + i, mirror = (r.points - 1 - q) * r.nodes + r.nodes - 1 - i;
-      PetscReal      CB   = 0;
+      PetscReal      CB = 0;
 
       sum[0] += r.B[here];
       sum[1] += r.D[here];
@@ -643,7 +654,7 @@ static PetscErrorCode Errors(PatchFDKernels k)
   for (PetscCount i = 0; i < m.ncells * 125; i++) values[i] = i / 125 == 17 ? -3 : 1;
   REFUSE((p.kappa = values, p.kappaconstant = PETSC_FALSE), "The coefficient of the stiffness is -3. in cell 17");
   PetscCall(PetscFree(values));
-  keep = m.vertex[3 * 59]; /* the last corner of the last cell, which is moved to the other side of it */
+  keep             = m.vertex[3 * 59]; /* the last corner of the last cell, which is moved to the other side of it */
   m.vertex[3 * 59] = 0;
   for (PatchFDFactors f = PATCHFD_FACTORS_STORED; f <= PATCHFD_FACTORS_COMPUTED; f++) REFUSE(p.factors = f, "Cell 23 is inverted");
   m.vertex[3 * 59] = NAN;
@@ -698,7 +709,7 @@ static PetscErrorCode Time(PatchFDKernels k, PetscInt degree, PetscInt n)
 int main(int argc, char **argv)
 {
   char     part[32] = "reference";
-  PetscInt time     = 0, degrees[15], ndegree = 15;
+  PetscInt time = 0, degrees[15], ndegree = 15;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -721,7 +732,8 @@ int main(int argc, char **argv)
       for (PetscInt dim = 2; dim <= 3; dim++)
         for (PetscInt degree = 1; degree <= 3; degree++)
           for (int problem = 0; problem < 4; problem++)
-            for (PatchFDFactors f = PATCHFD_FACTORS_STORED; f <= PATCHFD_FACTORS_COMPUTED; f++) PetscCall(Entries(k, dim, degree, problem, f));
+            for (PatchFDFactors f = PATCHFD_FACTORS_STORED; f <= PATCHFD_FACTORS_COMPUTED; f++)
+              PetscCall(Entries(k, dim, degree, problem, f));
     } else if (!strcmp(part, "coefficients")) {
       for (PetscInt dim = 2; dim <= 3; dim++)
         for (PetscInt degree = 1; degree <= 9; degree += 2) PetscCall(Coefficients(k, dim, degree));

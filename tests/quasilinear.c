@@ -6,7 +6,8 @@ static char help[] = "Grid functions at the quadrature points of the operator di
 #include <petscpatchfd.h>
 #include "catch.h"
 
-static PetscErrorCode Field(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Field(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                            PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = 0.5;
@@ -15,7 +16,8 @@ static PetscErrorCode Field(PetscInt dim, PETSC_UNUSED PetscReal time, const Pet
 }
 
 /* in the space on any mapped mesh */
-static PetscErrorCode Linear(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Linear(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                             PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = -1;

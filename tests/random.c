@@ -29,7 +29,7 @@ typedef struct {
 
 static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar K[], void *ctx)
 {
-  const Case *c = (const Case *)ctx;
+  const Case *c    = (const Case *)ctx;
   PetscReal   wave = 0;
 
   PetscFunctionBeginUser;
@@ -38,7 +38,8 @@ static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Shift(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar s[], void *ctx)
+static PetscErrorCode Shift(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[],
+                            PETSC_UNUSED PetscInt Nc, PetscScalar s[], void *ctx)
 {
   const Case *c = (const Case *)ctx;
 
@@ -188,7 +189,7 @@ static PetscErrorCode Destroy(Solver *s)
 /* ---- checks ---- */
 
 static PetscInt  failures;
-static PetscBool wrong, verbose;   /* wrong: something in this case */
+static PetscBool wrong, verbose; /* wrong: something in this case */
 static char      file[PETSC_MAX_PATH_LEN];
 
 static PetscErrorCode Check(PetscBool ok, const char format[], ...)
@@ -257,9 +258,9 @@ static PetscErrorCode Distance(const Solver *t, Vec v, Vec w, PetscReal *distanc
    of a GPU add with atomics, and hundreds of iterations without a coarse mesh make much of little: the residual says what can be said */
 static PetscErrorCode Again(const char when[], PetscBool first, Solver *s)
 {
-  PetscMemType memtype;
-  PetscReal    same, difference[2];
-  PC           pc;
+  PetscMemType       memtype;
+  PetscReal          same, difference[2];
+  PC                 pc;
   const PetscScalar *array;
 
   PetscFunctionBeginUser;
@@ -286,7 +287,10 @@ static PetscErrorCode Again(const char when[], PetscBool first, Solver *s)
     }
   }
   PetscCall(Pop());
-  if (!first) PetscCall(Check((PetscBool)(difference[0] <= same && difference[1] <= same), "case %" PetscInt_FMT " once more, %s: another cycle by %g, another solution by %g", s->c.number, when, (double)difference[0], (double)difference[1]));
+  if (!first)
+    PetscCall(Check((PetscBool)(difference[0] <= same && difference[1] <= same),
+                    "case %" PetscInt_FMT " once more, %s: another cycle by %g, another solution by %g", s->c.number, when,
+                    (double)difference[0], (double)difference[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,7 +374,8 @@ static PetscErrorCode Compare(PetscInt seed, Solver *s, Solver *t)
   PetscCall(Move(s->solution, t ? t->x : NULL));
   ON_TWIN(MatMult(t->A, t->x, t->y));
   PetscCall(Distance(NULL, t ? t->y : NULL, t ? t->b : NULL, &distance));
-  PetscCall(Check((PetscBool)(reason > 0 && its <= c->most && distance <= (its > 100 ? 50 : 5) * c->rtol), "%s after %" PetscInt_FMT " iterations, residual %g", KSPConvergedReasons[reason], its, (double)distance));
+  PetscCall(Check((PetscBool)(reason > 0 && its <= c->most && distance <= (its > 100 ? 50 : 5) * c->rtol),
+                  "%s after %" PetscInt_FMT " iterations, residual %g", KSPConvergedReasons[reason], its, (double)distance));
   if (verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %" PetscInt_FMT " iterations, residual %.1e,", its, (double)distance));
   PetscCall(Again("at once", PETSC_FALSE, s));
   PetscCall(Again("the third time", PETSC_FALSE, s));
@@ -378,7 +383,8 @@ static PetscErrorCode Compare(PetscInt seed, Solver *s, Solver *t)
   PetscCall(Check((PetscBool)(state[0] == state[1]), "the right-hand side was changed"));
   PetscCall(MatMult(s->A, s->u, s->y));
   PetscCall(VecNorm(s->y, NORM_2, &norm[1]));
-  PetscCall(Check((PetscBool)(PetscAbsReal(norm[1] - norm[0]) <= (c->precision == SINGLE ? 1e-7 : 1e-14) * norm[0]), "the matrix was changed: |A u| was %.17g, is %.17g", (double)norm[0], (double)norm[1]));
+  PetscCall(Check((PetscBool)(PetscAbsReal(norm[1] - norm[0]) <= (c->precision == SINGLE ? 1e-7 : 1e-14) * norm[0]),
+                  "the matrix was changed: |A u| was %.17g, is %.17g", (double)norm[0], (double)norm[1]));
   /* one cycle */
   PetscCall(Move(s->cycle, t ? t->x : NULL));
   if (t) PetscCall(KSPGetPC(t->ksp, &pc));
@@ -459,7 +465,9 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-options", additional + 1, sizeof(additional) - 1, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-patchfd_cuda_shared_limit", &limit, &limited));
   used = additional[1] ? strlen(additional) : 0;
-  if (limited) PetscCall(PetscSNPrintf(additional + used, sizeof(additional) - used, " -patchfd_cuda_shared_limit %" PetscInt_FMT, limit)); /* read with theirs */
+  if (limited)
+    PetscCall(PetscSNPrintf(additional + used, sizeof(additional) - used, " -patchfd_cuda_shared_limit %" PetscInt_FMT,
+                            limit)); /* read with theirs */
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-gpu", &gpu, NULL));
   ongpu = gpu;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-dry", &dry, NULL));
@@ -477,7 +485,8 @@ int main(int argc, char **argv)
     PetscCall(Destroy(s));
     PetscCall(Draw(seed, i, &s->c));
     Describe(&s->c, more);
-    if (verbose || dry) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "case %" PetscInt_FMT ":%s%s%s%s", i, more, s->c.mesh, s->c.solver, dry ? "\n" : ""));
+    if (verbose || dry)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "case %" PetscInt_FMT ":%s%s%s%s", i, more, s->c.mesh, s->c.solver, dry ? "\n" : ""));
     if (dry) continue;
     wrong = PETSC_FALSE;
     PetscCall(PetscTime(&start));
@@ -485,7 +494,8 @@ int main(int argc, char **argv)
     PetscCall(PetscTime(&end));
     if (verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "   %.2f s\n", end - start));
     if (ierr) {
-      const PetscBool clean = (PetscBool)(!s->alive && (lastcode == PETSC_ERR_ARG_INCOMP || lastcode == PETSC_ERR_SUP || lastcode == PETSC_ERR_ARG_OUTOFRANGE));
+      const PetscBool clean = (PetscBool)(!s->alive && (lastcode == PETSC_ERR_ARG_INCOMP || lastcode == PETSC_ERR_SUP ||
+                                                        lastcode == PETSC_ERR_ARG_OUTOFRANGE));
 
       while (pushed) PetscCall(Pop());
       PetscCall(PetscMemzero(&ring[i % 4].alive, sizeof(PetscBool))); /* what is left of it may be in any state */
@@ -495,11 +505,15 @@ int main(int argc, char **argv)
     }
     if (!wrong) continue;
     failures++;
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %s\n  mpiexec -n %d random -seed %" PetscInt_FMT " -first %" PetscInt_FMT " -count %" PetscInt_FMT "%s\n  %s%s%s\n", "repeat:", size, seed, PetscMax(first, i - 3), i - PetscMax(first, i - 3) + 1,
-                          gpu ? " -gpu" : "", more, s->c.mesh, s->c.solver));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "  %s\n  mpiexec -n %d random -seed %" PetscInt_FMT " -first %" PetscInt_FMT " -count %" PetscInt_FMT
+                          "%s\n  %s%s%s\n",
+                          "repeat:", size, seed, PetscMax(first, i - 3), i - PetscMax(first, i - 3) + 1, gpu ? " -gpu" : "", more,
+                          s->c.mesh, s->c.solver));
   }
   for (int i = 0; i < 4; i++) PetscCall(Destroy(&ring[i]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "seed %" PetscInt_FMT ": %" PetscInt_FMT " cases, %" PetscInt_FMT " failed%s\n", seed, count, failures, 10 * refused > count ? ", TOO MANY refused" : ""));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "seed %" PetscInt_FMT ": %" PetscInt_FMT " cases, %" PetscInt_FMT " failed%s\n", seed, count,
+                        failures, 10 * refused > count ? ", TOO MANY refused" : ""));
   (void)remove(file);
   PetscCall(PetscFinalize());
   return 0;

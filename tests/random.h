@@ -54,25 +54,41 @@ static PetscInt Weighted(Dice *d, const PetscInt weights[]) /* the first one tha
 
 static PetscBool ongpu; /* vectors are on a GPU */
 
-typedef enum { POISSON, DGQ, DIFFUSION, BIHARMONIC, STOKES, HEAT } Kind;
-typedef enum { CYCLES, DIRECT, SMOOTHER, JACOBI } Method;
-typedef enum { DOUBLE, MIXED, SINGLE } Precision;
+typedef enum {
+  POISSON,
+  DGQ,
+  DIFFUSION,
+  BIHARMONIC,
+  STOKES,
+  HEAT
+} Kind;
+typedef enum {
+  CYCLES,
+  DIRECT,
+  SMOOTHER,
+  JACOBI
+} Method;
+typedef enum {
+  DOUBLE,
+  MIXED,
+  SINGLE
+} Precision;
 
 typedef struct {
-  PetscInt  number, dim, cells[3], degree, limit; /* limit: of unknowns */
-  Kind      kind;
-  Precision precision;
-  Method    method;
+  PetscInt          number, dim, cells[3], degree, limit; /* limit: of unknowns */
+  Kind              kind;
+  Precision         precision;
+  Method            method;
   DMBoxBoundaryType side[6];
-  PetscReal ratio[3];                               /* of the lengths of cells that follow each other */
-  PetscReal K[6], shift, scale, contrast;           /* coefficients; scale is in both; contrast: 1, or K varies by it */
-  PetscInt  nK;
-  PetscBool changed;                                /* the coefficients are those of the second solve */
-  PetscBool symmetric, additive, dmalone, deep;     /* deep: with a prefix */
-  PetscReal rounding;                               /* what sums in another order make of a cycle: by the condition */
-  PetscReal rtol, same;                             /* tolerances of the solve, and of what should be the same: 0 where it need not */
-  PetscInt  most;                                   /* iterations */
-  char      mesh[1024], solver[1024], twin[1024];   /* options */
+  PetscReal         ratio[3];                     /* of the lengths of cells that follow each other */
+  PetscReal         K[6], shift, scale, contrast; /* coefficients; scale is in both; contrast: 1, or K varies by it */
+  PetscInt          nK;
+  PetscBool         changed;                              /* the coefficients are those of the second solve */
+  PetscBool         symmetric, additive, dmalone, deep;   /* deep: with a prefix */
+  PetscReal         rounding;                             /* what sums in another order make of a cycle: by the condition */
+  PetscReal         rtol, same;                           /* tolerances of the solve, and of what should be the same: 0 where it need not */
+  PetscInt          most;                                 /* iterations */
+  char              mesh[1024], solver[1024], twin[1024]; /* options */
 } Case;
 
 /* " -" prefix option */
@@ -92,7 +108,8 @@ static void AddReals(char text[1024], const char prefix[], const char option[], 
 {
   char list[256] = "";
 
-  for (PetscInt i = 0; i < n; i++) (void)snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%.17g", i ? "," : " ", (double)value[i]);
+  for (PetscInt i = 0; i < n; i++)
+    (void)snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%.17g", i ? "," : " ", (double)value[i]);
   Add(text, prefix, "%s%s", option, list);
 }
 
@@ -100,22 +117,17 @@ static PetscReal Unknowns(const Case *c)
 {
   PetscReal n = 1;
 
-  for (PetscInt d = 0; d < c->dim; d++) n *= (PetscReal)(c->cells[d] * (c->kind == DGQ || c->kind == STOKES ? c->degree + 1 : c->degree) + 1);
+  for (PetscInt d = 0; d < c->dim; d++)
+    n *= (PetscReal)(c->cells[d] * (c->kind == DGQ || c->kind == STOKES ? c->degree + 1 : c->degree) + 1);
   return c->kind == STOKES ? n * (PetscReal)(c->dim + 1) : n;
 }
 
 /* three cases in a row have kernels in common: other sizes of the same kernels live at the same time */
 static void DrawFamily(Dice *d, Case *c)
 {
-  static const PetscInt kinds[] = {50, 11, 14, 9, 8, 8, 0}, dims[] = {10, 35, 55, 0}, precisions[] = {60, 30, 10, 0}, degrees[] = {14, 23, 21, 9, 6, 5, 7, 10, 4, 3, 3, 0};
-  static const PetscInt most[][4] = {
-    {0, 11, 11, 11},
-    {0, 9,  8,  8 },
-    {0, 0,  8,  5 },
-    {0, 8,  8,  6 },
-    {0, 0,  5,  3 },
-    {0, 1,  1,  1 }
-  };
+  static const PetscInt kinds[] = {50, 11, 14, 9, 8, 8, 0}, dims[] = {10, 35, 55, 0}, precisions[] = {60, 30, 10, 0},
+                        degrees[] = {14, 23, 21, 9, 6, 5, 7, 10, 4, 3, 3, 0};
+  static const PetscInt most[][4] = {{0, 11, 11, 11}, {0, 9, 8, 8}, {0, 0, 8, 5}, {0, 8, 8, 6}, {0, 0, 5, 3}, {0, 1, 1, 1}};
 
   c->kind      = (Kind)Weighted(d, kinds);
   c->dim       = 1 + Weighted(d, dims);
@@ -129,14 +141,20 @@ static void DrawFamily(Dice *d, Case *c)
 
 static void DrawMesh(Dice *d, Case *c)
 {
-  static const PetscInt limits[] = {20000, 8000, 3000, 4000, 2500, 10000}, few[] = {1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 12}, evens[] = {4, 4, 4, 6, 8, 8, 10, 12, 16};
-  static const char *const operators[] = {"poisson", "poisson", "diffusion", "biharmonic", "stokes", "heat"}, *const spaces[] = {"q", "dgq", "q", "q", "rt", "p1"};
-  const DMBoxBoundaryType  other  = c->kind == BIHARMONIC ? DMBOX_BOUNDARY_SUPPORTED : DMBOX_BOUNDARY_NEUMANN;
-  const PetscReal          others = Chance(d, 0.25) ? 0 : (Chance(d, 0.1) ? 1 : 0.4);
-  const char              *prefix = c->deep ? "outer_" : "";
-  char                     list[256] = "";
-  const PetscBool          even = Chance(d, 0.75), graded = (PetscBool)(c->kind != HEAT && Chance(d, 0.25)); /* even: for several levels */
-  PetscBool                open = PETSC_TRUE;
+  static const PetscInt limits[] = {20000, 8000, 3000, 4000, 2500, 10000}, few[] = {1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 12},
+                        evens[]        = {4, 4, 4, 6, 8, 8, 10, 12, 16};
+  static const char *const operators[] = {"poisson", "poisson", "diffusion", "biharmonic", "stokes", "heat"}, *const spaces[] = {"q",
+                                                                                                                                 "dgq",
+                                                                                                                                 "q",
+                                                                                                                                 "q",
+                                                                                                                                 "rt",
+                                                                                                                                 "p1"};
+  const DMBoxBoundaryType other     = c->kind == BIHARMONIC ? DMBOX_BOUNDARY_SUPPORTED : DMBOX_BOUNDARY_NEUMANN;
+  const PetscReal         others    = Chance(d, 0.25) ? 0 : (Chance(d, 0.1) ? 1 : 0.4);
+  const char             *prefix    = c->deep ? "outer_" : "";
+  char                    list[256] = "";
+  const PetscBool         even = Chance(d, 0.75), graded = (PetscBool)(c->kind != HEAT && Chance(d, 0.25)); /* even: for several levels */
+  PetscBool               open = PETSC_TRUE;
 
   c->limit = even && c->kind == POISSON && c->degree > 6 ? 50000 : limits[c->kind]; /* two levels */
   for (PetscInt i = 0; i < c->dim; i++) {
@@ -157,7 +175,8 @@ static void DrawMesh(Dice *d, Case *c)
     open       = (PetscBool)(open && c->side[i] == DMBOX_BOUNDARY_NEUMANN);
   }
   for (PetscInt i = 0; i < c->dim; i++) c->ratio[i] = graded && Chance(d, 0.6) ? 0.8 + 0.45 * Uniform(d) : 1;
-  c->scale    = c->kind != HEAT && c->kind != STOKES && c->precision != SINGLE && Chance(d, 0.25) ? PetscPowRealInt(10, (int)Below(d, 17) - 8) : 1;
+  c->scale = c->kind != HEAT && c->kind != STOKES && c->precision != SINGLE && Chance(d, 0.25) ? PetscPowRealInt(10, (int)Below(d, 17) - 8)
+                                                                                               : 1;
   c->contrast = c->kind == DIFFUSION && Chance(d, 0.5) ? (Chance(d, 0.5) ? 10 : 100) : 1;
   c->shift    = Chance(d, 0.6) ? 0 : c->scale * (Chance(d, 0.5) ? 1 : 100);
   if (c->kind == STOKES && open) c->shift = 1;
@@ -172,7 +191,8 @@ static void DrawMesh(Dice *d, Case *c)
   Add(c->mesh, prefix, "dm_box_degree %" PetscInt_FMT, c->degree);
   Add(c->mesh, prefix, "dm_box_space %s", spaces[c->kind]);
   Add(c->mesh, prefix, "dm_box_operator %s", operators[c->kind]);
-  for (PetscInt i = 0; i < 2 * c->dim; i++) (void)snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "", DMBoxBoundaryTypes[c->side[i]]);
+  for (PetscInt i = 0; i < 2 * c->dim; i++)
+    (void)snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "", DMBoxBoundaryTypes[c->side[i]]);
   Add(c->mesh, prefix, "dm_box_boundary %s", list);
   if (Chance(d, 0.3)) {
     PetscReal upper[3];
@@ -180,14 +200,19 @@ static void DrawMesh(Dice *d, Case *c)
     for (PetscInt i = 0; i < 3; i++) upper[i] = 0.5 + (PetscReal)Below(d, 4) / 2;
     AddReals(c->mesh, prefix, "dm_box_upper", c->dim, upper);
   }
-  AddReals(c->mesh, prefix, c->kind == BIHARMONIC ? "dm_box_bending" : (c->kind == STOKES ? "dm_box_viscosity" : (c->kind == HEAT ? "dm_box_conductivity" : "dm_box_diffusion")), c->nK, c->K);
+  AddReals(c->mesh, prefix,
+           c->kind == BIHARMONIC
+             ? "dm_box_bending"
+             : (c->kind == STOKES ? "dm_box_viscosity" : (c->kind == HEAT ? "dm_box_conductivity" : "dm_box_diffusion")),
+           c->nK, c->K);
   AddReals(c->mesh, prefix, "dm_box_shift", 1, &c->shift);
   if (c->kind == DGQ && Chance(d, 0.3)) Add(c->mesh, prefix, "dm_box_penalty 2,1.5");
-  if (c->kind == POISSON || c->kind == DIFFUSION) Add(c->mesh, prefix, "dm_box_semicoarsening %s", Chance(d, 0.3) ? "0" : "0.17"); /* the default is another one on GPUs */
+  if (c->kind == POISSON || c->kind == DIFFUSION)
+    Add(c->mesh, prefix, "dm_box_semicoarsening %s", Chance(d, 0.3) ? "0" : "0.17"); /* the default is another one on GPUs */
   if (c->kind == DIFFUSION) {
-    static const char *const maps[] = {"none", "none", "sine", "sine1", "sine2", "annulus", "kershaw_smooth"};
+    static const char *const maps[]       = {"none", "none", "sine", "sine1", "sine2", "annulus", "kershaw_smooth"};
     static const char *const parameters[] = {"", "", "", "", "0.05", "", "0.6"};
-    const PetscInt           map = Below(d, PETSC_STATIC_ARRAY_LENGTH(maps));
+    const PetscInt           map          = Below(d, PETSC_STATIC_ARRAY_LENGTH(maps));
 
     Add(c->mesh, prefix, "dm_box_mapping %s", maps[map]);
     if (parameters[map][0]) Add(c->mesh, prefix, "dm_box_mapping_parameter %s", parameters[map]);
@@ -205,11 +230,12 @@ typedef struct {
 
 static void DrawPatches(Dice *d, PetscBool symmetric, Case *c, Patches *p)
 {
-  static const char *const variants[] = {"auto", "boundary", "fused", "separate", "global"}, *const orders[] = {"auto", "forward", "backward", "symmetric"}, *const fits[] = {"own", "shared", "line"};
+  static const char *const        variants[] = {"auto", "boundary", "fused", "separate", "global"},
+                           *const orders[] = {"auto", "forward", "backward", "symmetric"}, *const fits[] = {"own", "shared", "line"};
 
   const PetscBool graded = (PetscBool)(c->ratio[0] != 1 || c->ratio[1] != 1 || c->ratio[2] != 1);
 
-  *p          = (Patches){.variant = "auto", .order = "auto", .local = "auto", .fit = "auto", .damping = NULL, .sweeps = Chance(d, 0.2) ? 2 : 1};
+  *p = (Patches){.variant = "auto", .order = "auto", .local = "auto", .fit = "auto", .damping = NULL, .sweeps = Chance(d, 0.2) ? 2 : 1};
   c->additive = Chance(d, 0.15);
   if (!c->additive) {
     const PetscBool separable = (PetscBool)(c->kind == POISSON || c->kind == DGQ);
@@ -232,7 +258,7 @@ static void DrawPatches(Dice *d, PetscBool symmetric, Case *c, Patches *p)
 static void AddPatches(const Case *c, const Patches *p, PetscBool twin, const char prefix[], char text[1024])
 {
   const PetscBool separable = (PetscBool)(c->kind == POISSON || c->kind == DGQ), dense = (PetscBool)!strcmp(p->local, "dense");
-  const char     *variant   = twin && separable ? "global" : p->variant;
+  const char     *variant = twin && separable ? "global" : p->variant;
 
   if (c->additive) Add(text, prefix, "pc_patchfd_type additive");
   else {
@@ -250,21 +276,23 @@ static void AddPatches(const Case *c, const Patches *p, PetscBool twin, const ch
 static void DrawSolver(Dice *d, Case *c)
 {
   static const PetscInt methods[] = {66, 18, 16, 0};
-  const PetscBool       definite = (PetscBool)(c->kind != STOKES), big = (PetscBool)(c->kind != POISSON && c->kind != DGQ && Unknowns(c) > 1500);
-  const PetscBool       asked = (PetscBool)(definite && Chance(d, 0.4)), graph = Chance(d, 0.8);
-  const PetscInt        direct = Below(d, 3), steps = Chance(d, 0.25) ? 2 : 1, cycle = Below(d, 10), krylov = Below(d, 10);
-  const char           *ksp = "fgmres";
-  Patches               p;
+  const PetscBool definite = (PetscBool)(c->kind != STOKES), big = (PetscBool)(c->kind != POISSON && c->kind != DGQ && Unknowns(c) > 1500);
+  const PetscBool asked = (PetscBool)(definite && Chance(d, 0.4)), graph = Chance(d, 0.8);
+  const PetscInt  direct = Below(d, 3), steps = Chance(d, 0.25) ? 2 : 1, cycle = Below(d, 10), krylov = Below(d, 10);
+  const char     *ksp = "fgmres";
+  Patches         p;
 
   c->method = c->kind == HEAT ? (Chance(d, 0.5) ? CYCLES : JACOBI) : (Method)Weighted(d, methods);
   if (c->method == DIRECT && big) c->method = CYCLES;
   c->rounding = 0;
-  for (PetscInt i = 0; i < c->dim; i++) c->rounding = PetscMax(c->rounding, PetscPowRealInt((PetscReal)(c->cells[i] * c->degree), c->kind == BIHARMONIC ? 4 : 2));
+  for (PetscInt i = 0; i < c->dim; i++)
+    c->rounding = PetscMax(c->rounding, PetscPowRealInt((PetscReal)(c->cells[i] * c->degree), c->kind == BIHARMONIC ? 4 : 2));
   c->rounding *= c->contrast * 1e-7;
   if (c->rounding > 1) c->precision = DOUBLE; /* of such a matrix single precision sees nothing */
   if (c->precision == DOUBLE) c->rounding *= 1e-8;
   DrawPatches(d, (PetscBool)(asked && c->method == SMOOTHER), c, &p);
-  c->symmetric = (PetscBool)(definite && (asked || c->method != CYCLES || (c->additive && cycle < 9)) && (c->method != SMOOTHER || c->additive || !strcmp(p.order, "symmetric")));
+  c->symmetric = (PetscBool)(definite && (asked || c->method != CYCLES || (c->additive && cycle < 9)) &&
+                             (c->method != SMOOTHER || c->additive || !strcmp(p.order, "symmetric")));
   if (c->kind == HEAT) c->symmetric = (PetscBool)(c->method == JACOBI);
   if (c->symmetric && krylov < 7) ksp = krylov < 4 || c->precision == SINGLE ? "cg" : "fusedcg";
   else if (krylov == 9 && c->precision == DOUBLE && c->kind != STOKES && c->kind != HEAT) ksp = "gmres"; /* those iterate inside */
@@ -272,13 +300,16 @@ static void DrawSolver(Dice *d, Case *c)
   c->rtol = c->precision == SINGLE ? 1e-3 : (c->method == SMOOTHER && c->kind == BIHARMONIC ? 1e-6 : 1e-9);
   c->same = c->precision == DOUBLE ? 1e-10 : (c->dim > 1 && c->contrast == 1 ? 1e-3 : 1e-2);
   if (c->rounding > c->same) c->same = c->rounding < 0.1 ? c->rounding : 0;
-  c->most = c->method == SMOOTHER || c->method == JACOBI || c->kind == HEAT ? 1000 : (c->additive || (c->kind == BIHARMONIC && p.local[0] == 'f') ? 300 : 60);
+  c->most = c->method == SMOOTHER || c->method == JACOBI || c->kind == HEAT
+            ? 1000
+            : (c->additive || (c->kind == BIHARMONIC && p.local[0] == 'f') ? 300 : 60);
   for (PetscInt i = 0; i < c->dim; i++)
-    if ((i < c->nK && c->K[i] != c->K[0]) || c->contrast != 1 || c->ratio[i] != 1) c->most = PetscMax(c->most, 150); /* anisotropic, in parts of the box */
+    if ((i < c->nK && c->K[i] != c->K[0]) || c->contrast != 1 || c->ratio[i] != 1)
+      c->most = PetscMax(c->most, 150); /* anisotropic, in parts of the box */
   if (c->kind == HEAT && c->method == CYCLES) c->same = 0;
   if (c->method == DIRECT && direct == 2) c->same = 0; /* whether it is the direct solve depends on the kind of vectors */
   for (int twin = 0; twin < 2; twin++) {
-    char       *text = twin ? c->twin : c->solver, prefix[64], levels[80];
+    char       *text  = twin ? c->twin : c->solver, prefix[64], levels[80];
     const char *outer = c->deep ? "outer_" : "";
 
     text[0] = 0;
@@ -287,7 +318,8 @@ static void DrawSolver(Dice *d, Case *c)
     Add(text, outer, "ksp_type %s", ksp);
     Add(text, outer, "ksp_rtol %g", (double)c->rtol);
     Add(text, outer, "ksp_max_it %" PetscInt_FMT, c->most);
-    if (!strcmp(ksp, "cg") || !strcmp(ksp, "fusedcg") || !strcmp(ksp, "gmres")) Add(text, outer, strcmp(ksp, "gmres") ? "ksp_norm_type unpreconditioned" : "ksp_pc_side right");
+    if (!strcmp(ksp, "cg") || !strcmp(ksp, "fusedcg") || !strcmp(ksp, "gmres"))
+      Add(text, outer, strcmp(ksp, "gmres") ? "ksp_norm_type unpreconditioned" : "ksp_pc_side right");
     if (!strcmp(ksp, "fgmres") || !strcmp(ksp, "gmres")) Add(text, outer, "ksp_gmres_restart 300");
     if (!twin && c->precision == MIXED) Add(text, outer, "pc_type single");
     if (c->method == JACOBI) Add(text, prefix, "pc_type jacobi");
@@ -327,7 +359,7 @@ static void Describe(const Case *c, char text[1024])
   text[0] = 0;
   if (c->contrast != 1) Add(text, "", "contrast %g", (double)c->contrast);
   for (PetscInt d = 0; d < c->dim; d++)
-    if (c->ratio[d] != 1) Add(text, "", "graded_%c %.3f", "xyz"[d], (double)c->ratio[d]);
+    if (c->ratio[d] != 1) Add(text, "", "graded_%c %.3f", "xyz"[d], (double)c -> ratio[d]);
   if (c->dmalone) Add(text, "", "dm_alone");
   if (c->changed) Add(text, "", "changed");
 }
@@ -341,7 +373,7 @@ static PetscErrorCode Draw(PetscInt seed, PetscInt number, Case *c)
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(c, sizeof(*c)));
-  c->number = number;
+  c->number   = number;
   c->ratio[0] = c->ratio[1] = c->ratio[2] = 1;
   DrawFamily(&family, c);
   c->deep    = Chance(&own, 0.2);
@@ -355,11 +387,13 @@ static PetscErrorCode Draw(PetscInt seed, PetscInt number, Case *c)
     for (; rest % p == 0; rest /= p) processes[Below(&grid, c->dim)] *= p;
   }
   for (PetscInt d = 0; d < c->dim; d++) c->cells[d] = PetscMax(c->cells[d], processes[d]);
-  PetscCall(PetscSNPrintf(text, sizeof(text), " -%sdm_box_cells %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT, c->deep ? "outer_" : "", c->cells[0], c->cells[1], c->cells[2]));
+  PetscCall(PetscSNPrintf(text, sizeof(text), " -%sdm_box_cells %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT,
+                          c->deep ? "outer_" : "", c->cells[0], c->cells[1], c->cells[2]));
   for (PetscInt d = c->dim; d < 3; d++) *strrchr(text, ',') = 0;
   PetscCall(PetscStrlcat(c->mesh, text, sizeof(c->mesh)));
   if (size > 1) {
-    PetscCall(PetscSNPrintf(text, sizeof(text), " -%sdm_box_processes %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT, c->deep ? "outer_" : "", processes[0], processes[1], processes[2]));
+    PetscCall(PetscSNPrintf(text, sizeof(text), " -%sdm_box_processes %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT,
+                            c->deep ? "outer_" : "", processes[0], processes[1], processes[2]));
     for (PetscInt d = c->dim; d < 3; d++) *strrchr(text, ',') = 0;
     PetscCall(PetscStrlcat(c->solver, text, sizeof(c->solver)));
   }

@@ -1,4 +1,5 @@
-static char help[] = "V-cycles of PCPATCHMG on a GPU, replayed as a graph, against the same without: the results are equal, also after settings of\n\
+static char
+  help[] = "V-cycles of PCPATCHMG on a GPU, replayed as a graph, against the same without: the results are equal, also after settings of\n\
 the smoother, the operator, and the vectors have changed.  On the host nothing is recorded, and only that is tested.\n\n";
 
 #include <petscpatchfd.h>
@@ -44,7 +45,8 @@ static PetscErrorCode Compare(const char *what, PetscBool recorded, PC pc, PC pl
     worst = PetscMax(worst, diff / norm);
   }
   PetscCall(Replays(&after));
-  PetscCheck(after - before == (cuda && recorded ? 2 : 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " replays", what, after - before);
+  PetscCheck(after - before == (cuda && recorded ? 2 : 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " replays", what,
+             after - before);
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", what, worst < tolerance ? "equal" : "DIFFERENT"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

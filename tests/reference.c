@@ -70,10 +70,12 @@ static PetscReal MultiplyRow(const Problem *p, PetscInt r, const PetscReal x[])
   }
   for (PetscInt k = lo[2]; k <= hi[2]; k++) {
     for (PetscInt j = lo[1]; j <= hi[1]; j++) {
-      const PetscInt   at1 = i[1] * l[1].n + j, at2 = i[2] * l[2].n + k;
-      const PetscReal  M1 = l[1].M[at1], A1 = l[1].A[at1], L1 = l[1].L[at1], M2 = l[2].M[at2], A2 = l[2].A[at2], L2 = l[2].L[at2];
-      const PetscReal  a = p->D[0] * M1 * M2, m = p->D[1] * A1 * M2 + p->D[2] * M1 * A2 + p->shift * M1 * M2 + p->twist[2] * L1 * L2, t = p->twist[0] * L1 * M2 + p->twist[1] * M1 * L2;
-      const PetscReal *A = &l[0].A[i[0] * l[0].n], *M = &l[0].M[i[0] * l[0].n], *L = &l[0].L[i[0] * l[0].n], *xj = &x[(k * l[1].n + j) * l[0].n];
+      const PetscInt  at1 = i[1] * l[1].n + j, at2 = i[2] * l[2].n + k;
+      const PetscReal M1 = l[1].M[at1], A1 = l[1].A[at1], L1 = l[1].L[at1], M2 = l[2].M[at2], A2 = l[2].A[at2], L2 = l[2].L[at2];
+      const PetscReal a = p->D[0] * M1 * M2, m = p->D[1] * A1 * M2 + p->D[2] * M1 * A2 + p->shift * M1 * M2 + p->twist[2] * L1 * L2,
+                      t  = p->twist[0] * L1 * M2 + p->twist[1] * M1 * L2;
+      const PetscReal *A = &l[0].A[i[0] * l[0].n], *M = &l[0].M[i[0] * l[0].n], *L = &l[0].L[i[0] * l[0].n],
+                      *xj = &x[(k * l[1].n + j) * l[0].n];
 
       for (PetscInt c = lo[0]; c <= hi[0]; c++) y += (a * A[c] + m * M[c] + t * L[c]) * xj[c];
     }
@@ -114,8 +116,8 @@ static PetscErrorCode AloneCreate(const Problem *p, const PetscInt v[3], Problem
   PetscFunctionBeginUser;
   *alone = *p;
   for (int d = 0; d < 3; d++) {
-    const Line     *l     = &p->line[d];
-    const PetscInt  cells = PetscMin(2, l->cells);
+    const Line     *l      = &p->line[d];
+    const PetscInt  cells  = PetscMin(2, l->cells);
     const PetscBool end[2] = {(PetscBool)(v[d] == 0), (PetscBool)(v[d] + cells == l->cells)}, fixed[2] = {PETSC_TRUE, PETSC_TRUE};
     const PetscBool clamped[2] = {(PetscBool)(!end[0] || l->clamped[0]), (PetscBool)(!end[1] || l->clamped[1])};
 
@@ -192,7 +194,8 @@ static PetscErrorCode PatchSolve(const Patch *q, PetscReal omega, const PetscRea
 }
 
 /* phases: a colour has two, and the patches of the second see what the first has done */
-static PetscErrorCode ReferenceStep(const Problem *p, PetscInt np, const Patch q[], PetscBool phases, PetscBool exact, PCPatchFDType type, PCPatchFDOrder order, PetscReal omega, const PetscReal b[], PetscReal x[])
+static PetscErrorCode ReferenceStep(const Problem *p, PetscInt np, const Patch q[], PetscBool phases, PetscBool exact, PCPatchFDType type,
+                                    PCPatchFDOrder order, PetscReal omega, const PetscReal b[], PetscReal x[])
 {
   PetscReal *r;
 
@@ -210,7 +213,8 @@ static PetscErrorCode ReferenceStep(const Problem *p, PetscInt np, const Patch q
       for (PetscInt i = 0; i < p->N; i++) r[i] = b[i] - MultiplyRow(p, i, x);
     }
     for (PetscInt i = 0; i < np && type == PC_PATCHFD_TYPE_MULTIPLICATIVE; i++)
-      for (PetscInt n = 0; n < q[i].n && (q[i].color & mask) == color; n++) r[q[i].node[n]] = b[q[i].node[n]] - MultiplyRow(p, q[i].node[n], x);
+      for (PetscInt n = 0; n < q[i].n && (q[i].color & mask) == color; n++)
+        r[q[i].node[n]] = b[q[i].node[n]] - MultiplyRow(p, q[i].node[n], x);
     for (PetscInt i = 0; i < np; i++)
       if (type == PC_PATCHFD_TYPE_ADDITIVE || (q[i].color & mask) == color) PetscCall(PatchSolve(&q[i], omega, r, x));
   }
@@ -227,9 +231,10 @@ static PetscErrorCode ReferenceStep(const Problem *p, PetscInt np, const Patch q
 /* ---- between the library's numbering and the natural one ---- */
 
 /* the natural number of the node at x: how the test learns the layout without being told */
-static PetscErrorCode NaturalNumber(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode NaturalNumber(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                    PetscScalar u[], void *ctx)
 {
-  const Problem *p = (const Problem *)ctx;
+  const Problem *p     = (const Problem *)ctx;
   PetscInt       at[3] = {0, 0, 0};
 
   PetscFunctionBeginUser;
@@ -259,7 +264,8 @@ static PetscErrorCode NumberCells(DM dm, const Problem *p, Vec number)
   PetscCall(VecGetArrayWrite(number, &a));
   for (PetscInt k = first[2] * p->line[2].stride; k < (p->dim > 2 ? end[2] * p->line[2].stride : 1); k++)
     for (PetscInt j = first[1] * p->line[1].stride; j < (p->dim > 1 ? end[1] * p->line[1].stride : 1); j++)
-      for (PetscInt i = first[0] * p->line[0].stride; i < end[0] * p->line[0].stride; i++) a[n++] = (k * p->line[1].n + j) * p->line[0].n + i;
+      for (PetscInt i = first[0] * p->line[0].stride; i < end[0] * p->line[0].stride; i++)
+        a[n++] = (k * p->line[1].n + j) * p->line[0].n + i;
   PetscCall(VecRestoreArrayWrite(number, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -374,8 +380,8 @@ static PetscErrorCode ProblemCreate(DM dm, PetscReal *const vertices[3], Problem
       dirichlet[e] = (PetscBool)(bc[2 * d + e] != DMBOX_BOUNDARY_NEUMANN);
       clamped[e]   = (PetscBool)(bc[2 * d + e] == DMBOX_BOUNDARY_DIRICHLET);
     }
-    PetscCall(LineCreate(d < p->dim ? k : 0, (PetscBool)(d >= p->dim || space == DMBOX_SPACE_Q), d < p->dim ? cells[d] : 1, d < p->dim ? vertices[d] : point, dirichlet, p->bending ? clamped : NULL, penalty,
-                         &p->line[d]));
+    PetscCall(LineCreate(d < p->dim ? k : 0, (PetscBool)(d >= p->dim || space == DMBOX_SPACE_Q), d < p->dim ? cells[d] : 1,
+                         d < p->dim ? vertices[d] : point, dirichlet, p->bending ? clamped : NULL, penalty, &p->line[d]));
     p->N *= p->line[d].n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -513,7 +519,8 @@ static PetscErrorCode TestTerms(const Layout *l, const PetscReal x[], const Pets
 
     PetscCall(DMCreateMatrix(l->dm, &A));
     PetscCall(MatBoxGet(A, "reference", &m));
-    PetscCheck(m->form.nterm == nterm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " terms, not %" PetscInt_FMT, m->form.nterm, nterm);
+    PetscCheck(m->form.nterm == nterm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " terms, not %" PetscInt_FMT, m->form.nterm,
+               nterm);
     for (PetscInt j = 0; j < nterm; j++) {
       if (j == i) continue;
       m->form.term[j].coef = 0;
@@ -534,7 +541,8 @@ static PetscReal SideFactor(PetscInt d, PetscReal x)
   return 1 + (d + 1) * x;
 }
 
-static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                            PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = 1;
@@ -582,7 +590,8 @@ static PetscErrorCode TestBendingLoad(const Layout *l, const PetscReal b[], Pets
         const PetscInt  end     = s % 2 ? p->line[s / 2].n - 1 : 0;
         PetscReal       load    = p->D[0] * (clamped ? 1 : -3);
 
-        for (PetscInt d = 0; d < 3; d++) load *= d == s / 2 ? SideRow(p, d, p->line[d].G, at[d], end, end) : SideRow(p, d, p->line[d].M, at[d], 0, p->line[d].n - 1);
+        for (PetscInt d = 0; d < 3; d++)
+          load *= d == s / 2 ? SideRow(p, d, p->line[d].G, at[d], end, end) : SideRow(p, d, p->line[d].M, at[d], 0, p->line[d].n - 1);
         if (kinds & (clamped ? 1 : 2)) z[i] += load;
       }
     }
@@ -597,7 +606,8 @@ static PetscErrorCode TestBendingLoad(const Layout *l, const PetscReal b[], Pets
 }
 
 /* one smoothing step of every kind, from a given and from the zero guess, and as a preconditioner */
-static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local, PCPatchFDClassesType classes, const PetscReal x[], const PetscReal b[], PetscReal tol, PetscInt *failures)
+static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local, PCPatchFDClassesType classes, const PetscReal x[],
+                                   const PetscReal b[], PetscReal tol, PetscInt *failures)
 {
   const Problem *p = l->p;
   const struct {
@@ -606,23 +616,27 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
     PetscReal      omega;
     PetscInt       variants;
   } kinds[] = {
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD,   1,    4},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD,  0.8,  4},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, 1,    1},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, 1.1,  1},
-    {PC_PATCHFD_TYPE_ADDITIVE,       PC_PATCHFD_ORDER_FORWARD,   0.25, 1},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, 1, 4},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD, 0.8, 4},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, 1, 1},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, 1.1, 1},
+    {PC_PATCHFD_TYPE_ADDITIVE, PC_PATCHFD_ORDER_FORWARD, 0.25, 1},
   };
-  const PCPatchFDOrder   reverse[]  = {[PC_PATCHFD_ORDER_FORWARD] = PC_PATCHFD_ORDER_BACKWARD, [PC_PATCHFD_ORDER_BACKWARD] = PC_PATCHFD_ORDER_FORWARD, [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
-  const PCPatchFDVariant variants[] = {local == PC_PATCHFD_LOCAL_AUTO ? PC_PATCHFD_VARIANT_BOUNDARY : PC_PATCHFD_VARIANT_AUTO, PC_PATCHFD_VARIANT_FUSED, PC_PATCHFD_VARIANT_SEPARATE, PC_PATCHFD_VARIANT_GLOBAL};
-  const PetscBool        single = (PetscBool)(classes == PC_PATCHFD_CLASSES_SINGLE), exact = (PetscBool)(local != PC_PATCHFD_LOCAL_FD_INEXACT && !single);
-  Problem                solved = *p; /* what the patches' matrices are of */
-  PetscReal             *y, *z, *t;
-  PetscBool              known = PETSC_FALSE;
-  PetscInt               np = 0;
-  Patch                 *q;
-  Vec                    vx, vb;
-  KSP                    ksp;
-  PC                     pc;
+  const PCPatchFDOrder   reverse[]  = {[PC_PATCHFD_ORDER_FORWARD]   = PC_PATCHFD_ORDER_BACKWARD,
+                                       [PC_PATCHFD_ORDER_BACKWARD]  = PC_PATCHFD_ORDER_FORWARD,
+                                       [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
+  const PCPatchFDVariant variants[] = {local == PC_PATCHFD_LOCAL_AUTO ? PC_PATCHFD_VARIANT_BOUNDARY : PC_PATCHFD_VARIANT_AUTO,
+                                       PC_PATCHFD_VARIANT_FUSED, PC_PATCHFD_VARIANT_SEPARATE, PC_PATCHFD_VARIANT_GLOBAL};
+  const PetscBool single = (PetscBool)(classes == PC_PATCHFD_CLASSES_SINGLE),
+                  exact  = (PetscBool)(local != PC_PATCHFD_LOCAL_FD_INEXACT && !single);
+  Problem    solved      = *p; /* what the patches' matrices are of */
+  PetscReal *y, *z, *t;
+  PetscBool  known = PETSC_FALSE;
+  PetscInt   np    = 0;
+  Patch     *q;
+  Vec        vx, vb;
+  KSP        ksp;
+  PC         pc;
 
   PetscFunctionBeginUser;
   for (int i = 0; i < 3 && local == PC_PATCHFD_LOCAL_FD_INEXACT; i++) solved.twist[i] = 0;
@@ -645,8 +659,10 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
     PetscCall(PCPatchFDSetOrder(pc, kinds[i].order));
     PetscCall(PCPatchFDSetDamping(pc, kinds[i].omega));
     for (PetscInt v = 0; v < kinds[i].variants; v++) {
-      const PetscBool terms = (PetscBool)(local != PC_PATCHFD_LOCAL_AUTO), phases = (PetscBool)(!terms || variants[v] == PC_PATCHFD_VARIANT_FUSED), repeats = (PetscBool)(exact && (phases || !p->bending));
-      char            name[256];
+      const PetscBool terms   = (PetscBool)(local != PC_PATCHFD_LOCAL_AUTO),
+                      phases  = (PetscBool)(!terms || variants[v] == PC_PATCHFD_VARIANT_FUSED),
+                      repeats = (PetscBool)(exact && (phases || !p->bending));
+      char name[256];
 
       if (v == 0 || phases != known) { /* the other variants give the same */
         PetscCall(PetscArraycpy(y, x, p->N));
@@ -659,7 +675,9 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
         known = phases;
       }
       PetscCall(PCPatchFDSetVariant(pc, kinds[i].type == PC_PATCHFD_TYPE_ADDITIVE ? PC_PATCHFD_VARIANT_AUTO : variants[v]));
-      PetscCall(PetscSNPrintf(name, sizeof(name), "smoother %s %s %s %s %s %g", PCPatchFDLocals[local], PCPatchFDClassesTypes[classes], PCPatchFDTypes[kinds[i].type], PCPatchFDOrders[kinds[i].order], PCPatchFDVariants[variants[v]], (double)kinds[i].omega));
+      PetscCall(PetscSNPrintf(name, sizeof(name), "smoother %s %s %s %s %s %g", PCPatchFDLocals[local], PCPatchFDClassesTypes[classes],
+                              PCPatchFDTypes[kinds[i].type], PCPatchFDOrders[kinds[i].order], PCPatchFDVariants[variants[v]],
+                              (double)kinds[i].omega));
       PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
       PetscCall(ToVec(l, x, vx));
       PetscCall(KSPSolve(ksp, vb, vx));
@@ -703,7 +721,7 @@ static PetscErrorCode TestUpdate(const Layout *l, Mat A, const PetscReal x[], Pe
   const PetscReal D[2][3] = {{2, 0.5, 3}, {p.D[0], p.D[1], p.D[2]}}, shift[2] = {p.shift + 4, p.shift};
   const PetscBool assembled = (PetscBool)(p.N <= 4000);
   PetscReal      *y;
-  Mat             B         = NULL;
+  Mat             B = NULL;
   Vec             vx, vy, wx = NULL, wy = NULL;
 
   PetscFunctionBeginUser;
@@ -740,7 +758,8 @@ static PetscErrorCode TestUpdate(const Layout *l, Mat A, const PetscReal x[], Pe
 }
 
 /* P from the coarse to the fine problem and its transpose */
-static PetscErrorCode TestTransfer(const Layout *lc, const Layout *lf, const PetscReal xc[], const PetscReal xf[], PetscReal tol, PetscInt *failures)
+static PetscErrorCode TestTransfer(const Layout *lc, const Layout *lf, const PetscReal xc[], const PetscReal xf[], PetscReal tol,
+                                   PetscInt *failures)
 {
   const Problem *c = lc->p, *f = lf->p;
   PetscReal     *P[3], *yf, *yc;
@@ -798,7 +817,8 @@ static PetscErrorCode TestTransfer(const Layout *lc, const Layout *lf, const Pet
 }
 
 /* transfers from meshes that have half the cells in some directions only, those that diffusion makes strong; v and vf: the vertices of the mesh with half the cells in all, and of the fine one */
-static PetscErrorCode TestSemicoarsening(const Layout *lf, PetscReal *v[3], PetscReal *vf[3], const PetscReal xf[], PetscReal tol, PetscRandom rnd, PetscInt *failures)
+static PetscErrorCode TestSemicoarsening(const Layout *lf, PetscReal *v[3], PetscReal *vf[3], const PetscReal xf[], PetscReal tol,
+                                         PetscRandom rnd, PetscInt *failures)
 {
   PetscInt dim, cells[3], semicells[3], again[3];
 
@@ -826,7 +846,8 @@ static PetscErrorCode TestSemicoarsening(const Layout *lf, PetscReal *v[3], Pets
     PetscCall(DMBoxGetCells(semi, semicells));
     PetscCall(DMRefine(semi, PETSC_COMM_WORLD, &fine));
     PetscCall(DMBoxGetCells(fine, again));
-    for (PetscInt d = 0; d < dim; d++) same = (PetscBool)(same && semicells[d] == cells[d] / (strong >> d & 1 ? 2 : 1) && again[d] == cells[d]);
+    for (PetscInt d = 0; d < dim; d++)
+      same = (PetscBool)(same && semicells[d] == cells[d] / (strong >> d & 1 ? 2 : 1) && again[d] == cells[d]);
     if (!same) {
       (*failures)++;
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "directions %" PetscInt_FMT " (bits) are strong, but not those that were halved\n", strong));
@@ -890,7 +911,8 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, Pe
   PetscCall(TestUpdate(&l, A, x, tol, failures));
   if (p.bending) {
     for (int s = 0; s < 4; s++)
-      PetscCall(TestSmoother(&l, A, s / 2 ? PC_PATCHFD_LOCAL_DENSE : PC_PATCHFD_LOCAL_FD_INEXACT, s % 2 ? PC_PATCHFD_CLASSES_SINGLE : PC_PATCHFD_CLASSES_EXACT, x, b, 100 * tol, failures));
+      PetscCall(TestSmoother(&l, A, s / 2 ? PC_PATCHFD_LOCAL_DENSE : PC_PATCHFD_LOCAL_FD_INEXACT,
+                             s % 2 ? PC_PATCHFD_CLASSES_SINGLE : PC_PATCHFD_CLASSES_EXACT, x, b, 100 * tol, failures));
   } else {
     PetscCall(TestSmoother(&l, A, PC_PATCHFD_LOCAL_AUTO, PC_PATCHFD_CLASSES_AUTO, x, b, 10 * tol, failures));
     PetscCall(TestSmoother(&l, A, PC_PATCHFD_LOCAL_DENSE, PC_PATCHFD_CLASSES_EXACT, x, b, 10 * tol, failures));

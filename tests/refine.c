@@ -1,4 +1,5 @@
-static char help[] = "KSPREFINE: the iterates of KSPRICHARDSON while cycles converge; where they do not, another KSP goes on, to the same criterion.\n\
+static char help
+  [] = "KSPREFINE: the iterates of KSPRICHARDSON while cycles converge; where they do not, another KSP goes on, to the same criterion.\n\
   -part <iterates,guard,cycles,settings,transpose>\n\
   -pcs <type,...> : preconditioners of iterates (default patchmg)\n\
   -null           : constants are the null space\n\n";
@@ -149,9 +150,9 @@ static PetscErrorCode Iterates(Case *c)
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-pcs", pcs, &npcs, &set));
   if (!set) npcs = 1;
   for (PetscInt i = 0; i < npcs; i++) {
-    const char *types[] = {KSPRICHARDSON, KSPREFINE, KSPFGMRES}, *pctype = set ? pcs[i] : patchmg;
-    PetscReal   first[MAX_HISTORY] = {0}, norm, diff, rtol;
-    PetscInt    its[3], total;
+    const char        *types[] = {KSPRICHARDSON, KSPREFINE, KSPFGMRES}, *pctype = set ? pcs[i] : patchmg;
+    PetscReal          first[MAX_HISTORY] = {0}, norm, diff, rtol;
+    PetscInt           its[3], total;
     KSPConvergedReason reason[3];
 
     for (int j = 0; j < 3; j++) {
@@ -169,23 +170,25 @@ static PetscErrorCode Iterates(Case *c)
         PetscCall(VecAXPY(to, -1, c->x));
         PetscCall(VecNorm(to, NORM_2, &diff));
         PetscCall(KSPGetTolerances(c->ksp, &rtol, NULL, NULL, NULL));
-        PetscCheck(diff <= (j == 1 ? 1e-12 : 100 * rtol) * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: solutions of richardson and %s differ by %g", pctype, types[j],
-                   (double)(diff / norm));
+        PetscCheck(diff <= (j == 1 ? 1e-12 : 100 * rtol) * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                   "%s: solutions of richardson and %s differ by %g", pctype, types[j], (double)(diff / norm));
       }
       if (j == 1) {
         PetscCall(KSPRefineGetKSP(c->ksp, &c->inner));
         PetscCall(KSPGetTotalIterations(c->inner, &total));
         PetscCheck(!total, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: not plain cycles", pctype);
-        PetscCheck(its[0] == its[1] && reason[0] == reason[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " iterations, %s; %" PetscInt_FMT ", %s",
-                   pctype, its[0], KSPConvergedReasons[reason[0]], its[1], KSPConvergedReasons[reason[1]]);
+        PetscCheck(its[0] == its[1] && reason[0] == reason[1], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                   "%s: %" PetscInt_FMT " iterations, %s; %" PetscInt_FMT ", %s", pctype, its[0], KSPConvergedReasons[reason[0]], its[1],
+                   KSPConvergedReasons[reason[1]]);
         for (PetscInt k = 0; k <= its[1]; k++)
-          PetscCheck(PetscAbsReal(c->history[k] - first[k]) <= 1e-12 * first[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: norm %" PetscInt_FMT " %g, of richardson %g", pctype, k,
-                     (double)c->history[k], (double)first[k]);
+          PetscCheck(PetscAbsReal(c->history[k] - first[k]) <= 1e-12 * first[0], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                     "%s: norm %" PetscInt_FMT " %g, of richardson %g", pctype, k, (double)c->history[k], (double)first[k]);
       }
       if (!j) PetscCall(PetscArraycpy(first, c->history, its[0] + 1));
       PetscCall(KSPDestroy(&c->ksp));
     }
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the preconditioner: iterates of richardson, the solution of fgmres, %s\n", KSPConvergedReasons[reason[1]]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the preconditioner: iterates of richardson, the solution of fgmres, %s\n",
+                          KSPConvergedReasons[reason[1]]));
     if (set) PetscCall(PetscFree(pcs[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -195,8 +198,8 @@ static PetscErrorCode Iterates(Case *c)
 
 static PetscErrorCode Solve(Case *c, const char *name)
 {
-  PetscInt  before, after, its, length;
-  PetscReal norm, b;
+  PetscInt           before, after, its, length;
+  PetscReal          norm, b;
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
@@ -212,12 +215,14 @@ static PetscErrorCode Solve(Case *c, const char *name)
   PetscCall(VecAYPX(c->r, -1, c->b));
   PetscCall(VecNorm(c->r, NORM_2, &norm));
   PetscCall(VecNorm(c->b, NORM_2, &b));
-  PetscCheck(reason < 0 || reason == KSP_CONVERGED_ITS || norm <= 1.01e-9 * b, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: relative residual %g", name, (double)(norm / b));
+  PetscCheck(reason < 0 || reason == KSP_CONVERGED_ITS || norm <= 1.01e-9 * b, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: relative residual %g",
+             name, (double)(norm / b));
   PetscCheck(length == its + 1 || reason == KSP_DIVERGED_NANORINF || reason == KSP_DIVERGED_PC_FAILED, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "%s: %" PetscInt_FMT " iterations, history of %" PetscInt_FMT, name, its, length);
-  PetscCheck(c->monitored == length, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " norms monitored, history of %" PetscInt_FMT, name, c->monitored, length);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " cycles%s, %s\n", name, its - (after - before), after > before ? ", then iterations" : "",
-                        KSPConvergedReasons[reason]));
+  PetscCheck(c->monitored == length, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " norms monitored, history of %" PetscInt_FMT,
+             name, c->monitored, length);
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " cycles%s, %s\n", name, its - (after - before),
+                        after > before ? ", then iterations" : "", KSPConvergedReasons[reason]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -240,15 +245,11 @@ static PetscErrorCode Guard(Case *c)
     PetscInt    bad;
     PetscBool   fails;
   } shells[] = {
-    {"too little",         1e-3,  1,      0, PETSC_FALSE},
-    {"too much",           100,   1,      0, PETSC_FALSE},
-    {"far too much",       1e30,  1,      0, PETSC_FALSE},
-    {"backward",           -0.01, 1,      0, PETSC_FALSE},
-    {"overflow, once",     0.5,   1e307,  1, PETSC_FALSE},
-    {"not a number, once", 0.5,   NAN,    1, PETSC_FALSE},
-    {"not a number",       NAN,   1,      0, PETSC_FALSE},
-    {"failure",            0.5,   1,      1, PETSC_TRUE },
-    {"failure, later",     0.5,   1,      3, PETSC_TRUE },
+    {"too little", 1e-3, 1, 0, PETSC_FALSE},        {"too much", 100, 1, 0, PETSC_FALSE},
+    {"far too much", 1e30, 1, 0, PETSC_FALSE},      {"backward", -0.01, 1, 0, PETSC_FALSE},
+    {"overflow, once", 0.5, 1e307, 1, PETSC_FALSE}, {"not a number, once", 0.5, NAN, 1, PETSC_FALSE},
+    {"not a number", NAN, 1, 0, PETSC_FALSE},       {"failure", 0.5, 1, 1, PETSC_TRUE},
+    {"failure, later", 0.5, 1, 3, PETSC_TRUE},
   };
 
   PetscFunctionBeginUser;
@@ -269,7 +270,8 @@ static PetscErrorCode Guard(Case *c)
       if (!guess && i < 2) { /* a cycle that was taken back */
         const PetscBool same = (PetscBool)(c->history[0] == c->history[1]);
 
-        PetscCheck(same == (PetscBool)(i == 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Norms %g, %g", (double)c->history[0], (double)c->history[1]);
+        PetscCheck(same == (PetscBool)(i == 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Norms %g, %g", (double)c->history[0],
+                   (double)c->history[1]);
       }
     }
   }
@@ -296,7 +298,8 @@ static PetscErrorCode ConvergedSeventh(KSP ksp, PetscInt it, PetscReal norm, KSP
 
   PetscFunctionBeginUser;
   PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCheck(its == it && norm >= 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Test of iteration %" PetscInt_FMT ", which is %" PetscInt_FMT, it, its);
+  PetscCheck(its == it && norm >= 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Test of iteration %" PetscInt_FMT ", which is %" PetscInt_FMT, it,
+             its);
   *reason = it == 7 ? KSP_CONVERGED_HAPPY_BREAKDOWN : KSP_CONVERGED_ITERATING;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -304,7 +307,7 @@ static PetscErrorCode ConvergedSeventh(KSP ksp, PetscInt it, PetscReal norm, KSP
 static PetscErrorCode Settings(Case *c)
 {
   const PetscScalar factors[] = {1e-150, 1e150, 0};
-  const PetscReal   nu = 3;
+  const PetscReal   nu        = 3;
   PetscErrorCode    ierr;
   PetscReal         rate;
 
@@ -422,7 +425,8 @@ static PetscErrorCode Transpose(Case *c)
     PetscCall(VecAYPX(c->r, -1, c->b));
     PetscCall(VecNorm(c->r, NORM_2, &norm));
     PetscCall(VecNorm(c->b, NORM_2, &b));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "transposed, %s: %s, %s\n", pcs[i], its ? "cycles, then iterations" : "cycles", KSPConvergedReasons[reason]));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "transposed, %s: %s, %s\n", pcs[i], its ? "cycles, then iterations" : "cycles",
+                          KSPConvergedReasons[reason]));
     PetscCheck(norm <= 1.01e-9 * b, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Relative residual %g", (double)(norm / b));
     if (i) PetscCall(KSPView(c->ksp, PETSC_VIEWER_STDOUT_SELF));
     PetscCall(KSPDestroy(&c->ksp));
@@ -433,10 +437,10 @@ static PetscErrorCode Transpose(Case *c)
 int main(int argc, char **argv)
 {
   Case c;
-  char part[16] = "iterates";
+  char part[16]                           = "iterates";
   PetscErrorCode (*const parts[])(Case *) = {Iterates, Guard, Cycles, Settings, Transpose};
   static const char *const names[]        = {"iterates", "guard", "cycles", "settings", "transpose"};
-  PetscBool found, any = PETSC_FALSE;
+  PetscBool                found, any = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -1,4 +1,5 @@
-static char help[] = "A preconditioner that is reused is what it was, whatever becomes of its matrix; another one is what a new one would be.\n\
+static char
+  help[] = "A preconditioner that is reused is what it was, whatever becomes of its matrix; another one is what a new one would be.\n\
   -test smoother : PCPATCHFD on matrices of a DMBOX: changed in place, and replaced by that of another DMBOX\n\
   -test several  : PCs of one matrix keep what they have of it\n\
   -test bricks   : on matrices of a DMDA\n\
@@ -141,22 +142,22 @@ static PetscErrorCode NewMatrix(const Case *c, PetscReal coefficient, DM *dm, Ma
 static PetscErrorCode TestSmoother(void)
 {
   static const Case cases[] = {
-    {"Poisson",                  "poisson",    2, 8, ""                                                                },
-    {"Poisson, degree 1",        "poisson",    1, 8, "-s_pc_patchfd_order symmetric"                                   },
-    {"Poisson, global",          "poisson",    2, 8, "-s_pc_patchfd_variant global -s_pc_patchfd_sweeps 2"             },
-    {"Poisson, additive",        "poisson",    3, 6, "-s_pc_patchfd_type additive -s_pc_patchfd_sweeps 2"              },
-    {"Poisson, the box",         "poisson",    2, 8, "-s_pc_patchfd_patch box"                                         },
-    {"biharmonic",               "biharmonic", 3, 6, ""                                                                },
-    {"biharmonic, inexact",      "biharmonic", 3, 6, "-s_pc_patchfd_local fd_inexact"                                  },
-    {"biharmonic, the box",      "biharmonic", 3, 6, "-s_pc_patchfd_patch box"                                         },
-    {"Stokes",                   "stokes",     1, 6, "-s_pc_patchfd_local schur"                                       },
-    {"Stokes, dense",            "stokes",     1, 6, "-s_pc_patchfd_local dense"                                       },
-    {"diffusion, rows",          "diffusion",  2, 8, ""                                                                },
-    {"diffusion, fits",          "diffusion",  4, 6, "-s_pc_patchfd_sweeps 2"                                          },
-    {"diffusion, exact and not", "diffusion",  4, 6, "-s_pc_patchfd_fit_exact 2 -s_pc_patchfd_fit shared"              },
-    {"diffusion, lines",         "diffusion",  4, 6, "-s_pc_patchfd_fit line"                                          },
-    {"diffusion, dense",         "diffusion",  2, 6, "-s_pc_patchfd_local dense -s_pc_patchfd_type additive -s_pc_patchfd_sweeps 2"},
-    {"diffusion, the box",       "diffusion",  2, 6, "-s_pc_patchfd_patch box"                                         },
+    {"Poisson", "poisson", 2, 8, ""},
+    {"Poisson, degree 1", "poisson", 1, 8, "-s_pc_patchfd_order symmetric"},
+    {"Poisson, global", "poisson", 2, 8, "-s_pc_patchfd_variant global -s_pc_patchfd_sweeps 2"},
+    {"Poisson, additive", "poisson", 3, 6, "-s_pc_patchfd_type additive -s_pc_patchfd_sweeps 2"},
+    {"Poisson, the box", "poisson", 2, 8, "-s_pc_patchfd_patch box"},
+    {"biharmonic", "biharmonic", 3, 6, ""},
+    {"biharmonic, inexact", "biharmonic", 3, 6, "-s_pc_patchfd_local fd_inexact"},
+    {"biharmonic, the box", "biharmonic", 3, 6, "-s_pc_patchfd_patch box"},
+    {"Stokes", "stokes", 1, 6, "-s_pc_patchfd_local schur"},
+    {"Stokes, dense", "stokes", 1, 6, "-s_pc_patchfd_local dense"},
+    {"diffusion, rows", "diffusion", 2, 8, ""},
+    {"diffusion, fits", "diffusion", 4, 6, "-s_pc_patchfd_sweeps 2"},
+    {"diffusion, exact and not", "diffusion", 4, 6, "-s_pc_patchfd_fit_exact 2 -s_pc_patchfd_fit shared"},
+    {"diffusion, lines", "diffusion", 4, 6, "-s_pc_patchfd_fit line"},
+    {"diffusion, dense", "diffusion", 2, 6, "-s_pc_patchfd_local dense -s_pc_patchfd_type additive -s_pc_patchfd_sweeps 2"},
+    {"diffusion, the box", "diffusion", 2, 6, "-s_pc_patchfd_patch box"},
   };
 
   PetscFunctionBeginUser;
@@ -248,8 +249,8 @@ static PetscErrorCode TestPair(const char *name, const Case *c, const char *firs
 
 static PetscErrorCode TestSeveral(void)
 {
-  const Case stokes = {.operator = "stokes", .degree = 1, .cells = 6}, diffusion = {.operator = "diffusion", .degree = 4, .cells = 6};
-  const Case poisson = {.operator = "poisson", .degree = 2, .cells = 8};
+  const Case stokes = {.operator= "stokes", .degree = 1, .cells = 6}, diffusion = {.operator= "diffusion", .degree = 4, .cells = 6};
+  const Case poisson = {.operator= "poisson", .degree = 2, .cells = 8};
   const char schur[] = "-s_pc_patchfd_local schur -s_pc_patchfd_schur_rtol 1e-2";
 
   PetscFunctionBeginUser;
@@ -279,7 +280,7 @@ static PetscErrorCode Fill(DM da, PetscReal c, PetscReal corners, Mat A)
         for (PetscInt di = -1; di <= 1; di++) {
           const MatStencil  col    = {.i = i + di, .j = j + dj, .c = row.c};
           const PetscBool   inside = (PetscBool)(i + di >= 0 && i + di < N && j + dj >= 0 && j + dj < N);
-          const PetscScalar w      = di && dj ? corners : (di ? 1 : c), v = -w, d = w;
+          const PetscScalar w = di && dj ? corners : (di ? 1 : c), v = -w, d = w;
 
           if (!di && !dj) continue;
           if (inside) PetscCall(MatSetValuesStencil(A, 1, &row, 1, &col, &v, ADD_VALUES));
@@ -447,7 +448,7 @@ static PetscErrorCode TestSteps(const char *name, const Case *c, PCType type)
 /* Richardson's steps with what is reused lead to the solution of the matrix that there is */
 static PetscErrorCode TestRichardson(void)
 {
-  const Case c = {.operator = "poisson", .degree = 2, .cells = 8};
+  const Case c = {.operator= "poisson", .degree = 2, .cells = 8};
   DM         dm;
   Mat        A;
   Vec        b, x, r;
@@ -507,7 +508,7 @@ static PetscErrorCode Jacobian(SNES snes, PETSC_UNUSED Vec u, Mat J, PETSC_UNUSE
 
 static PetscErrorCode TestSNES(void)
 {
-  const Case c = {.operator = "poisson", .degree = 2, .cells = 4};
+  const Case c = {.operator= "poisson", .degree = 2, .cells = 4};
   DM         dm[2];
   Mat        A, J;
   Vec        u, f;
@@ -545,8 +546,8 @@ static PetscErrorCode TestSNES(void)
 
 static PetscErrorCode TestKSP(void)
 {
-  const Case poisson = {.operator = "poisson", .degree = 2, .cells = 8}, diffusion = {.operator = "diffusion", .degree = 2, .cells = 8};
-  const Case small = {.operator = "poisson", .degree = 2, .cells = 4};
+  const Case poisson = {.operator= "poisson", .degree = 2, .cells = 8}, diffusion = {.operator= "diffusion", .degree = 2, .cells = 8};
+  const Case small = {.operator= "poisson", .degree = 2, .cells = 4};
 
   PetscFunctionBeginUser;
   PetscCall(TestSteps("PCPATCHFD", &small, PCPATCHFD));
@@ -571,8 +572,7 @@ int main(int argc, char **argv)
   else if (!strcmp(test, "bricks")) {
     PetscCall(TestBricks());
     PetscCall(TestFieldSplit());
-  }
-  else if (!strcmp(test, "ksp")) PetscCall(TestKSP());
+  } else if (!strcmp(test, "ksp")) PetscCall(TestKSP());
   else SETERRQ(PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-test %s does not exist", test);
   PetscCall(PetscFinalize());
   return 0;

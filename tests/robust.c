@@ -129,7 +129,8 @@ static const char *const meshes[] = {
   "-dm_box_dim 2 -dm_box_cells 4 -dm_box_degree 1 -dm_box_space rt -dm_box_operator stokes",
 };
 static const char *const solvers[] = {
-  "-pc_type patchmg -pc_patchmg_coarse_eq_limit 0", "-pc_type patchmg", "-pc_type single", "-pc_type patchfd -ksp_gmres_restart 100", "-pc_type patchfd -pc_patchfd_patch box",
+  "-pc_type patchmg -pc_patchmg_coarse_eq_limit 0", "-pc_type patchmg", "-pc_type single", "-pc_type patchfd -ksp_gmres_restart 100",
+  "-pc_type patchfd -pc_patchfd_patch box",
 };
 
 static PetscErrorCode TestValues(void)
@@ -147,8 +148,13 @@ static PetscErrorCode TestValues(void)
       for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factors); k++) {
         PetscCall(Solve(&p, factors[k], &its, &error));
         if (k == 0) first = its;
-        if (factors[k] == 0) PetscCall(Check((PetscBool)(error == 0 && its == 0), "%s, %s: b = 0 gives an error of %g after %" PetscInt_FMT " iterations", meshes[i], solvers[j], (double)error, its));
-        else PetscCall(Check((PetscBool)(error < 1e-5 && its >= first - 1 && its <= first + 1), "%s, %s: b times %g gives an error of %g after %" PetscInt_FMT " iterations, once %" PetscInt_FMT, meshes[i], solvers[j], (double)factors[k], (double)error, its, first));
+        if (factors[k] == 0)
+          PetscCall(Check((PetscBool)(error == 0 && its == 0), "%s, %s: b = 0 gives an error of %g after %" PetscInt_FMT " iterations",
+                          meshes[i], solvers[j], (double)error, its));
+        else
+          PetscCall(Check((PetscBool)(error < 1e-5 && its >= first - 1 && its <= first + 1),
+                          "%s, %s: b times %g gives an error of %g after %" PetscInt_FMT " iterations, once %" PetscInt_FMT, meshes[i],
+                          solvers[j], (double)factors[k], (double)error, its, first));
       }
       PetscCall(KSPSetInitialGuessNonzero(p.ksp, PETSC_TRUE));
       PetscCall(VecCopy(p.u, p.x));
@@ -170,7 +176,8 @@ typedef struct {
   PetscReal value; /* near one point */
 } Bad;
 
-static PetscErrorCode Coefficient(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar K[], void *ctx)
+static PetscErrorCode Coefficient(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                  PetscScalar K[], void *ctx)
 {
   const Bad *bad = (const Bad *)ctx;
 
@@ -211,11 +218,14 @@ static PetscErrorCode TestBad(void)
       PetscCall(Solve(&p, 1, &its[0], &error[0]));
       CATCH(ierr, SetAndSolve(&p, &bad));
       PetscCall(PetscOptionsPop());
-      PetscCall(Check((PetscBool)(ierr == PETSC_SUCCESS ? PETSC_FALSE : lastcode == PETSC_ERR_ARG_OUTOFRANGE || lastcode == PETSC_ERR_FP), "%s: K = %g in a cell ends in %d, %s", solvers[j], (double)values[i], (int)lastcode, lastmessage));
+      PetscCall(Check((PetscBool)(ierr == PETSC_SUCCESS ? PETSC_FALSE : lastcode == PETSC_ERR_ARG_OUTOFRANGE || lastcode == PETSC_ERR_FP),
+                      "%s: K = %g in a cell ends in %d, %s", solvers[j], (double)values[i], (int)lastcode, lastmessage));
       PetscCall(DMBoxSetDiffusionFunction(p.dm, 1, Coefficient, NULL, &good));
       PetscCall(KSPSetOperators(p.ksp, p.A, p.A));
       PetscCall(Solve(&p, 1, &its[1], &error[1]));
-      PetscCall(Check((PetscBool)(its[0] == its[1] && error[1] < 1e-6), "%s: %" PetscInt_FMT " iterations, an error of %g, after K = %g %" PetscInt_FMT ", %g", solvers[j], its[0], (double)error[0], (double)values[i], its[1], (double)error[1]));
+      PetscCall(Check((PetscBool)(its[0] == its[1] && error[1] < 1e-6),
+                      "%s: %" PetscInt_FMT " iterations, an error of %g, after K = %g %" PetscInt_FMT ", %g", solvers[j], its[0],
+                      (double)error[0], (double)values[i], its[1], (double)error[1]));
       PetscCall(ProblemDestroy(&p));
     }
   }
@@ -243,7 +253,9 @@ static PetscErrorCode TestReset(void)
         else PetscCall(KSPReset(p.ksp));
         PetscCall(KSPSetOperators(p.ksp, p.A, p.A));
         PetscCall(Solve(&p, 1, &its, &error));
-        PetscCall(Check((PetscBool)(its == first && error < 1e-6), "%s, %s: %" PetscInt_FMT " iterations, after a reset %" PetscInt_FMT " and an error of %g", meshes[i], solvers[j], first, its, (double)error));
+        PetscCall(Check((PetscBool)(its == first && error < 1e-6),
+                        "%s, %s: %" PetscInt_FMT " iterations, after a reset %" PetscInt_FMT " and an error of %g", meshes[i], solvers[j],
+                        first, its, (double)error));
       }
       PetscCall(ProblemDestroy(&p));
     }
@@ -285,16 +297,18 @@ static PetscErrorCode TestSplit(void)
 
 static PetscErrorCode TestGuesses(void)
 {
-  const char *const options[] = {"-ksp_type cg -ksp_norm_type unpreconditioned -pc_type patchmg -pc_patchmg_symmetric -pc_patchmg_coarse_eq_limit 0",
-                                 "-ksp_type cg -ksp_norm_type unpreconditioned -pc_type single -single_pc_type patchmg -single_pc_patchmg_symmetric -single_pc_patchmg_coarse_eq_limit 0"};
+  const char *const options[] =
+    {"-ksp_type cg -ksp_norm_type unpreconditioned -pc_type patchmg -pc_patchmg_symmetric -pc_patchmg_coarse_eq_limit 0",
+     "-ksp_type cg -ksp_norm_type unpreconditioned -pc_type single -single_pc_type patchmg -single_pc_patchmg_symmetric "
+     "-single_pc_patchmg_coarse_eq_limit 0"};
 
   PetscFunctionBeginUser;
   for (size_t i = 0; i < 2; i++) {
     for (size_t j = 0; j < PETSC_STATIC_ARRAY_LENGTH(options); j++) {
-      Problem     p;
-      PetscInt    its, most = 0, begin = 0;
-      PetscReal   norm, residual, worst = 0;
-      Vec         r;
+      Problem   p;
+      PetscInt  its, most = 0, begin  = 0;
+      PetscReal norm, residual, worst = 0;
+      Vec       r;
 
       PetscCall(ProblemCreate(PETSC_COMM_WORLD, meshes[i], options[j], &p));
       PetscCall(KSPSetInitialGuessNonzero(p.ksp, PETSC_TRUE));
@@ -314,7 +328,9 @@ static PetscErrorCode TestGuesses(void)
         worst = PetscMax(worst, residual / norm);
       }
       PetscCall(PetscOptionsPop());
-      PetscCall(Check((PetscBool)(most <= begin && worst <= 2e-9), "%s: %" PetscInt_FMT " iterations at first, then up to %" PetscInt_FMT ", residuals to %g", options[j], begin, most, (double)worst));
+      PetscCall(Check((PetscBool)(most <= begin && worst <= 2e-9),
+                      "%s: %" PetscInt_FMT " iterations at first, then up to %" PetscInt_FMT ", residuals to %g", options[j], begin, most,
+                      (double)worst));
       PetscCall(VecDestroy(&r));
       PetscCall(ProblemDestroy(&p));
     }
@@ -362,11 +378,8 @@ static PetscErrorCode SetUpBox(PetscInt dim, const PetscInt cells[], PetscInt de
 static PetscErrorCode TestSizes(void)
 {
   const PetscInt large[][4] = {
-    {65536,      65536,      1,    1}, /* 2^32 cells */
-    {1024,       2048,       2048, 1},
-    {1625,       1625,       1625, 1},
-    {536870912,  8,          1,    1},
-    {1000000,    1000000,    1000, 7},
+    {65536, 65536, 1, 1}, /* 2^32 cells */
+    {1024, 2048, 2048, 1}, {1625, 1625, 1625, 1}, {536870912, 8, 1, 1}, {1000000, 1000000, 1000, 7},
   };
 
   PetscFunctionBeginUser;
@@ -375,8 +388,10 @@ static PetscErrorCode TestSizes(void)
       PetscErrorCode ierr;
 
       CATCH(ierr, SetUpBox(3, large[i], large[i][3], space ? DMBOX_SPACE_DGQ : DMBOX_SPACE_Q));
-      PetscCall(Check((PetscBool)(ierr && (lastcode == PETSC_ERR_ARG_OUTOFRANGE || lastcode == PETSC_ERR_SUP || lastcode == PETSC_ERR_INT_OVERFLOW)), "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells: error %d, %s", large[i][0],
-                      large[i][1], large[i][2], (int)lastcode, lastmessage));
+      PetscCall(Check((PetscBool)(ierr && (lastcode == PETSC_ERR_ARG_OUTOFRANGE || lastcode == PETSC_ERR_SUP ||
+                                           lastcode == PETSC_ERR_INT_OVERFLOW)),
+                      "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells: error %d, %s", large[i][0], large[i][1],
+                      large[i][2], (int)lastcode, lastmessage));
     }
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
@@ -397,10 +412,14 @@ static PetscErrorCode TestFields(void)
 
   PetscFunctionBeginUser;
   PetscCall(PetscOptionsCreate(&options));
-  PetscCall(PetscOptionsInsertString(options, "-ksp_type fgmres -ksp_rtol 1e-9 -pc_type fieldsplit -pc_fieldsplit_type multiplicative -pc_fieldsplit_0_fields 0 -pc_fieldsplit_1_fields 1 "
-                                              "-fieldsplit_0_ksp_type preonly -fieldsplit_0_pc_type patchfd -fieldsplit_0_pc_patchfd_brick_size 5 -fieldsplit_1_ksp_type preonly -fieldsplit_1_pc_type patchfd"));
+  PetscCall(PetscOptionsInsertString(options,
+                                     "-ksp_type fgmres -ksp_rtol 1e-9 -pc_type fieldsplit -pc_fieldsplit_type multiplicative "
+                                     "-pc_fieldsplit_0_fields 0 -pc_fieldsplit_1_fields 1 "
+                                     "-fieldsplit_0_ksp_type preonly -fieldsplit_0_pc_type patchfd -fieldsplit_0_pc_patchfd_brick_size 5 "
+                                     "-fieldsplit_1_ksp_type preonly -fieldsplit_1_pc_type patchfd"));
   PetscCall(PetscOptionsPush(options));
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 19, 17, PETSC_DECIDE, PETSC_DECIDE, 2, 1, NULL, NULL, &da));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 19, 17, PETSC_DECIDE, PETSC_DECIDE, 2, 1,
+                         NULL, NULL, &da));
   PetscCall(DMSetUp(da));
   PetscCall(DMDASetFieldName(da, 0, "first"));
   PetscCall(DMDASetFieldName(da, 1, "second"));
@@ -409,7 +428,12 @@ static PetscErrorCode TestFields(void)
   for (PetscInt y = i.ys; y < i.ys + i.ym; y++) {
     for (PetscInt x = i.xs; x < i.xs + i.xm; x++) {
       for (PetscInt c = 0; c < 2; c++) {
-        MatStencil        row = {.i = x, .j = y, .c = c}, col[] = {row, {.i = x - 1, .j = y, .c = c}, {.i = x + 1, .j = y, .c = c}, {.i = x, .j = y - 1, .c = c}, {.i = x, .j = y + 1, .c = c}, {.i = x, .j = y, .c = 1 - c}};
+        MatStencil        row = {.i = x, .j = y, .c = c}, col[] = {row,
+                                                                   {.i = x - 1, .j = y, .c = c},
+                                                                   {.i = x + 1, .j = y, .c = c},
+                                                                   {.i = x, .j = y - 1, .c = c},
+                                                                   {.i = x, .j = y + 1, .c = c},
+                                                                   {.i = x, .j = y, .c = 1 - c}};
         const PetscScalar v[] = {4 + (PetscReal)c, -1, -1, -1, -1, 0.1};
 
         for (int k = 1; k < 5; k++)
@@ -449,16 +473,8 @@ static PetscErrorCode TestFields(void)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {
-    {"values",  TestValues },
-    {"bad",     TestBad    },
-    {"reset",   TestReset  },
-    {"split",   TestSplit  },
-    {"fields",  TestFields },
-    {"guesses", TestGuesses},
-    {"setups",  TestSetups },
-    {"sizes",   TestSizes  }
-  };
+  static const Test tests[] = {{"values", TestValues}, {"bad", TestBad},         {"reset", TestReset},   {"split", TestSplit},
+                               {"fields", TestFields}, {"guesses", TestGuesses}, {"setups", TestSetups}, {"sizes", TestSizes}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

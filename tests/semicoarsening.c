@@ -36,7 +36,8 @@ static PetscErrorCode GetProblem(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Map(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], void *ctx)
+static PetscErrorCode Map(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[],
+                          void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt d = 0; d < dim; d++) y[d] = x[d];
@@ -81,9 +82,9 @@ static PetscErrorCode PrintCells(DM dm)
 
 static PetscErrorCode TestMeshes(void)
 {
-  DM        dm, at, next;
-  PetscInt  n, cells[3], again[3];
-  PetscBool same;
+  DM             dm, at, next;
+  PetscInt       n, cells[3], again[3];
+  PetscBool      same;
   PetscErrorCode ierr;
 
   PetscFunctionBeginUser;
@@ -103,7 +104,8 @@ static PetscErrorCode TestMeshes(void)
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   CATCH(ierr, DMCoarsen(at, MPI_COMM_NULL, &next));
-  if (ierr != PETSC_ERR_ARG_OUTOFRANGE) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "DMBoxGetNumCoarsenings() says %" PetscInt_FMT ", but there is one more\n", n));
+  if (ierr != PETSC_ERR_ARG_OUTOFRANGE)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "DMBoxGetNumCoarsenings() says %" PetscInt_FMT ", but there is one more\n", n));
   for (PetscInt l = 0; l < n; l++) {
     PetscCall(DMRefine(at, MPI_COMM_NULL, &next));
     PetscCall(DMDestroy(&at));
@@ -123,7 +125,7 @@ static PetscErrorCode TestMeshes(void)
 
 static PetscErrorCode TestIterations(void)
 {
-  PetscBool verbose = PETSC_FALSE;
+  PetscBool verbose   = PETSC_FALSE;
   PetscReal aspect[3] = {1, 10, 100}, nu[3][2], threshold = PETSC_DETERMINE;
   PetscInt  n = 3;
   Problem   p;
@@ -145,9 +147,12 @@ static PetscErrorCode TestIterations(void)
       PetscCall(KSPDestroy(&ksp));
       PetscCall(DMDestroy(&dm));
     }
-    if (verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %" PetscInt_FMT "D k = %" PetscInt_FMT " aspect %g: nu %.1f, with semicoarsening %.1f\n", ProblemTypes[p.type], p.dim, p.degree, (double)aspect[i], (double)nu[i][0], (double)nu[i][1]));
+    if (verbose)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %" PetscInt_FMT "D k = %" PetscInt_FMT " aspect %g: nu %.1f, with semicoarsening %.1f\n",
+                            ProblemTypes[p.type], p.dim, p.degree, (double)aspect[i], (double)nu[i][0], (double)nu[i][1]));
     if (i == 0) continue;
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "aspect %g: %s than 1.5 times the isotropic count, %s with semicoarsening\n", (double)aspect[i], nu[i][0] > 1.5 * nu[0][0] ? "more" : "LESS", nu[i][1] > 1.5 * nu[0][0] ? "MORE" : "less"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "aspect %g: %s than 1.5 times the isotropic count, %s with semicoarsening\n", (double)aspect[i],
+                          nu[i][0] > 1.5 * nu[0][0] ? "more" : "LESS", nu[i][1] > 1.5 * nu[0][0] ? "MORE" : "less"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -155,7 +160,8 @@ static PetscErrorCode TestIterations(void)
 /* ---- ranks ---- */
 
 /* without a pattern, the same on every mesh that it is evaluated on */
-static PetscErrorCode Rough(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Rough(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[],
+                            PETSC_UNUSED void *ctx)
 {
   PetscReal s = 0;
 
@@ -215,7 +221,8 @@ static PetscErrorCode TestCycle(void)
     difference = PetscMax(difference, PetscAbsScalar(here[i] - there[i]));
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &difference, 1, MPIU_REAL, MPI_MAX, PETSC_COMM_WORLD));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a V-cycle: %s\n", largest > 0 && difference <= 1e-10 * largest ? "as on one rank" : "NOT as on one rank"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a V-cycle: %s\n",
+                        largest > 0 && difference <= 1e-10 * largest ? "as on one rank" : "NOT as on one rank"));
   PetscCall(PetscFree(here));
   PetscCall(PetscFree(there));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -246,7 +253,9 @@ static PetscErrorCode TestUpdate(void)
     PetscCall(SolveKSP(ksp, NULL, &nu[i]));
     if (i % 2) PetscCall(KSPDestroy(&ksp));
   }
-  for (int i = 0; i < 4; i++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %s\n", i % 3 == 0 ? "isotropic" : "anisotropic", i % 2 ? "kept" : "new", nu[i] < 1.5 * nu[0] ? "as many iterations" : "MORE ITERATIONS"));
+  for (int i = 0; i < 4; i++)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %s\n", i % 3 == 0 ? "isotropic" : "anisotropic", i % 2 ? "kept" : "new",
+                          nu[i] < 1.5 * nu[0] ? "as many iterations" : "MORE ITERATIONS"));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -295,13 +304,11 @@ static PetscErrorCode TestErrors(void)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {
-    {"meshes",     TestMeshes    },
-    {"iterations", TestIterations},
-    {"cycle",      TestCycle     },
-    {"update",     TestUpdate    },
-    {"errors",     TestErrors    }
-  };
+  static const Test tests[] = {{"meshes", TestMeshes},
+                               {"iterations", TestIterations},
+                               {"cycle", TestCycle},
+                               {"update", TestUpdate},
+                               {"errors", TestErrors}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

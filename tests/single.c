@@ -34,22 +34,16 @@ static PetscErrorCode Assemble(DM da, PetscReal shift, Mat A)
   h2 = 1.0 / ((i.mx + 1) * (i.mx + 1));
   for (PetscInt y = i.ys; y < i.ys + i.ym; y++) {
     for (PetscInt x = i.xs; x < i.xs + i.xm; x++) {
-      const PetscInt step[5][2] = {
-        {0,  0 },
-        {-1, 0 },
-        {1,  0 },
-        {0,  -1},
-        {0,  1 }
-      };
-      MatStencil  row = {.i = x, .j = y}, col[5];
-      PetscScalar v[5];
-      PetscInt    n = 0;
+      const PetscInt step[5][2] = {{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}};
+      MatStencil     row        = {.i = x, .j = y}, col[5];
+      PetscScalar    v[5];
+      PetscInt       n = 0;
 
       for (int k = 0; k < 5; k++) {
         const PetscInt cx = x + step[k][0], cy = y + step[k][1];
 
         if (cx < 0 || cy < 0 || cx >= i.mx || cy >= i.my) continue;
-        col[n]   = (MatStencil){.i = cx, .j = cy};
+        col[n] = (MatStencil){.i = cx, .j = cy};
         v[n++] = k ? -1 : 4 + shift * h2;
       }
       PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, INSERT_VALUES));
@@ -125,7 +119,8 @@ static PetscErrorCode ProblemSetUp(Problem *p)
     PetscCall(DMCreate(PETSC_COMM_WORLD, &p->dm));
     PetscCall(DMSetType(p->dm, DMBOX));
   } else {
-    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &p->dm));
+    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
+                           NULL, NULL, &p->dm));
   }
   PetscCall(DMSetFromOptions(p->dm));
   PetscCall(DMSetUp(p->dm));
@@ -185,7 +180,8 @@ static PetscErrorCode Solve(Problem *p, KSP ksp, Vec b, Vec x, PetscInt *its, Pe
   PetscReal          norm;
 
   PetscFunctionBeginUser;
-  if (p->kind == DA || p->kind == BOX) PetscCall(KSPSetComputeOperators(ksp, p->kind == DA ? ComputeOperators : NULL, p)); /* so that they are computed anew */
+  if (p->kind == DA || p->kind == BOX)
+    PetscCall(KSPSetComputeOperators(ksp, p->kind == DA ? ComputeOperators : NULL, p)); /* so that they are computed anew */
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, its));
@@ -223,8 +219,11 @@ static PetscErrorCode CompareSolves(Problem *p, KSP d, KSP s, Vec b, Vec x, Vec 
   PetscCall(Solve(p, s, b, y, &itss, &rs));
   few   = (PetscBool)(PetscAbsInt(itss - itsd) <= 1 + itsd / 10);
   small = (PetscBool)(rs < 2e-10);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: iterations %s, residual %s\n", what, few ? "as in double" : "differ", small ? "small" : "large"));
-  if (!few || !small) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  iterations %" PetscInt_FMT " and %" PetscInt_FMT ", residuals %g and %g\n", itsd, itss, (double)rd, (double)rs));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD, "%s: iterations %s, residual %s\n", what, few ? "as in double" : "differ", small ? "small" : "large"));
+  if (!few || !small)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  iterations %" PetscInt_FMT " and %" PetscInt_FMT ", residuals %g and %g\n", itsd, itss,
+                          (double)rd, (double)rs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,7 +288,8 @@ int main(int argc, char **argv)
     PetscCall(VecAXPY(y, -1, x));
     PetscCall(VecNorm(y, NORM_2, &e));
     PetscCall(VecNorm(x, NORM_2, &norm));
-    if (!(e < 1e-4 * norm && e > 1e-10 * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "PCApply() differs from double by %g\n", (double)(e / norm)));
+    if (!(e < 1e-4 * norm && e > 1e-10 * norm))
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "PCApply() differs from double by %g\n", (double)(e / norm)));
     if (transpose) {
       PetscCall(PCApplyTranspose(pc, z, x));
       PetscCall(KSPGetPC(s, &pc));
@@ -297,7 +297,8 @@ int main(int argc, char **argv)
       PetscCall(VecAXPY(y, -1, x));
       PetscCall(VecNorm(y, NORM_2, &e));
       PetscCall(VecNorm(x, NORM_2, &norm));
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "PCApplyTranspose() %s\n", e < 1e-4 * norm && e > 1e-10 * norm ? "as in double, rounded" : "differs"));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "PCApplyTranspose() %s\n",
+                            e < 1e-4 * norm && e > 1e-10 * norm ? "as in double, rounded" : "differs"));
     }
     PetscCall(KSPGetPC(s, &pc));
     PetscCall(PCSingleGetScale(pc, &scale));

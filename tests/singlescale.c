@@ -1,13 +1,15 @@
-static char help[] = "PCSINGLE on operators of any size: every solve converges, its true residual being what was asked for, or says that it has not.\n\n";
+static char help
+  [] = "PCSINGLE on operators of any size: every solve converges, its true residual being what was asked for, or says that it has not.\n\n";
 
 #include <petscpatchfd.h>
 #include <petscdmda.h>
 
-static const PetscReal scales[] = {1e-300, 1e-200, 1e-100, 1e-60, 1e-46, 1e-40, 1e-38, 1e-30, 1e-12, 1, 1e12, 1e30, 1e38, 1e40, 1e46, 1e60, 1e100, 1e200, 1e300};
+static const PetscReal scales[] = {1e-300, 1e-200, 1e-100, 1e-60, 1e-46, 1e-40, 1e-38, 1e-30, 1e-12, 1,
+                                   1e12,   1e30,   1e38,   1e40,  1e46,  1e60,  1e100, 1e200, 1e300};
 #define NSCALES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(scales))
 
-static PetscErrorCode Quiet(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *fn, PETSC_UNUSED const char *file, PetscErrorCode n, PETSC_UNUSED PetscErrorType p,
-                            PETSC_UNUSED const char *mess, PETSC_UNUSED void *ctx)
+static PetscErrorCode Quiet(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *fn, PETSC_UNUSED const char *file,
+                            PetscErrorCode n, PETSC_UNUSED PetscErrorType p, PETSC_UNUSED const char *mess, PETSC_UNUSED void *ctx)
 {
   return n;
 }
@@ -21,7 +23,8 @@ static PetscErrorCode Assemble(DM da, PetscReal scale, Mat A)
   PetscCall(DMDAGetLocalInfo(da, &i));
   for (PetscInt y = i.ys; y < i.ys + i.ym; y++) {
     for (PetscInt x = i.xs; x < i.xs + i.xm; x++) {
-      MatStencil        row = {.i = x, .j = y}, col[] = {row, {.i = x - 1, .j = y}, {.i = x + 1, .j = y}, {.i = x, .j = y - 1}, {.i = x, .j = y + 1}};
+      MatStencil row        = {.i = x, .j = y},
+                 col[]      = {row, {.i = x - 1, .j = y}, {.i = x + 1, .j = y}, {.i = x, .j = y - 1}, {.i = x, .j = y + 1}};
       const PetscScalar v[] = {4 * scale, -scale, -scale, -scale, -scale};
 
       for (int k = 1; k < 5; k++)
@@ -204,9 +207,10 @@ static PetscErrorCode TestBox(const char *name, PetscBool edges, PetscInt dim, P
 
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < NSCALES; i++) {
-    const PetscInt          cells[]      = {4, 4, 4};
-    const PetscReal         lower[]      = {0, 0, 0}, diffusion[3] = {scales[i], scales[i], scales[i]}, upper[3] = {scales[i], scales[i], scales[i]};
-    const DMBoxBoundaryType boundary[6]  = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
+    const PetscInt  cells[] = {4, 4, 4};
+    const PetscReal lower[] = {0, 0, 0}, diffusion[3] = {scales[i], scales[i], scales[i]}, upper[3] = {scales[i], scales[i], scales[i]};
+    const DMBoxBoundaryType boundary[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN,   DMBOX_BOUNDARY_DIRICHLET,
+                                           DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
     DM                      dm;
     Mat                     A;
     Vec                     b, x;
@@ -255,7 +259,8 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 5, 5, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &da));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 5, 5, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
+                         NULL, NULL, &da));
   PetscCall(DMSetFromOptions(da));
   PetscCall(DMSetUp(da));
   PetscCall(DMCreateGlobalVector(da, &b));

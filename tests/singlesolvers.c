@@ -1,4 +1,5 @@
-static char help[] = "PCSINGLE on a DMBOX inside SNES and TS, which know the DM or do not, against a direct solver in double precision.\n\n";
+static char
+  help[] = "PCSINGLE on a DMBOX inside SNES and TS, which know the DM or do not, against a direct solver in double precision.\n\n";
 
 #include <petscpatchfd.h>
 #include <petscts.h>
@@ -91,7 +92,8 @@ static PetscErrorCode TSResidual(TS ts, PETSC_UNUSED PetscReal t, Vec u, Vec udo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TSJacobian(PETSC_UNUSED TS ts, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, PETSC_UNUSED Vec udot, PetscReal shift, Mat A, Mat P, PETSC_UNUSED void *ctx)
+static PetscErrorCode TSJacobian(PETSC_UNUSED TS ts, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, PETSC_UNUSED Vec udot, PetscReal shift,
+                                 Mat A, Mat P, PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   PetscCall(Jacobian(shift, A, P));
@@ -177,7 +179,8 @@ static PetscErrorCode Solve(Problem *p, const char *method, PetscBool withdm, PC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                          PetscScalar f[], PETSC_UNUSED void *ctx)
 {
   f[0] = 1 + x[0];
   return PETSC_SUCCESS;
@@ -200,9 +203,11 @@ static PetscErrorCode Test(Problem *p, const char *method)
     PetscCall(Solve(p, method, (PetscBool)withdm, PCSINGLE, v, &most));
     PetscCall(VecAXPY(v, -1, u));
     PetscCall(VecNorm(v, NORM_2, &error));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: solution %s, iterations %s\n",
-                          method, withdm ? "DM given" : "DM not given", norm > 0 && error < 1e-7 * norm ? "right" : "WRONG", most > 1 && most <= 9 ? "few" : "MANY"));
-    if (!(error < 1e-7 * norm) || most <= 1 || most > 9) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  relative difference %g, at most %" PetscInt_FMT " iterations\n", (double)(error / norm), most));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: solution %s, iterations %s\n", method, withdm ? "DM given" : "DM not given",
+                          norm > 0 && error < 1e-7 * norm ? "right" : "WRONG", most > 1 && most <= 9 ? "few" : "MANY"));
+    if (!(error < 1e-7 * norm) || most <= 1 || most > 9)
+      PetscCall(
+        PetscPrintf(PETSC_COMM_WORLD, "  relative difference %g, at most %" PetscInt_FMT " iterations\n", (double)(error / norm), most));
   }
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&v));

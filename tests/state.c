@@ -12,14 +12,12 @@ typedef struct {
   PetscBool   spd, patches, algebra, data; /* data: coefficients belong to the DM, what does not follow cannot keep them */
 } Problem;
 
-static const Problem problems[] = {
-  {"poisson",    "poisson",    DMBOX_SPACE_Q,   3, PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
-  {"dgq",        "poisson",    DMBOX_SPACE_DGQ, 2, PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
-  {"diffusion",  "diffusion",  DMBOX_SPACE_Q,   2, PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE },
-  {"biharmonic", "biharmonic", DMBOX_SPACE_Q,   2, PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
-  {"stokes",     "stokes",     DMBOX_SPACE_RT,  1, PETSC_FALSE, PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
-  {"heat",       "heat",       DMBOX_SPACE_P1,  1, PETSC_TRUE,  PETSC_FALSE, PETSC_FALSE, PETSC_FALSE}
-};
+static const Problem problems[] = {{"poisson", "poisson", DMBOX_SPACE_Q, 3, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},
+                                   {"dgq", "poisson", DMBOX_SPACE_DGQ, 2, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},
+                                   {"diffusion", "diffusion", DMBOX_SPACE_Q, 2, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE},
+                                   {"biharmonic", "biharmonic", DMBOX_SPACE_Q, 2, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},
+                                   {"stokes", "stokes", DMBOX_SPACE_RT, 1, PETSC_FALSE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},
+                                   {"heat", "heat", DMBOX_SPACE_P1, 1, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE}};
 
 enum {
   STATES = 3 /* of a DM: sets of coefficients */
@@ -35,7 +33,8 @@ static PetscInt failures;
     } \
   } while (0)
 
-static PetscErrorCode Conductivity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Conductivity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc,
+                                   PetscScalar f[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < Nc; i++) f[i] = 3 + PetscSinReal(3 * x[0] + x[1]);
@@ -172,7 +171,7 @@ static PetscErrorCode IsProduct(Mat A, Vec x, PetscReal factor, Vec y, PetscBool
     char          *w; \
     CATCH(ierr, call); \
     PetscCall(PetscStrstr(lastmessage, "MatBoxUpdate", &w)); \
-    EXPECT(ierr && w, "%s: not refused: %s: %d, %s\n", (p)->name, #call, (int)ierr, lastmessage); \
+    EXPECT(ierr &&w, "%s: not refused: %s: %d, %s\n", (p)->name, #call, (int)ierr, lastmessage); \
   } while (0)
 
 /* ---- matrices ---- */
@@ -330,11 +329,13 @@ static PetscErrorCode TestRefused(const Problem *p, Vec x, Vec y[])
     PetscCall(VecDuplicate(x, &z));
     for (int i = 0; i < 2; i++) {
       CATCH(ierr, DMBoxSetDiffusion(dm, 1, negative, 0.5));
-      EXPECT(!ierr == !aij, "%s: a negative coefficient and %s matrix: error %d\n", p->name, aij ? "an assembled" : "a matrix-free", (int)ierr);
+      EXPECT(!ierr == !aij, "%s: a negative coefficient and %s matrix: error %d\n", p->name, aij ? "an assembled" : "a matrix-free",
+             (int)ierr);
       CATCH(ierr, MatMult(A, x, z));
       EXPECT(ierr, "%s: a product with a negative coefficient\n", p->name);
       PetscCall(Set(dm, p, i));
-      CHECK(A, 1, y[i], "%s: another product after a negative coefficient, %s matrix, state %d\n", p->name, aij ? "an assembled" : "a matrix-free", i);
+      CHECK(A, 1, y[i], "%s: another product after a negative coefficient, %s matrix, state %d\n", p->name,
+            aij ? "an assembled" : "a matrix-free", i);
     }
     PetscCall(VecDestroy(&z));
     PetscCall(MatDestroy(&A));
@@ -367,7 +368,10 @@ static PetscErrorCode TestRelatives(const Problem *p, Vec x, Vec y[])
   for (int i = 1; i < 4; i++) {
     PetscCall(Set(dm[i], p, 1));
     PetscCall(PetscObjectStateGet((PetscObject)A[i], &after));
-    EXPECT(after != before[i - 1], "%s: the matrix of a %s DM does not change\n", p->name, i == 1 ? "cloned" : i == 2 ? "refined" : "coarsened");
+    EXPECT(after != before[i - 1], "%s: the matrix of a %s DM does not change\n", p->name,
+           i == 1   ? "cloned"
+           : i == 2 ? "refined"
+                    : "coarsened");
   }
   CHECK(A[1], 1, y[1], "%s: the matrix of a clone does not follow\n", p->name);
   PetscCall(PetscObjectStateGet((PetscObject)A[0], &before[0]));
@@ -452,8 +456,13 @@ static PetscErrorCode TestSolver(const Problem *p, PCType type, MatType mattype,
     PetscCall(Solve(newksp, N, y[s], &its[1], &residual[1]));
     PetscCall(Solve(ksp, N, y[s], &its[0], &residual[0]));
     EXPECT(residual[0] < 1e-8 && residual[1] < 1e-8 && PetscAbs(its[0] - its[1]) <= 1,
-           "%s, state %d, %s, %s, %s the DM, %s: a kept solver takes %" PetscInt_FMT " iterations, relative residual %g; a new one %" PetscInt_FMT ", %g\n", p->name, s, type, mattype,
-           knows ? "with" : "without", told == 2 ? "MatBoxUpdate()" : told ? "KSPSetOperators()" : "nothing said", its[0], (double)residual[0], its[1], (double)residual[1]);
+           "%s, state %d, %s, %s, %s the DM, %s: a kept solver takes %" PetscInt_FMT
+           " iterations, relative residual %g; a new one %" PetscInt_FMT ", %g\n",
+           p->name, s, type, mattype, knows ? "with" : "without",
+           told == 2 ? "MatBoxUpdate()"
+           : told    ? "KSPSetOperators()"
+                     : "nothing said",
+           its[0], (double)residual[0], its[1], (double)residual[1]);
     PetscCall(KSPDestroy(&newksp));
     PetscCall(MatDestroy(&N));
     PetscCall(DMDestroy(&newdm));
@@ -510,7 +519,8 @@ static PetscErrorCode TestCopySolver(const Problem *p, Vec y[])
     PetscCall(DMDestroy(&dm[i]));
   }
   EXPECT(residual[0] < 1e-8 && residual[1] < 1e-8 && PetscAbs(its[0] - its[1]) <= 1,
-         "%s: a solver of a copy takes %" PetscInt_FMT " iterations, relative residual %g; of the original %" PetscInt_FMT ", %g\n", p->name, its[0], (double)residual[0], its[1], (double)residual[1]);
+         "%s: a solver of a copy takes %" PetscInt_FMT " iterations, relative residual %g; of the original %" PetscInt_FMT ", %g\n",
+         p->name, its[0], (double)residual[0], its[1], (double)residual[1]);
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -592,7 +602,8 @@ static PetscErrorCode TestJacobian(const Problem *p, Vec x, Vec y[])
       CHECK(J, 1, z[s], "%s, state %d, %s: the Jacobian of a TS has another product\n", p->name, s, aij ? "assembled" : "matrix-free");
       if (!s) PetscCall(MatScale(J, 2));
       if (!s) PetscCall(DMBoxTSComputeIJacobian(ts, 0, x, x, 5, J, J, NULL));
-      CHECK(J, 1, z[s], "%s, state %d, %s: the Jacobian of a TS has another product after MatScale()\n", p->name, s, aij ? "assembled" : "matrix-free");
+      CHECK(J, 1, z[s], "%s, state %d, %s: the Jacobian of a TS has another product after MatScale()\n", p->name, s,
+            aij ? "assembled" : "matrix-free");
       PetscCall(TSDestroy(&newts));
       PetscCall(MatDestroy(&N));
       PetscCall(DMDestroy(&newdm));
@@ -633,7 +644,8 @@ static PetscErrorCode TestJacobian(const Problem *p, Vec x, Vec y[])
     PetscCall(VecAXPY(r, -1, y[s]));
     PetscCall(VecNorm(r, NORM_2, &norm[0]));
     PetscCall(VecNorm(y[s], NORM_2, &norm[1]));
-    EXPECT(norm[0] < 1e-8 * norm[1], "%s, state %d: the solution of a SNES has relative residual %g\n", p->name, s, (double)(norm[0] / norm[1]));
+    EXPECT(norm[0] < 1e-8 * norm[1], "%s, state %d: the solution of a SNES has relative residual %g\n", p->name, s,
+           (double)(norm[0] / norm[1]));
     PetscCall(VecDestroy(&u));
     PetscCall(VecDestroy(&r));
     PetscCall(MatDestroy(&N));

@@ -1,4 +1,5 @@
-static char help[] = "The operator stokes, its smoothers and transfers against references that share no code with the library: sums of Kronecker products of\n\
+static char help[] =
+  "The operator stokes, its smoothers and transfers against references that share no code with the library: sums of Kronecker products of\n\
 one-dimensional matrices by quadrature, and the pseudo-inverses of the patches' parts of them.\n\
   -dm_box_*       : the mesh (see DMBOX); -graded : random cell lengths\n\
   -degrees <k,..> : of the pressure\n\
@@ -23,12 +24,12 @@ typedef struct {
   Natural numbers: field by field, x fastest.
 */
 typedef struct {
-  PetscInt  dim, k, N, nterm;
-  PetscInt  first[5];    /* where the fields begin */
-  Line      C[3], D[3];  /* continuous and discontinuous line of each direction */
-  PetscReal viscosity, shift, penalty[2];
-  Term      term[16];    /* and a place to work in */
-  Mat       natural, K;  /* without conditions on the normal velocity, and with them */
+  PetscInt   dim, k, N, nterm;
+  PetscInt   first[5];   /* where the fields begin */
+  Line       C[3], D[3]; /* continuous and discontinuous line of each direction */
+  PetscReal  viscosity, shift, penalty[2];
+  Term       term[16];   /* and a place to work in */
+  Mat        natural, K; /* without conditions on the normal velocity, and with them */
   PetscBool *fixed;      /* [N] */
 } Problem;
 
@@ -40,7 +41,7 @@ static const Line *FieldLine(const Problem *p, PetscInt f, PetscInt d)
 /* place of the numbers lo .. hi - 1 in each direction of a field, x fastest; returns how many */
 static PetscInt FieldNodes(const Problem *p, PetscInt f, const PetscInt lo[3], const PetscInt hi[3], PetscInt node[])
 {
-  const PetscInt n[3] = {FieldLine(p, f, 0)->n, FieldLine(p, f, 1)->n, p->dim > 2 ? FieldLine(p, f, 2)->n : 1};
+  const PetscInt n[3]  = {FieldLine(p, f, 0)->n, FieldLine(p, f, 1)->n, p->dim > 2 ? FieldLine(p, f, 2)->n : 1};
   PetscInt       count = 0;
 
   for (PetscInt k = p->dim > 2 ? lo[2] : 0; k < (p->dim > 2 ? hi[2] : 1); k++)
@@ -182,7 +183,8 @@ static PetscErrorCode Assemble(Problem *p)
 }
 
 /* of a mesh with these vertices and, at each end, no slip or not */
-static PetscErrorCode ProblemCreate(PetscInt dim, PetscInt k, PetscReal viscosity, PetscReal shift, const PetscReal penalty[2], const PetscInt cells[], PetscReal *const v[], const PetscBool noslip[][2], Problem *p)
+static PetscErrorCode ProblemCreate(PetscInt dim, PetscInt k, PetscReal viscosity, PetscReal shift, const PetscReal penalty[2],
+                                    const PetscInt cells[], PetscReal *const v[], const PetscBool noslip[][2], Problem *p)
 {
   const PetscReal scaled[2] = {penalty[0] * (k + 2) / k, penalty[1] * (k + 2) / k}; /* LineCreate() takes factors of k (k + 1) */
 
@@ -368,8 +370,8 @@ static PetscErrorCode PatchesCreate(const Problem *p, PetscBool alone, PetscInt 
   *np = n[0] * n[1] * n[2];
   PetscCall(PetscCalloc1(*np, patches));
   for (PetscInt i = 0; i < *np; i++) {
-    Patch   *q         = &(*patches)[i];
-    PetscInt cell[3]   = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]}, end[3];
+    Patch   *q       = &(*patches)[i];
+    PetscInt cell[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]}, end[3];
 
     for (PetscInt d = 0; d < 3; d++) q->cell[d] = cell[d];
     for (PetscInt d = 0; d < p->dim; d++) end[d] = PetscMin(cell[d] + 2, p->C[d].cells);
@@ -410,11 +412,13 @@ static PetscErrorCode PatchSolve(const Patch *q, PetscReal omega, const PetscRea
 /* the parity of a patch's cells, x fastest, and with phases red before black */
 static PetscInt PatchColor(const Patch *q, PetscBool phases)
 {
-  return 2 * (q->cell[0] % 2 + 2 * (q->cell[1] % 2) + 4 * (q->cell[2] % 2)) + (phases ? (q->cell[0] / 2 + q->cell[1] / 2 + q->cell[2] / 2) % 2 : 0);
+  return 2 * (q->cell[0] % 2 + 2 * (q->cell[1] % 2) + 4 * (q->cell[2] % 2)) +
+         (phases ? (q->cell[0] / 2 + q->cell[1] / 2 + q->cell[2] / 2) % 2 : 0);
 }
 
 /* all patches of a colour see the state before it */
-static PetscErrorCode ReferenceStep(const Problem *p, PetscInt np, const Patch q[], PetscBool phases, PCPatchFDType type, PCPatchFDOrder order, PetscReal omega, const PetscReal b[], PetscReal x[])
+static PetscErrorCode ReferenceStep(const Problem *p, PetscInt np, const Patch q[], PetscBool phases, PCPatchFDType type,
+                                    PCPatchFDOrder order, PetscReal omega, const PetscReal b[], PetscReal x[])
 {
   PetscReal *r;
 
@@ -517,7 +521,8 @@ static PetscErrorCode CompareTo(const Layout *l, const char *name, Vec v, const 
 
     for (PetscInt i = p->first[f]; i < p->first[f + 1]; i++) max = PetscMax(max, PetscAbsReal(a[i]));
     if (err[f] <= tol * max) continue;
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: field %" PetscInt_FMT " deviates by %g, maximum %g\n", name, f, (double)err[f], (double)max));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, "%s: field %" PetscInt_FMT " deviates by %g, maximum %g\n", name, f, (double)err[f], (double)max));
     (*l->failures)++;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -626,7 +631,8 @@ static PetscErrorCode TestTerms(const Layout *l, const PetscReal x[])
 
     PetscCall(DMCreateMatrix(l->dm, &A));
     PetscCall(MatBoxGet(A, "stokes", &m));
-    PetscCheck(m->form.nterm == p->nterm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " terms, not %" PetscInt_FMT, m->form.nterm, p->nterm);
+    PetscCheck(m->form.nterm == p->nterm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " terms, not %" PetscInt_FMT, m->form.nterm,
+               p->nterm);
     for (PetscInt j = 0; j < p->nterm; j++)
       if (j != t) m->form.term[j].coef = 0;
     PetscCall(PetscArrayzero(y, p->N));
@@ -654,11 +660,11 @@ static PetscBool Closed(const Problem *p)
 /* constant pressures are the null space if there is no open side, and there is no other */
 static PetscErrorCode TestNullSpace(const Layout *l, Mat A)
 {
-  const Problem *p       = l->p;
-  PetscBool      is      = PETSC_TRUE, constant;
-  PetscInt       n       = 0;
+  const Problem *p  = l->p;
+  PetscBool      is = PETSC_TRUE, constant;
+  PetscInt       n  = 0;
   PetscReal     *z, norm = 0;
-  const Vec     *v       = NULL;
+  const Vec     *v = NULL;
   MatNullSpace   nullspace;
 
   PetscFunctionBeginUser;
@@ -689,7 +695,7 @@ static PetscErrorCode TestNullSpace(const Layout *l, Mat A)
 /* given normal velocities strongly, tangential ones by penalties; without open sides the divergence that is asked for is what flows out */
 static PetscErrorCode TestLift(const Layout *l, Mat A, const PetscReal g[], PetscReal b[])
 {
-  Problem   *p   = l->p;
+  Problem   *p = l->p;
   PetscReal *z, *gd, sum = 0;
   Vec        vg, vb;
 
@@ -783,7 +789,8 @@ static PetscErrorCode VecGetMemory(Vec v, PetscMemType *memory)
 }
 
 /* one smoothing step of every kind, from a given and from the zero guess, and as a preconditioner */
-static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local, PCPatchFDClassesType classes, const PetscReal x[], const PetscReal b[])
+static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local, PCPatchFDClassesType classes, const PetscReal x[],
+                                   const PetscReal b[])
 {
   static const struct {
     PCPatchFDType    type;
@@ -792,17 +799,19 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
     PetscReal        omega;
     PetscBool        schur; /* the iterations take long */
   } kinds[] = {
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD,   PC_PATCHFD_VARIANT_SEPARATE, 1   , PETSC_TRUE },
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD,   PC_PATCHFD_VARIANT_GLOBAL,   1   , PETSC_FALSE},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD,   PC_PATCHFD_VARIANT_FUSED,    1   , PETSC_FALSE},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD,  PC_PATCHFD_VARIANT_AUTO,     0.8 , PETSC_FALSE},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD,  PC_PATCHFD_VARIANT_FUSED,    0.8 , PETSC_TRUE },
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_SEPARATE, 1   , PETSC_FALSE},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_FUSED,    1   , PETSC_TRUE },
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_FUSED,    1.1 , PETSC_FALSE},
-    {PC_PATCHFD_TYPE_ADDITIVE,       PC_PATCHFD_ORDER_FORWARD,   PC_PATCHFD_VARIANT_AUTO,     0.25, PETSC_TRUE },
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_VARIANT_SEPARATE, 1, PETSC_TRUE},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_VARIANT_GLOBAL, 1, PETSC_FALSE},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_VARIANT_FUSED, 1, PETSC_FALSE},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_VARIANT_AUTO, 0.8, PETSC_FALSE},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_VARIANT_FUSED, 0.8, PETSC_TRUE},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_SEPARATE, 1, PETSC_FALSE},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_FUSED, 1, PETSC_TRUE},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_FUSED, 1.1, PETSC_FALSE},
+    {PC_PATCHFD_TYPE_ADDITIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_VARIANT_AUTO, 0.25, PETSC_TRUE},
   };
-  static const PCPatchFDOrder reverse[] = {[PC_PATCHFD_ORDER_FORWARD] = PC_PATCHFD_ORDER_BACKWARD, [PC_PATCHFD_ORDER_BACKWARD] = PC_PATCHFD_ORDER_FORWARD, [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
+  static const PCPatchFDOrder reverse[] = {[PC_PATCHFD_ORDER_FORWARD]   = PC_PATCHFD_ORDER_BACKWARD,
+                                           [PC_PATCHFD_ORDER_BACKWARD]  = PC_PATCHFD_ORDER_FORWARD,
+                                           [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
   const Problem              *p         = l->p;
   const PetscReal             tol       = (local == PC_PATCHFD_LOCAL_SCHUR ? 1e5 : 100) * l->tol;
   PetscReal                  *y;
@@ -828,13 +837,16 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
     const PetscBool phases = (PetscBool)(kinds[i].variant == PC_PATCHFD_VARIANT_FUSED);
     char            name[256];
 
-    if (PetscMemTypeHost(memory) ? local == PC_PATCHFD_LOCAL_SCHUR && !kinds[i].schur : phases || kinds[i].variant == PC_PATCHFD_VARIANT_SEPARATE) continue;
+    if (PetscMemTypeHost(memory) ? local == PC_PATCHFD_LOCAL_SCHUR && !kinds[i].schur
+                                 : phases || kinds[i].variant == PC_PATCHFD_VARIANT_SEPARATE)
+      continue;
     PetscCall(PCPatchFDSetType(pc, kinds[i].type));
     PetscCall(PCPatchFDSetOrder(pc, kinds[i].order));
     PetscCall(PCPatchFDSetDamping(pc, kinds[i].omega));
     PetscCall(PCPatchFDSetVariant(pc, kinds[i].variant));
-    PetscCall(PetscSNPrintf(name, sizeof(name), "smoother %s %s %s %s %s %g", PCPatchFDLocals[local], PCPatchFDClassesTypes[classes], PCPatchFDTypes[kinds[i].type], PCPatchFDOrders[kinds[i].order],
-                            PCPatchFDVariants[kinds[i].variant], (double)kinds[i].omega));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "smoother %s %s %s %s %s %g", PCPatchFDLocals[local], PCPatchFDClassesTypes[classes],
+                            PCPatchFDTypes[kinds[i].type], PCPatchFDOrders[kinds[i].order], PCPatchFDVariants[kinds[i].variant],
+                            (double)kinds[i].omega));
     PetscCall(PetscArraycpy(y, x, p->N));
     PetscCall(ReferenceStep(p, np, q, phases, kinds[i].type, kinds[i].order, kinds[i].omega, b, y));
     PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
@@ -1077,7 +1089,8 @@ static PetscErrorCode BoxCreate(PetscInt degree, DM *dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscBool smoothers, PetscBool whole, PetscReal tol, PetscRandom rnd, PetscInt *failures)
+static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscBool smoothers, PetscBool whole, PetscReal tol, PetscRandom rnd,
+                                 PetscInt *failures)
 {
   DM         dm, fine, higher;
   Mat        A;
@@ -1123,7 +1136,8 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscBool smoothe
   PetscCall(TestUpdate(&l, A, x));
   if (smoothers) {
     for (int i = 0; i < 4; i++)
-      PetscCall(TestSmoother(&l, A, i / 2 ? PC_PATCHFD_LOCAL_SCHUR : PC_PATCHFD_LOCAL_DENSE, i % 2 ? PC_PATCHFD_CLASSES_EXACT : PC_PATCHFD_CLASSES_SINGLE, x, b));
+      PetscCall(TestSmoother(&l, A, i / 2 ? PC_PATCHFD_LOCAL_SCHUR : PC_PATCHFD_LOCAL_DENSE,
+                             i % 2 ? PC_PATCHFD_CLASSES_EXACT : PC_PATCHFD_CLASSES_SINGLE, x, b));
   }
   if (whole) PetscCall(TestBox(&l, A, x));
   PetscCall(DMRefine(dm, PETSC_COMM_WORLD, &fine));
@@ -1145,7 +1159,7 @@ int main(int argc, char **argv)
 {
   PetscInt    degrees[16], nd = 16, failures = 0;
   PetscBool   graded = PETSC_FALSE, smoothers = PETSC_TRUE, box = PETSC_TRUE, set;
-  PetscReal   tol    = 1e-12;
+  PetscReal   tol = 1e-12;
   PetscRandom rnd;
 
   PetscFunctionBeginUser;

@@ -25,15 +25,14 @@ static const struct {
   PetscInt  singleits;
   PetscReal singlenu;
 } reference[] = {
-  {2, 1, 3, 8, 7.51, 0, 0},     {2, 1, 4, 10, 9.10, 10, 9.75}, {2, 1, 5, 11, 10.18, 11, 10.63}, {2, 1, 6, 11, 10.96, 0, 0},
-  {2, 2, 3, 5, 4.73, 0, 0},     {2, 2, 4, 6, 5.29, 6, 5.28},   {2, 2, 5, 6, 5.66, 0, 0},        {2, 2, 6, 7, 5.94, 0, 0},
-  {2, 3, 2, 3, 2.78, 0, 0},     {2, 3, 3, 4, 3.47, 0, 0},      {2, 3, 4, 4, 3.70, 4, 3.76},     {2, 3, 5, 4, 3.76, 0, 0},   {2, 3, 6, 4, 3.88, 0, 0},
-  {2, 4, 2, 3, 2.49, 0, 0},     {2, 4, 3, 3, 2.73, 3, 2.75},   {2, 4, 4, 3, 2.86, 0, 0},        {2, 4, 5, 3, 2.93, 0, 0},
-  {2, 5, 2, 3, 2.17, 0, 0},     {2, 5, 3, 3, 2.64, 0, 0},      {2, 5, 4, 3, 2.81, 0, 0},
-  {2, 6, 2, 3, 2.40, 0, 0},     {2, 6, 3, 3, 2.64, 0, 0},      {2, 6, 4, 3, 2.72, 0, 0},
-  {3, 1, 2, 6, 5.16, 6, 5.38},  {3, 1, 3, 7, 6.58, 7, 6.67},   {3, 1, 4, 8, 7.56, 0, 0},
-  {3, 2, 2, 4, 3.36, 4, 3.46},  {3, 2, 3, 4, 3.98, 4, 3.91},
-  {3, 3, 2, 3, 2.44, 3, 2.44},  {3, 3, 3, 3, 2.80, 0, 0},
+  {2, 1, 3, 8, 7.51, 0, 0},    {2, 1, 4, 10, 9.10, 10, 9.75}, {2, 1, 5, 11, 10.18, 11, 10.63}, {2, 1, 6, 11, 10.96, 0, 0},
+  {2, 2, 3, 5, 4.73, 0, 0},    {2, 2, 4, 6, 5.29, 6, 5.28},   {2, 2, 5, 6, 5.66, 0, 0},        {2, 2, 6, 7, 5.94, 0, 0},
+  {2, 3, 2, 3, 2.78, 0, 0},    {2, 3, 3, 4, 3.47, 0, 0},      {2, 3, 4, 4, 3.70, 4, 3.76},     {2, 3, 5, 4, 3.76, 0, 0},
+  {2, 3, 6, 4, 3.88, 0, 0},    {2, 4, 2, 3, 2.49, 0, 0},      {2, 4, 3, 3, 2.73, 3, 2.75},     {2, 4, 4, 3, 2.86, 0, 0},
+  {2, 4, 5, 3, 2.93, 0, 0},    {2, 5, 2, 3, 2.17, 0, 0},      {2, 5, 3, 3, 2.64, 0, 0},        {2, 5, 4, 3, 2.81, 0, 0},
+  {2, 6, 2, 3, 2.40, 0, 0},    {2, 6, 3, 3, 2.64, 0, 0},      {2, 6, 4, 3, 2.72, 0, 0},        {3, 1, 2, 6, 5.16, 6, 5.38},
+  {3, 1, 3, 7, 6.58, 7, 6.67}, {3, 1, 4, 8, 7.56, 0, 0},      {3, 2, 2, 4, 3.36, 4, 3.46},     {3, 2, 3, 4, 3.98, 4, 3.91},
+  {3, 3, 2, 3, 2.44, 3, 2.44}, {3, 3, 3, 3, 2.80, 0, 0},
 };
 
 /* ---- the right-hand side, by quadrature: sums of products of these functions of one coordinate ---- */
@@ -52,7 +51,8 @@ static void Functions(PetscReal x, PetscReal f[FUNCTIONS])
 {
   const PetscReal var = 1. / 3, t = x - 0.65, bell = PetscExpReal(-t * t / (2 * var)) / PetscSqrtReal(2 * PETSC_PI * var);
   const PetscReal p[] = {x * x * (1 - x) * (1 - x), 2 * x - 6 * x * x + 4 * x * x * x, 2 - 12 * x + 12 * x * x, 24 * x - 12};
-  const PetscReal g[] = {bell, -t / var * bell, (t * t / (var * var) - 1 / var) * bell, (3 * t / (var * var) - t * t * t / (var * var * var)) * bell};
+  const PetscReal g[] = {bell, -t / var * bell, (t * t / (var * var) - 1 / var) * bell,
+                         (3 * t / (var * var) - t * t * t / (var * var * var)) * bell};
 
   f[S0]  = p[0] * g[0];
   f[S1]  = p[1] * g[0] + p[0] * g[1];
@@ -104,7 +104,9 @@ static int Force(PetscInt dim, PetscInt component, Product f[7])
   int            n = 0;
 
   for (PetscInt j = 0; j < dim; j++) {
-    const PetscReal sign = c == 0 || (c == 2 && j == 1) ? 1 : -1; /* u = (s s' s + s s s', -s' s s - s s s', -s' s s + s s' s): its divergence is zero */
+    const PetscReal sign = c == 0 || (c == 2 && j == 1)
+                           ? 1
+                           : -1; /* u = (s s' s + s s s', -s' s s - s s s', -s' s s + s s' s): its divergence is zero */
 
     for (PetscInt d = 0; d < dim && j != c; d++, n++) {
       f[n] = (Product){.coef = -sign};
@@ -281,7 +283,8 @@ static PetscBool Agrees(PetscInt its, PetscReal nu, PetscInt refits, PetscReal r
 }
 
 /* Print the row of the table; or compare it, if there is a reference for it, and count */
-static PetscErrorCode Row(PetscInt d, PetscInt k, PetscInt L, PetscInt N, const PetscInt its[], const PetscReal nu[], PetscBool compare, PetscInt *compared, PetscInt *deviations)
+static PetscErrorCode Row(PetscInt d, PetscInt k, PetscInt L, PetscInt N, const PetscInt its[], const PetscReal nu[], PetscBool compare,
+                          PetscInt *compared, PetscInt *deviations)
 {
   PetscBool print = (PetscBool)!compare;
 
@@ -292,12 +295,13 @@ static PetscErrorCode Row(PetscInt d, PetscInt k, PetscInt L, PetscInt N, const 
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%3" PetscInt_FMT " %3" PetscInt_FMT " %11" PetscInt_FMT " |", k, L, N));
     for (int s = 0; s < SOLVERS; s++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %7" PetscInt_FMT "       |", its[s]));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
-    if (Agrees(its[EXACT], nu[EXACT], reference[r].its, reference[r].nu) && Agrees(its[SINGLE], nu[SINGLE], reference[r].singleits, reference[r].singlenu) &&
+    if (Agrees(its[EXACT], nu[EXACT], reference[r].its, reference[r].nu) &&
+        Agrees(its[SINGLE], nu[SINGLE], reference[r].singleits, reference[r].singlenu) &&
         Agrees(its[FLOAT], nu[FLOAT], its[SINGLE], nu[SINGLE]))
       continue;
     (*deviations)++;
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    DEVIATES from exact %" PetscInt_FMT " %.2f, single %" PetscInt_FMT " %.2f:\n", reference[r].its, (double)reference[r].nu, reference[r].singleits,
-                          (double)reference[r].singlenu));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    DEVIATES from exact %" PetscInt_FMT " %.2f, single %" PetscInt_FMT " %.2f:\n",
+                          reference[r].its, (double)reference[r].nu, reference[r].singleits, (double)reference[r].singlenu));
     print = PETSC_TRUE;
   }
   if (!print) PetscFunctionReturn(PETSC_SUCCESS);
@@ -310,9 +314,9 @@ static PetscErrorCode Row(PetscInt d, PetscInt k, PetscInt L, PetscInt N, const 
 int main(int argc, char **argv)
 {
   const char *const types[] = {"-exact_pc_mg_type", "-single_pc_mg_type", "-float_single_pc_mg_type"};
-  PetscInt  dim = 2, degrees[16] = {1, 2, 3, 4}, nd = 16, levels[2] = {2, 4}, nl = 2, deviations = 0, compared = 0;
-  PetscReal max = 2.e5, divergence = 1e-13;
-  PetscBool set, compare = PETSC_FALSE;
+  PetscInt          dim = 2, degrees[16] = {1, 2, 3, 4}, nd = 16, levels[2] = {2, 4}, nl = 2, deviations = 0, compared = 0;
+  PetscReal         max = 2.e5, divergence = 1e-13;
+  PetscBool         set, compare           = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -321,7 +325,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
   if (!set) nd = 4;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-levels", levels, &nl, &set));
-  PetscCheck(!set || (nl == 2 && levels[0] >= 1 && levels[0] <= levels[1]), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-levels takes two numbers, first and last level, 1 <= first <= last");
+  PetscCheck(!set || (nl == 2 && levels[0] >= 1 && levels[0] <= levels[1]), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-levels takes two numbers, first and last level, 1 <= first <= last");
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-max_unknowns", &max, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-divergence", &divergence, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-reference", &compare, NULL));
@@ -363,7 +368,9 @@ int main(int argc, char **argv)
       PetscCall(DMDestroy(&dm));
     }
   }
-  if (compare) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " compared with the reference, %" PetscInt_FMT " deviate\n", compared, deviations));
+  if (compare)
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " compared with the reference, %" PetscInt_FMT " deviate\n", compared, deviations));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -9,7 +9,8 @@ It is solved with n and with 2 n steps, and the order of convergence follows fro
 
 static const PetscReal Diffusion[3] = {1, 0.5, 2}, Shift = 3;
 
-static PetscErrorCode Exact(PetscInt dim, PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Exact(PetscInt dim, PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                            PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = PetscCosReal(3 * time);
@@ -18,7 +19,8 @@ static PetscErrorCode Exact(PetscInt dim, PetscReal time, const PetscReal x[], P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Force(PetscInt dim, PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Force(PetscInt dim, PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[],
+                            PETSC_UNUSED void *ctx)
 {
   const PetscReal g = PetscCosReal(3 * time), dg = -3 * PetscSinReal(3 * time);
   PetscReal       v = 1, laplace = 0;
@@ -136,8 +138,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-order", &order, NULL));
   for (int i = 0; i < 2; i++) PetscCall(Solve((1 + i) * steps, &error[i], &its[i]));
   rate = PetscLog2Real(error[0] / error[1]);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "order %" PetscInt_FMT ": %s, iterations a linear solve: %s\n", order, rate > order - 0.3 ? "yes" : "no", its[0] <= 8 && its[1] <= 8 ? "few" : "many"));
-  PetscCall(PetscInfo(NULL, "errors %g, %g, order %.2f; %.1f, %.1f iterations\n", (double)error[0], (double)error[1], (double)rate, (double)its[0], (double)its[1]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "order %" PetscInt_FMT ": %s, iterations a linear solve: %s\n", order,
+                        rate > order - 0.3 ? "yes" : "no", its[0] <= 8 && its[1] <= 8 ? "few" : "many"));
+  PetscCall(PetscInfo(NULL, "errors %g, %g, order %.2f; %.1f, %.1f iterations\n", (double)error[0], (double)error[1], (double)rate,
+                      (double)its[0], (double)its[1]));
   PetscCall(PetscFinalize());
   return 0;
 }

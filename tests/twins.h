@@ -63,7 +63,8 @@ static PetscErrorCode ArrayCompare(const char *what, Array *a, PetscInt degree, 
     max = PetscMax(max, PetscAbsReal(h));
   }
   if (!(diff <= a->tolerance * max)) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "degree %" PetscInt_FMT ", %s, %s: difference %g of %g\n", degree, a->cuda->name, what, (double)diff, (double)max));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "degree %" PetscInt_FMT ", %s, %s: difference %g of %g\n", degree, a->cuda->name, what,
+                          (double)diff, (double)max));
     (*failures)++;
   }
   PetscCallCUDA(cudaMemcpy(a->d, a->h, a->n * a->host->size, cudaMemcpyHostToDevice));
@@ -86,7 +87,8 @@ static PETSC_UNUSED PetscErrorCode Meanwhile(void)
 }
 
 /* between the fields with these lines.  part: the whole box, or what a rank would own: 1 the lower cells of each direction, 2 the upper ones, with one more coarse cell */
-static PETSC_UNUSED PetscErrorCode TestTransfer(const PatchFDLine coarse[3], const PatchFDLine fine[3], int part, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+static PETSC_UNUSED PetscErrorCode TestTransfer(const PatchFDLine coarse[3], const PatchFDLine fine[3], int part, PatchFDKernels h,
+                                                PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {
   PatchFDTransferDesc desc = {.mesh = NULL};
   PatchFDEmbedding    e[3];
@@ -102,8 +104,8 @@ static PETSC_UNUSED PetscErrorCode TestTransfer(const PatchFDLine coarse[3], con
     PatchFDLineFree(&coarse[d], &desc.coarse[d][0], &desc.coarse[d][1]);
     PatchFDLineFree(&fine[d], &desc.fine[d][0], &desc.fine[d][1]);
     desc.cbox.lo[d] = desc.fbox.lo[d] = 0;
-    desc.cbox.n[d]  = coarse[d].nnodes;
-    desc.fbox.n[d]  = fine[d].nnodes;
+    desc.cbox.n[d]                    = coarse[d].nnodes;
+    desc.fbox.n[d]                    = fine[d].nnodes;
   }
   for (int d = 0; d < 3; d++) {
     const PetscInt c = coarse[d].ncells / 2, k = coarse[d].stride, K = e[d].fstride;
@@ -193,7 +195,8 @@ static PetscErrorCode Numbers(PatchFDKernels k, size_t n, int seed, void **v)
     if (k->size == sizeof(double)) ((double *)h)[j] = a;
     else ((float *)h)[j] = (float)a;
   }
-  for (size_t j = 0; j < n; j += part) PetscCallCUDA(cudaMemcpy((char *)*v + j * k->size, h, PetscMin(part, n - j) * k->size, cudaMemcpyHostToDevice));
+  for (size_t j = 0; j < n; j += part)
+    PetscCallCUDA(cudaMemcpy((char *)*v + j * k->size, h, PetscMin(part, n - j) * k->size, cudaMemcpyHostToDevice));
   PetscCall(PetscFree(h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,10 +4,8 @@
 
 #if defined(PETSC_HAVE_CUDA)
 /* host and GPU, in double and in single precision */
-static const PatchFDKernels tables[2][2] = {
-  {&PatchFDKernelsHostDouble, &PatchFDKernelsCUDADouble},
-  {&PatchFDKernelsHostFloat,  &PatchFDKernelsCUDAFloat }
-};
+static const PatchFDKernels tables[2][2] = {{&PatchFDKernelsHostDouble, &PatchFDKernelsCUDADouble},
+                                            {&PatchFDKernelsHostFloat, &PatchFDKernelsCUDAFloat}};
 
 static PetscErrorCode Run(void);
 

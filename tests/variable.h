@@ -5,7 +5,26 @@
 #pragma once
 #include <petscpatchfd.h>
 
-typedef enum { CONSTANT, SMOOTH, CONTRAST, CHECK, FINECHECK, RANDOM, CIRCLE, TENSOR, SINE1, SINE2, KERSHAW, ANNULUS, GRADED, ASPECT, SHEAR, MIX, BENT, OTHER } ProblemKind;
+typedef enum {
+  CONSTANT,
+  SMOOTH,
+  CONTRAST,
+  CHECK,
+  FINECHECK,
+  RANDOM,
+  CIRCLE,
+  TENSOR,
+  SINE1,
+  SINE2,
+  KERSHAW,
+  ANNULUS,
+  GRADED,
+  ASPECT,
+  SHEAR,
+  MIX,
+  BENT,
+  OTHER
+} ProblemKind;
 static const char *const problems[] = {"const", "smooth",  "contrast", "check",  "finecheck", "random", "circle", "tensor", "sine1",
                                        "sine2", "kershaw", "annulus",  "graded", "aspect",    "shear",  "mix",    "bent"};
 
@@ -49,9 +68,10 @@ static PetscReal Kershaw(PetscReal eps, PetscReal x, PetscReal y)
   return right;
 }
 
-static PetscErrorCode Map(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], void *ctx)
+static PetscErrorCode Map(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[],
+                          void *ctx)
 {
-  const Problem *p = (const Problem *)ctx;
+  const Problem *p     = (const Problem *)ctx;
   PetscReal      shift = 0;
 
   PetscFunctionBeginUser;
@@ -113,7 +133,8 @@ static void Rotated(PetscInt dim, const Problem *p, PetscScalar K[])
     for (PetscInt b = a; b < dim; b++) *K++ = (a == b) + (p->value - 1) * v[a] * v[b];
 }
 
-static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar K[], void *ctx)
+static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                   PetscScalar K[], void *ctx)
 {
   const Problem *p = (const Problem *)ctx;
   PetscReal      y[3];

@@ -76,25 +76,25 @@ static PetscErrorCode Operation(PetscInt op, Vec x[], PetscScalar s[], const cha
     CASE("VecMax without index", PetscCall(VecMax(x[0], NULL, &r[0])); s[0] = r[0]);
     CASE("VecMaxPointwiseDivide", PetscCall(VecMaxPointwiseDivide(x[0], x[1], &r[0]));
          if (PETSC_VERSION_LT(3, 23, 0)) /* whose MPI Vecs keep the maximum of each rank */
-           PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &r[0], 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
+         PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &r[0], 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
          s[0] = r[0]);
     CASE("VecErrorWeightedNorms 2",
          PetscCall(VecErrorWeightedNorms(x[0], x[1], NULL, NORM_2, 0.1, NULL, 0.2, NULL, 0.01, &r[0], &i[0], &r[1], &i[1], &r[2], &i[2]));
          for (int k = 0; k < 3; k++) s[k] = r[k], s[3 + k] = i[k]);
-    CASE("VecErrorWeightedNorms infinity", PetscCall(VecAbs(x[3]));
-         PetscCall(VecErrorWeightedNorms(x[0], x[1], x[2], NORM_INFINITY, 0.1, x[3], 0.2, x[3], 0.01, &r[0], &i[0], &r[1], &i[1], &r[2], &i[2]));
+    CASE("VecErrorWeightedNorms infinity", PetscCall(VecAbs(x[3])); PetscCall(
+           VecErrorWeightedNorms(x[0], x[1], x[2], NORM_INFINITY, 0.1, x[3], 0.2, x[3], 0.01, &r[0], &i[0], &r[1], &i[1], &r[2], &i[2]));
          for (int k = 0; k < 3; k++) s[k] = r[k], s[3 + k] = i[k]);
     CASE("split-phase reductions", PetscCall(VecDotBegin(x[0], x[1], &s[0])); PetscCall(VecTDotBegin(x[0], x[2], &s[1]));
-         PetscCall(VecNormBegin(x[0], NORM_2, &r[0])); PetscCall(VecNormBegin(x[1], NORM_1, &r[1])); PetscCall(VecMDotBegin(x[0], 3, x + 1, &s[2]));
-         PetscCall(VecDotEnd(x[0], x[1], &s[0])); PetscCall(VecTDotEnd(x[0], x[2], &s[1]));
-         PetscCall(VecNormEnd(x[0], NORM_2, &r[0])); PetscCall(VecNormEnd(x[1], NORM_1, &r[1])); PetscCall(VecMDotEnd(x[0], 3, x + 1, &s[2]));
-         s[5] = r[0]; s[6] = r[1]);
+         PetscCall(VecNormBegin(x[0], NORM_2, &r[0])); PetscCall(VecNormBegin(x[1], NORM_1, &r[1]));
+         PetscCall(VecMDotBegin(x[0], 3, x + 1, &s[2])); PetscCall(VecDotEnd(x[0], x[1], &s[0])); PetscCall(VecTDotEnd(x[0], x[2], &s[1]));
+         PetscCall(VecNormEnd(x[0], NORM_2, &r[0])); PetscCall(VecNormEnd(x[1], NORM_1, &r[1]));
+         PetscCall(VecMDotEnd(x[0], 3, x + 1, &s[2])); s[5] = r[0]; s[6] = r[1]);
     CASE("VecStrideNorm", PetscCall(VecStrideNorm(x[0], 1, NORM_2, &r[0])); s[0] = r[0]);
     CASE("VecStrideScale", PetscCall(VecStrideScale(x[0], 1, 0.3)));
     CASE("norms after changes", /* a cached norm must not survive one */
-         PetscCall(VecNorm(x[0], NORM_2, &r[0])); PetscCall(VecExp(x[0])); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[0] = r[0];
-         PetscCall(VecShift(x[0], 2)); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[1] = r[0];
-         PetscScalar *v; PetscInt n; PetscCall(VecGetLocalSize(x[0], &n));
+         PetscCall(VecNorm(x[0], NORM_2, &r[0]));
+         PetscCall(VecExp(x[0])); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[0] = r[0]; PetscCall(VecShift(x[0], 2));
+         PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[1] = r[0]; PetscScalar * v; PetscInt n; PetscCall(VecGetLocalSize(x[0], &n));
          PetscCall(VecGetArray(x[0], &v)); for (PetscInt k = 0; k < n; k++) v[k] *= 3; PetscCall(VecRestoreArray(x[0], &v));
          PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[2] = r[0]);
   default:
@@ -179,7 +179,8 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(VecDuplicate(x, &y));
   PetscCall(VecCopy(x, y));
   PetscCall(VecSingleGetMemory(y, &storage, &shadow));
-  PetscCheck(storage == 4.0 * n && shadow == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A VECSINGLE of %" PetscInt_FMT " numbers has %g + %g bytes", n, storage, shadow);
+  PetscCheck(storage == 4.0 * n && shadow == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "A VECSINGLE of %" PetscInt_FMT " numbers has %g + %g bytes", n, storage, shadow);
   PetscCall(VecDestroy(&y));
 
   PetscCall(Fill(rand, x, d));
@@ -201,7 +202,8 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   if (PetscMemTypeHost(m)) {
     for (PetscInt i = 0; i < n; i++) g[i] *= 3;
   } else {
-    PetscCheck(m == PETSC_MEMTYPE_CUDA && !strcmp(single, VECSINGLECUDA), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The storage of a Vec of type %s is in memory of type %s", single, PetscMemTypeToString(m));
+    PetscCheck(m == PETSC_MEMTYPE_CUDA && !strcmp(single, VECSINGLECUDA), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "The storage of a Vec of type %s is in memory of type %s", single, PetscMemTypeToString(m));
   }
   PetscCall(VecSingleRestoreArray(x, &g));
   if (!PetscMemTypeHost(m)) PetscCall(VecScale(x, 3)); /* no kernels here */
@@ -213,7 +215,8 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(Check(comm, "norm after VecSingleGetArray", e - e2));
   if (PetscMemTypeHost(m)) {
     PetscCall(VecSingleGetArrayRead(x, &f, NULL));
-    for (PetscInt i = 0; i < n; i++) PetscCheck(f[i] == 0.75f, PETSC_COMM_SELF, PETSC_ERR_PLIB, "VecSingleGetArrayRead() returned %g", (double)f[i]);
+    for (PetscInt i = 0; i < n; i++)
+      PetscCheck(f[i] == 0.75f, PETSC_COMM_SELF, PETSC_ERR_PLIB, "VecSingleGetArrayRead() returned %g", (double)f[i]);
     PetscCall(VecSingleRestoreArrayRead(x, &f));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -237,11 +240,14 @@ static PetscErrorCode TestPlacedArray(MPI_Comm comm, PetscRandom rand, Vec x, Ve
   PetscCall(VecGetArrayRead(x, &r));
   PetscCall(VecRestoreArrayRead(x, &r));
   PetscCall(VecResetArray(x));
-  for (PetscInt i = 0; i < n; i++) PetscCheck(array[i] == 1 + 1e-12, PETSC_COMM_SELF, PETSC_ERR_PLIB, "VecResetArray() rounded an array that was only read");
+  for (PetscInt i = 0; i < n; i++)
+    PetscCheck(array[i] == 1 + 1e-12, PETSC_COMM_SELF, PETSC_ERR_PLIB, "VecResetArray() rounded an array that was only read");
   PetscCall(VecPlaceArray(x, array));
   PetscCall(VecScale(x, 2));
   PetscCall(VecResetArray(x));
-  for (PetscInt i = 0; i < n; i++) PetscCheck(PetscAbsScalar(array[i] - 2) < TOLERANCE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "VecResetArray() left %g in the array", (double)array[i]);
+  for (PetscInt i = 0; i < n; i++)
+    PetscCheck(PetscAbsScalar(array[i] - 2) < TOLERANCE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "VecResetArray() left %g in the array",
+               (double)array[i]);
   PetscCall(PetscFree(array));
   PetscCall(Difference(x, d, &e));
   PetscCall(Check(comm, "VecPlaceArray and VecResetArray", e));
@@ -331,7 +337,8 @@ static PetscErrorCode TestConversion(MPI_Comm comm, PetscRandom rand, Vec x, Vec
 /* set values anywhere, one by one, by block and by COO */
 static PetscErrorCode TestValues(MPI_Comm comm, Vec x, Vec d)
 {
-  const char *names[] = {"VecSetValues, insert", "VecSetValues, add", "VecSetValuesBlocked, insert", "VecSetValuesBlocked, add", "VecSetValuesCOO"};
+  const char *names[] = {"VecSetValues, insert", "VecSetValues, add", "VecSetValuesBlocked, insert", "VecSetValuesBlocked, add",
+                         "VecSetValuesCOO"};
   Vec         v[2]    = {x, d};
   PetscInt    N, start, end, bs;
   PetscMPIInt rank;
@@ -348,7 +355,8 @@ static PetscErrorCode TestValues(MPI_Comm comm, Vec x, Vec d)
     for (PetscInt k = 0; k < 2; k++) {
       PetscCall(VecSet(v[k], 0.5));
       if (test < 2) {
-        for (PetscInt i = rank; i < N; i += 3) PetscCall(VecSetValue(v[k], i, add ? 0.1 * (rank + 1) + i : i, add ? ADD_VALUES : INSERT_VALUES));
+        for (PetscInt i = rank; i < N; i += 3)
+          PetscCall(VecSetValue(v[k], i, add ? 0.1 * (rank + 1) + i : i, add ? ADD_VALUES : INSERT_VALUES));
       } else if (test < 4) {
         for (PetscInt i = rank; i < N / bs; i += 2) {
           const PetscScalar values[] = {0.25 * i, -0.5 * i};
@@ -373,7 +381,8 @@ static PetscErrorCode TestValues(MPI_Comm comm, Vec x, Vec d)
 
     PetscCall(VecGetValues(x, 1, &start, &a));
     PetscCall(VecGetValues(d, 1, &start, &b));
-    PetscCheck(PetscAbsScalar(a - b) <= TOLERANCE * PetscAbsScalar(b), PETSC_COMM_SELF, PETSC_ERR_PLIB, "VecGetValues(): %g and %g", (double)a, (double)b);
+    PetscCheck(PetscAbsScalar(a - b) <= TOLERANCE * PetscAbsScalar(b), PETSC_COMM_SELF, PETSC_ERR_PLIB, "VecGetValues(): %g and %g",
+               (double)a, (double)b);
   }
   /* nobody's business */
   for (PetscInt k = 0; k < 2; k++) {
@@ -574,7 +583,8 @@ static PetscErrorCode TestMixing(MPI_Comm comm, Vec x0, Vec d0)
     else if (test == 6) ierr = VecAXPY(x[0], 1, host);
     else if (test == 7) ierr = VecSingleGetArrayRead(x[0], &f, NULL);
     PetscCall(PetscPopErrorHandler());
-    if (ierr != PETSC_ERR_ARG_INCOMP) PetscCall(PetscPrintf(comm, "mixing types, case %" PetscInt_FMT ": error code %d\n", test, (int)ierr));
+    if (ierr != PETSC_ERR_ARG_INCOMP)
+      PetscCall(PetscPrintf(comm, "mixing types, case %" PetscInt_FMT ": error code %d\n", test, (int)ierr));
     for (PetscInt i = 0; i < 2; i++) {
       PetscCall(VecDestroy(&x[i]));
       PetscCall(VecDestroy(&d[i]));
@@ -596,7 +606,7 @@ static PetscErrorCode TestMixing(MPI_Comm comm, Vec x0, Vec d0)
       if (ctx) PetscCall(PetscDeviceContextSynchronize(ctx)); \
       best = PetscMin(best, (t + MPI_Wtime()) / 10); \
     } \
-    PetscCall(PetscPrintf(comm, "%-40s %9.4f ms %7.1f GB/s\n", name, best * 1e3, (double)(bytes) * n / best * 1e-9)); \
+    PetscCall(PetscPrintf(comm, "%-40s %9.4f ms %7.1f GB/s\n", name, best * 1e3, (double)(bytes)*n / best * 1e-9)); \
   } while (0)
 
 static PetscErrorCode TimeOperations(MPI_Comm comm, Vec x[], Vec d[])
@@ -615,7 +625,7 @@ static PetscErrorCode TimeOperations(MPI_Comm comm, Vec x[], Vec d[])
   }
   TIME("conversion to single", 12, PetscCall(VecSingleConvert(d[0], 0.5, x[0])));
   TIME("conversion to double", 12, PetscCall(VecSingleConvert(x[0], 0.5, d[0])));
-  TIME("VecGetArray() and VecRestoreArray()", 24, PetscScalar *v; PetscCall(VecGetArray(x[0], &v)); PetscCall(VecRestoreArray(x[0], &v)));
+  TIME("VecGetArray() and VecRestoreArray()", 24, PetscScalar * v; PetscCall(VecGetArray(x[0], &v)); PetscCall(VecRestoreArray(x[0], &v)));
   for (int k = 0; k < 2; k++) {
     Vec      *v = k ? d : x;
     const int b = k ? sizeof(PetscScalar) : sizeof(float);

@@ -39,9 +39,11 @@ static PetscErrorCode VTKFileArray(const VTKFile *f, char *piece, const char nam
   offset = line ? strstr(line, word) : NULL;
   PetscCheck(offset && offset < f->data, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No array %s", name);
   data = f->data + strtoll(offset + sizeof(word) - 1, NULL, 10);
-  PetscCheck(data + sizeof(bytes) + n * sizeof(PetscReal) <= f->text + f->length, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s lies behind the end of the file", name);
+  PetscCheck(data + sizeof(bytes) + n * sizeof(PetscReal) <= f->text + f->length, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s lies behind the end of the file", name);
   PetscCall(PetscMemcpy(&bytes, data, sizeof(bytes)));
-  PetscCheck(bytes == (PetscInt64)(n * sizeof(PetscReal)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s has %" PetscInt64_FMT " bytes, not %d", name, bytes, (int)(n * sizeof(PetscReal)));
+  PetscCheck(bytes == (PetscInt64)(n * sizeof(PetscReal)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s has %" PetscInt64_FMT " bytes, not %d",
+             name, bytes, (int)(n * sizeof(PetscReal)));
   PetscCall(PetscMemcpy(a, data + sizeof(bytes), (size_t)bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

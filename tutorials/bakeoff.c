@@ -1,4 +1,5 @@
-static char help[] = "CEED's bake-off problems on a DMPLEX of hexahedra: conjugate gradients, and how many unknowns times iterations a second.\n\
+static char
+  help[] = "CEED's bake-off problems on a DMPLEX of hexahedra: conjugate gradients, and how many unknowns times iterations a second.\n\
 The right-hand side is the operator times a known function, so that the error of the solution is known.\n\
   -problem <bp1..bp6, bp3.5>        : bp1, bp2 mass; bp3, bp4 stiffness, Gauss points; bp5 (= bp3.5), bp6 stiffness, Gauss-Lobatto points\n\
   -degree <N>                       : of the polynomials, 1 to 15 (default 4)\n\
@@ -16,14 +17,16 @@ The right-hand side is the operator times a known function, so that the error of
 #include <petscpatchfd.h>
 #include <petsctime.h>
 
-static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                            PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt c = 0; c < Nc; c++) u[c] = PetscCosReal(2 * x[0] + 3 * x[1] + (dim > 2 ? 5 * x[2] : 0) + c);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Zero(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Zero(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PetscInt Nc,
+                           PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt c = 0; c < Nc; c++) u[c] = 0;
@@ -33,14 +36,10 @@ static PetscErrorCode Zero(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal tim
 /* the mesh, and the space with its conditions */
 static PetscErrorCode CreateMesh(PetscInt degree, PetscBool vector, PetscBool dirichlet, DM *dm)
 {
-  const char *const defaults[][2] = {
-    {"-dm_plex_dim",       "3"    },
-    {"-dm_plex_simplex",   "0"    },
-    {"-dm_plex_box_faces", "8,8,8"}
-  };
-  PetscFE        fe;
-  PetscInt       dim;
-  const PetscInt one = 1;
+  const char *const defaults[][2] = {{"-dm_plex_dim", "3"}, {"-dm_plex_simplex", "0"}, {"-dm_plex_box_faces", "8,8,8"}};
+  PetscFE           fe;
+  PetscInt          dim;
+  const PetscInt    one = 1;
 
   PetscFunctionBeginUser;
   for (int i = 0; i < 3; i++) {
@@ -150,13 +149,15 @@ static PetscErrorCode Report(Vec x, PetscInt N, PetscInt its, PetscLogDouble sec
   PetscCall(VecGetSize(x, &n));
   bytes = 19 * size * n * its / seconds;
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%.4g s, %.4g GDoF/s (unknowns x iterations / time)\n", seconds, 1e-9 * N * its / seconds));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the 19 numbers an unknown of an iteration's vectors alone: %.4g GB/s, %.3g %% of the %.4g GB/s of a copy\n", 1e-9 * bytes, 100 * bytes / copy, 1e-9 * copy));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "the 19 numbers an unknown of an iteration's vectors alone: %.4g GB/s, %.3g %% of the %.4g GB/s of a copy\n",
+                        1e-9 * bytes, 100 * bytes / copy, 1e-9 * copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  const char *const problems[]                                             = {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6", "bp3.5"};
+  const char *const problems[] = {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6", "bp3.5"};
   PetscErrorCode (*exact[1])(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar[], void *) = {Exact};
   PetscInt         problem = MAT_BAKEOFF_BP5, degree = 4, N, its;
   MatBakeoffLayout layout  = MAT_BAKEOFF_LAYOUT_GLOBAL;
@@ -197,8 +198,10 @@ int main(int argc, char **argv)
   PetscCall(VecNorm(u, NORM_2, &norm));
   PetscCall(VecAXPY(u, -1, x));
   PetscCall(VecNorm(u, NORM_2, &error));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, degree %" PetscInt_FMT ", layout %s: %" PetscInt_FMT " unknowns, %" PetscInt_FMT " iterations, relative error %.0e\n", MatBakeoffProblems[problem], degree,
-                        MatBakeoffLayouts[layout], N, its, (double)(error / norm)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "%s, degree %" PetscInt_FMT ", layout %s: %" PetscInt_FMT " unknowns, %" PetscInt_FMT
+                        " iterations, relative error %.0e\n",
+                        MatBakeoffProblems[problem], degree, MatBakeoffLayouts[layout], N, its, (double)(error / norm)));
   if (times) PetscCall(Report(x, N, its, seconds));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&b));

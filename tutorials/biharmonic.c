@@ -1,4 +1,5 @@
-static char help[] = "Bending of plates: D laplace^2 u + s u = f on a box, by C0 interior penalties on Q_k elements, k >= 2, and multigrid with vertex patches.\n\
+static char help[] =
+  "Bending of plates: D laplace^2 u + s u = f on a box, by C0 interior penalties on Q_k elements, k >= 2, and multigrid with vertex patches.\n\
   -problem plate : a square plate under the uniform load q = 1, its deflection in the middle against the series solution\n\
   -problem sine  : u = prod_i sin(pi x_i + 0.3), so that u, its slope and its second derivatives on the sides are not zero; errors and their orders\n\
   -levels n      : on n meshes, each with half the cell size of the one before (default 3)\n\
@@ -24,14 +25,16 @@ static PetscReal Derivative(PetscInt dim, const PetscReal x[], PetscInt i, Petsc
   return u;
 }
 
-static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                            PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = Derivative(dim, x, -1, -1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Hessian(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Hessian(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                              PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < Nc; i++) u[i] = Derivative(dim, x, i / dim, i % dim);
@@ -39,7 +42,8 @@ static PetscErrorCode Hessian(PetscInt dim, PETSC_UNUSED PetscReal time, const P
 }
 
 /* each derivative of second order is -pi^2 u, so that laplace^2 u = dim^2 pi^4 u */
-static PetscErrorCode Force(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], void *ctx)
+static PetscErrorCode Force(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[],
+                            void *ctx)
 {
   PetscReal D, s;
 
@@ -50,7 +54,8 @@ static PetscErrorCode Force(PetscInt dim, PETSC_UNUSED PetscReal time, const Pet
 }
 
 /* du/dn on clamped sides: a point on a side lies on one bound of the box */
-static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[], void *ctx)
+static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[],
+                            void *ctx)
 {
   PetscReal lower[3], upper[3];
 
@@ -64,7 +69,8 @@ static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const Pet
 }
 
 /* d2u/dn2 on supported sides: it does not depend on the direction for this u */
-static PetscErrorCode Moment(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Moment(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[],
+                             PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   g[0] = Derivative(dim, x, 0, 0);
@@ -73,7 +79,8 @@ static PetscErrorCode Moment(PetscInt dim, PETSC_UNUSED PetscReal time, const Pe
 
 /* ---- plate ---- */
 
-static PetscErrorCode Load(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar q[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Load(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[],
+                           PETSC_UNUSED PetscInt Nc, PetscScalar q[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   q[0] = 1;
@@ -193,7 +200,8 @@ int main(int argc, char **argv)
 
   PetscCall(DMBoxGetDegree(dm, &degree));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, Q%" PetscInt_FMT "\n", problems[problem], degree));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "cells  unknowns  %s\n", problem == 0 ? "deflection       known  iterations" : "L2 error order  H2 error order  iterations"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "cells  unknowns  %s\n",
+                        problem == 0 ? "deflection       known  iterations" : "L2 error order  H2 error order  iterations"));
   for (PetscInt l = 0; l < levels; l++) {
     PetscInt n[3], N, its;
     DM       fine;

@@ -1,4 +1,5 @@
-static char help[] = "Conduction through a bent channel: -div(K grad u) = 0, u = 1 at one end and 0 at the other, its other sides insulated.  Four layers, two of them with a K that\n\
+static char help[] =
+  "Conduction through a bent channel: -div(K grad u) = 0, u = 1 at one end and 0 at the other, its other sides insulated.  Four layers, two of them with a K that\n\
 is larger by a factor, and round inclusions with a K that is smaller by the factor; layers end at faces of cells, inclusions do not.\n\
 A line for each factor and each angle by which the channel is bent: iterations, and the flux that goes through it.\n\
   -contrasts <c,...>           : the factors (default 1,10,100)\n\
@@ -19,7 +20,8 @@ typedef struct {
 } Channel;
 
 /* the middle of the channel becomes an arc; y = 0 and y = 1 are inside and outside of it */
-static PetscErrorCode Bend(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], void *ctx)
+static PetscErrorCode Bend(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[],
+                           void *ctx)
 {
   const Channel  *c      = (Channel *)ctx;
   const PetscReal radius = LENGTH / c->bend, angle = x[0] / radius, r = radius + 0.5 - x[1];
@@ -41,7 +43,8 @@ static void Straighten(const Channel *c, PetscInt dim, const PetscReal y[], Pets
   x[2] = dim == 3 ? y[2] : 0.5;
 }
 
-static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal y[], PETSC_UNUSED PetscInt Nc, PetscScalar K[], void *ctx)
+static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal y[], PETSC_UNUSED PetscInt Nc,
+                                   PetscScalar K[], void *ctx)
 {
   const Channel *c = (Channel *)ctx;
   PetscReal      x[3];
@@ -60,7 +63,8 @@ static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, co
 }
 
 /* 1 at the beginning of the channel; elsewhere it does not matter */
-static PetscErrorCode Ends(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal y[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode Ends(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal y[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                           void *ctx)
 {
   PetscReal x[3];
 
@@ -75,7 +79,8 @@ static PetscErrorCode CreateMesh(Channel *c, DMBoxBoundaryType ends, DM *dm)
 {
   const PetscInt          cells[3] = {12, 4, 4};
   const PetscReal         lower[3] = {0, 0, 0}, upper[3] = {LENGTH, 1, 1};
-  const DMBoxBoundaryType sides[6] = {ends, ends, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
+  const DMBoxBoundaryType sides[6] =
+    {ends, ends, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 3, dm));

@@ -1,11 +1,13 @@
-static char help[] = "The full multigrid solver of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch\n\
+static char
+  help[] = "The full multigrid solver of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch\n\
 smoothers on GPU, Algorithm 2.2: one full multigrid cycle as initial guess, then V-cycles until |b - A x| <= 1e-9 |b|.\n\
 The right-hand side is the vector of ones at the free nodes; those of the coarser levels are its restrictions.\n\
   -degrees k,... -level L : 2^L cells a direction in three dimensions (-dim 2: in two)\n\n";
 
 #include <petscpatchfd.h>
 
-static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[],
+                          PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = 1;
@@ -66,7 +68,8 @@ int main(int argc, char **argv)
       PetscCall(VecAXPY(x, 1, e));
     }
     PetscCall(VecGetSize(b, &N));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Q%" PetscInt_FMT ", %" PetscInt_FMT " unknowns: %" PetscInt_FMT " V-cycles\n", degrees[i], N, its));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, "Q%" PetscInt_FMT ", %" PetscInt_FMT " unknowns: %" PetscInt_FMT " V-cycles\n", degrees[i], N, its));
     PetscCall(PCDestroy(&pc));
     PetscCall(VecDestroy(&r));
     PetscCall(VecDestroy(&e));

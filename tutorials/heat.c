@@ -1,4 +1,5 @@
-static char help[] = "The heat equation  c du/dt - div(k grad u) = s  with linear elements on tetrahedra and materials that vary in space.\n\
+static char
+  help[] = "The heat equation  c du/dt - div(k grad u) = s  with linear elements on tetrahedra and materials that vary in space.\n\
   -problem manufactured : a solution that is known; errors and their orders, on finer meshes and with shorter steps\n\
   -problem plate : two materials, a plate of sound and of corroded metal that is heated from below; temperatures at four points\n\
   -problem part : a part of three materials from an image of voxels, heated at the side x = 0 and cooled by the air at the side x = 1\n\
@@ -14,7 +15,8 @@ static char help[] = "The heat equation  c du/dt - div(k grad u) = s  with linea
 static PetscErrorCode CreateBox(const PetscInt cells[], const PetscReal upper[], DM *dm)
 {
   const PetscReal         lower[3] = {0, 0, 0};
-  const DMBoxBoundaryType type[6]  = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
+  const DMBoxBoundaryType type[6]  = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN,
+                                      DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 1, dm));
@@ -45,7 +47,8 @@ static PetscErrorCode CreateTS(DM dm, PetscReal dt, PetscInt steps, TS *ts)
 /* ---- manufactured ---- */
 
 /* u = cos(3 t) prod cos(pi x_i), insulated, with c = 2 and k = 1/2 */
-static PetscErrorCode Exact(PetscInt dim, PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Exact(PetscInt dim, PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                            PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = PetscCosReal(3 * t);
@@ -53,7 +56,8 @@ static PetscErrorCode Exact(PetscInt dim, PetscReal t, const PetscReal x[], PETS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Source(PetscInt dim, PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar s[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Source(PetscInt dim, PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar s[],
+                             PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   s[0] = -6 * PetscSinReal(3 * t) + 0.5 * (PetscReal)dim * PETSC_PI * PETSC_PI * PetscCosReal(3 * t);
@@ -117,14 +121,16 @@ static PetscErrorCode Manufactured(void)
 /* ---- plate ---- */
 
 /* sound metal below z = 7 mm, J / (m^3 K) and W / (m K), corroded above */
-static PetscErrorCode PlateCapacity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar c[], PETSC_UNUSED void *ctx)
+static PetscErrorCode PlateCapacity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                    PetscScalar c[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   c[0] = x[2] > 0.007 + 1e-9 ? 2.1e6 : 3.6e6;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PlateConductivity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar k[], PETSC_UNUSED void *ctx)
+static PetscErrorCode PlateConductivity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                        PetscScalar k[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   k[0] = x[2] > 0.007 + 1e-9 ? 0.5 : 50;
@@ -132,7 +138,8 @@ static PetscErrorCode PlateConductivity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED 
 }
 
 /* W / m^2 */
-static PetscErrorCode PlateFlux(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+static PetscErrorCode PlateFlux(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, PETSC_UNUSED const PetscReal x[],
+                                PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   f[0] = 1e4;
@@ -197,7 +204,8 @@ static PetscErrorCode Plate(void)
 /* ---- part ---- */
 
 /* the heater at x = 0 is switched off after 20 s */
-static PetscErrorCode Heater(PETSC_UNUSED PetscInt dim, PetscReal t, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Heater(PETSC_UNUSED PetscInt dim, PetscReal t, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                             PetscScalar f[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   f[0] = t < 20 ? 5e4 : 0;
@@ -232,8 +240,8 @@ static PetscErrorCode Write(TS ts, PetscInt step, PETSC_UNUSED PetscReal t, Vec 
 
 static PetscErrorCode Part(void)
 {
-  const PetscInt  cells[3] = {32, 16, 16};
-  const PetscReal upper[3] = {0.064, 0.032, 0.032};                                         /* m */
+  const PetscInt  cells[3]    = {32, 16, 16};
+  const PetscReal upper[3]    = {0.064, 0.032, 0.032};                                    /* m */
   const PetscReal capacity[3] = {3.4e6, 2.4e6, 1.9e6}, conductivity[3] = {390, 160, 0.3}; /* copper, aluminium, plastic */
   char            voxels[PETSC_MAX_PATH_LEN] = "heat_part.vtk", restart[PETSC_MAX_PATH_LEN];
   unsigned char  *image;
@@ -274,7 +282,8 @@ static PetscErrorCode Part(void)
   PetscCall(TSGetStepNumber(ts, &steps));
   PetscCall(VecMin(u, NULL, &min));
   PetscCall(VecMax(u, NULL, &max));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "after %g s and %" PetscInt_FMT " steps: from %.3f to %.3f degrees\n", (double)t, steps, (double)min, (double)max));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "after %g s and %" PetscInt_FMT " steps: from %.3f to %.3f degrees\n", (double)t, steps,
+                        (double)min, (double)max));
   PetscCall(TSDestroy(&ts));
   PetscCall(VecDestroy(&u));
   PetscCall(DMDestroy(&dm));
@@ -293,7 +302,8 @@ int main(int argc, char **argv)
   PetscCall(PetscStrcmp(problem, "manufactured", &manufactured));
   PetscCall(PetscStrcmp(problem, "plate", &plate));
   PetscCall(PetscStrcmp(problem, "part", &part));
-  PetscCheck(manufactured || plate || part, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-problem is %s; it must be manufactured, plate or part", problem);
+  PetscCheck(manufactured || plate || part, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-problem is %s; it must be manufactured, plate or part", problem);
   if (manufactured) PetscCall(Manufactured());
   if (plate) PetscCall(Plate());
   if (part) PetscCall(Part());

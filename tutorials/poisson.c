@@ -146,8 +146,8 @@ static PetscErrorCode Solve(DM dm, Mat A, Vec b, const char *prefix, PetscBool s
   PetscCall(Name(ksp, name, sizeof(name), &levels));
   if (times) PetscCall(PetscSNPrintf(residual, sizeof(residual), "%.1e", (double)(rnorm / bnorm)));
   else PetscCall(PetscStrncpy(residual, rnorm <= 1e-9 * bnorm ? "<= 1e-9" : "> 1e-9", sizeof(residual)));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-22s %6" PetscInt_FMT "  %10" PetscInt_FMT "  %8s  %9.3e", name, levels, its, residual,
-                        (double)l2));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD, "%-22s %6" PetscInt_FMT "  %10" PetscInt_FMT "  %8s  %9.3e", name, levels, its, residual, (double)l2));
   if (times) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %7.3f s  %7.3f s", t[1] - t[0], t[2] - t[1]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   PetscCall(VecDestroy(&r));
@@ -197,8 +197,8 @@ int main(int argc, char **argv)
   PetscCall(DMBoxGetDegree(dm, &degree));
   PetscCall(DMBoxGetSpace(dm, &space));
   PetscCall(VecGetSize(b, &N));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Poisson's equation, %s%" PetscInt_FMT " on %" PetscInt_FMT,
-                        space == DMBOX_SPACE_Q ? "Q" : "DGQ", degree, n[0]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Poisson's equation, %s%" PetscInt_FMT " on %" PetscInt_FMT, space == DMBOX_SPACE_Q ? "Q" : "DGQ",
+                        degree, n[0]));
   for (PetscInt d = 1; d < dim; d++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " x %" PetscInt_FMT, n[d]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, " cells, %" PetscInt_FMT " unknowns%s\n\n", N, nodal ? "; errors against nodal values" : ""));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "solver                 levels  iterations  residual   L2 error%s\n",

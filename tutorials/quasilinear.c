@@ -15,7 +15,8 @@ A line for each step, its residual as a part of the first one, and for each mesh
 
 static const PetscReal Wave[3] = {1.1, 1.5, 0.7};
 
-static PetscErrorCode Solution(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode Solution(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                               void *ctx)
 {
   PetscReal phase = 0.3;
 
@@ -205,8 +206,11 @@ static PetscErrorCode PrintStep(SNES snes, PetscInt step, PetscReal norm, void *
   PetscFunctionBeginUser;
   if (step == 0) *first = norm;
   PetscCall(SNESGetLinearSolveIterations(snes, &its));
-  if (norm > 1e-8 * *first) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  step %" PetscInt_FMT ": residual %.1e, iterations so far %" PetscInt_FMT "\n", step, (double)(norm / *first), its));
-  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  step %" PetscInt_FMT ": residual < 1e-8, iterations so far %" PetscInt_FMT "\n", step, its));
+  if (norm > 1e-8 * *first)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  step %" PetscInt_FMT ": residual %.1e, iterations so far %" PetscInt_FMT "\n", step,
+                          (double)(norm / *first), its));
+  else
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  step %" PetscInt_FMT ": residual < 1e-8, iterations so far %" PetscInt_FMT "\n", step, its));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,7 +288,7 @@ int main(int argc, char **argv)
 {
   const PetscInt cells[3]  = {8, 8, 8};
   PetscReal      amplitude = 1, error, last = 0;
-  PetscInt       meshes    = 2, n[3], degree;
+  PetscInt       meshes = 2, n[3], degree;
   DM             dm, finer;
 
   PetscFunctionBeginUser;

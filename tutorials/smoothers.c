@@ -27,18 +27,20 @@ S is FGMRES, with the same colour order before and after the coarse correction, 
 #define RB     "-mg_levels_pc_patchfd_variant fused " /* the reference has twice as many colours: red and black */
 #define SCALE  "-mg_coarse_ksp_richardson_scale "
 
-enum {NS = 8};
+enum {
+  NS = 8
+};
 static const struct {
   const char *name, *options[2];
 } solver[NS] = {
-  {"exact S",   {FGMRES RB DENSE MESH, FGMRES RB DENSE MESH}                                           },
-  {"exact Q",   {CG RB DENSE MESH, CG RB DENSE MESH}                                                   },
-  {"single S",  {FGMRES RB DENSE SINGLE, FGMRES RB DENSE SINGLE}                                       },
-  {"single Q",  {CG RB DENSE SINGLE, CG RB DENSE SINGLE}                                               },
+  {"exact S", {FGMRES RB DENSE MESH, FGMRES RB DENSE MESH}},
+  {"exact Q", {CG RB DENSE MESH, CG RB DENSE MESH}},
+  {"single S", {FGMRES RB DENSE SINGLE, FGMRES RB DENSE SINGLE}},
+  {"single Q", {CG RB DENSE SINGLE, CG RB DENSE SINGLE}},
   {"inexact S", {FGMRES RB FD MESH PATCHX "-mg_coarse_pc_patchfd_damping 1", FGMRES RB FD MESH SCALE "0.7"}},
-  {"inexact Q", {CG RB FD MESH PATCHX "-mg_coarse_pc_patchfd_damping 1", CG RB FD MESH SCALE "0.7"}    },
-  {"additive",  {CG DENSE MESH TWO PATCH, CG DENSE MESH TWO SCALE "0.125"}                       },
-  {"a-inex",    {CG FD MESH TWO PATCHX, CG FD MESH TWO SCALE "0.1"}                              },
+  {"inexact Q", {CG RB FD MESH PATCHX "-mg_coarse_pc_patchfd_damping 1", CG RB FD MESH SCALE "0.7"}},
+  {"additive", {CG DENSE MESH TWO PATCH, CG DENSE MESH TWO SCALE "0.125"}},
+  {"a-inex", {CG FD MESH TWO PATCHX, CG FD MESH TWO SCALE "0.1"}},
 };
 
 /* d, k, L, and nu of each solver, from the NumPy reference (dense Kronecker products); 0 is not known */
@@ -75,7 +77,8 @@ static const struct {
 };
 
 /* laplace^2 u */
-static PetscErrorCode Force(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Force(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[],
+                            PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   f[0] = dim * dim * PetscPowRealInt(PETSC_PI, 4);
@@ -84,7 +87,8 @@ static PetscErrorCode Force(PetscInt dim, PETSC_UNUSED PetscReal time, const Pet
 }
 
 /* du/dn: the derivative of sin(pi x) is pi at 0, where n points downwards, and -pi at 1 */
-static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[],
+                            PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   g[0] = -PETSC_PI;
@@ -123,7 +127,8 @@ static PetscErrorCode Solve(DM dm, Mat A, Vec b, PetscInt s, PetscReal *nu)
   /* what the solver believes must be true */
   PetscCall(MatResidual(A, b, x, r));
   PetscCall(VecNorm(r, NORM_2, &rn));
-  if (!(rn <= 1.001e-8 * r0)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    %s: true relative residual %g\n", solver[s].name, (double)(rn / r0)));
+  if (!(rn <= 1.001e-8 * r0))
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    %s: true relative residual %g\n", solver[s].name, (double)(rn / r0)));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&r));
   PetscCall(KSPDestroy(&ksp));
@@ -143,7 +148,8 @@ static PetscErrorCode Compare(PetscInt d, PetscInt k, PetscInt L, const PetscRea
       numbers[0]++;
       if (PetscAbsReal(nu[s] - expected) <= 0.1) continue;
       numbers[1]++;
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    DEVIATES: k %" PetscInt_FMT ", L %" PetscInt_FMT ", %s: nu %.2f, reference %.2f\n", k, L, solver[s].name, (double)nu[s], (double)expected));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    DEVIATES: k %" PetscInt_FMT ", L %" PetscInt_FMT ", %s: nu %.2f, reference %.2f\n", k, L,
+                            solver[s].name, (double)nu[s], (double)expected));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -163,7 +169,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
   if (!set) nd = 3;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-levels", levels, &nl, &set));
-  PetscCheck(!set || (nl == 2 && levels[0] >= 1 && levels[0] <= levels[1]), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-levels takes two numbers, first and last level, 1 <= first <= last");
+  PetscCheck(!set || (nl == 2 && levels[0] >= 1 && levels[0] <= levels[1]), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-levels takes two numbers, first and last level, 1 <= first <= last");
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-max_unknowns", &max, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-reference", &compare, NULL));
 
@@ -209,7 +216,9 @@ int main(int argc, char **argv)
       PetscCall(DMDestroy(&dm));
     }
   }
-  if (compare) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " compared with the reference, %" PetscInt_FMT " deviate\n", numbers[0], numbers[1]));
+  if (compare)
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " compared with the reference, %" PetscInt_FMT " deviate\n", numbers[0], numbers[1]));
   PetscCall(PetscFinalize());
   return 0;
 }

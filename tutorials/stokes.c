@@ -1,4 +1,5 @@
-static char help[] = "Flow of viscous fluids: s u - nu laplace u + grad p = f, div u = 0 on a box, with RT_k x DGQ_k elements, whose velocities are free of divergence\n\
+static char help[] =
+  "Flow of viscous fluids: s u - nu laplace u + grad p = f, div u = 0 on a box, with RT_k x DGQ_k elements, whose velocities are free of divergence\n\
 at every point, and multigrid with vertex patches.\n\
   -problem curl : a velocity that is a curl, and a pressure; errors and their orders\n\
   -problem cavity : a fluid that a sliding lid, the upper side of direction y, drags along\n\
@@ -14,9 +15,9 @@ at every point, and multigrid with vertex patches.\n\
 
 /* A problem: what u and p are, or on sides only, where they are not known */
 typedef struct {
-  DMBoxFunctionFn *flow;            /* u and p; zero inside where they are not known */
+  DMBoxFunctionFn *flow;             /* u and p; zero inside where they are not known */
   DMBoxFunctionFn *gradient, *force; /* NULL if they are not known or zero */
-  PetscBool     known;
+  PetscBool        known;
 } Problem;
 
 /* ---- curl ---- */
@@ -68,7 +69,8 @@ static PetscReal Pressure(PetscInt dim, const PetscReal x[], PetscInt j)
   return p;
 }
 
-static PetscErrorCode CurlFlow(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode CurlFlow(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                               PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < dim; i++) u[i] = Velocity(dim, x, i, 0, 0);
@@ -76,14 +78,16 @@ static PetscErrorCode CurlFlow(PetscInt dim, PETSC_UNUSED PetscReal time, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CurlGradient(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode CurlGradient(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                                   PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < Nc; i++) u[i] = Velocity(dim, x, i / dim, i % dim, 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CurlForce(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], void *ctx)
+static PetscErrorCode CurlForce(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[],
+                                void *ctx)
 {
   PetscReal nu, s;
 
@@ -128,7 +132,8 @@ static PetscErrorCode ChannelFlow(PetscInt dim, PETSC_UNUSED PetscReal time, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ChannelGradient(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode ChannelGradient(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc,
+                                      PetscScalar u[], void *ctx)
 {
   PetscReal lower[3], upper[3];
 
@@ -139,11 +144,9 @@ static PetscErrorCode ChannelGradient(PETSC_UNUSED PetscInt dim, PETSC_UNUSED Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const Problem problems[] = {
-  {CurlFlow,    CurlGradient,    CurlForce, PETSC_TRUE },
-  {CavityFlow,  NULL,            NULL,      PETSC_FALSE},
-  {ChannelFlow, ChannelGradient, NULL,      PETSC_TRUE }
-};
+static const Problem problems[] = {{CurlFlow, CurlGradient, CurlForce, PETSC_TRUE},
+                                   {CavityFlow, NULL, NULL, PETSC_FALSE},
+                                   {ChannelFlow, ChannelGradient, NULL, PETSC_TRUE}};
 
 /* ---- all ---- */
 
@@ -324,9 +327,10 @@ static PetscErrorCode Print(DM dm, const Problem *problem, Vec u, PetscReal befo
 
 int main(int argc, char **argv)
 {
-  const char *const       names[] = {"curl", "cavity", "channel"}, *const heads[] = {"u: L2 order  u: H1 order  p: L2 order", "|u|", "u: L2  u: H1  p: L2 errors"};
-  const DMBoxBoundaryType open[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN};
-  const PetscInt          cells[] = {4, 4, 4};
+  const char *const names[] = {"curl", "cavity", "channel"}, *const heads[] = {"u: L2 order  u: H1 order  p: L2 order", "|u|",
+                                                                               "u: L2  u: H1  p: L2 errors"};
+  const DMBoxBoundaryType open[6]   = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN};
+  const PetscInt          cells[]   = {4, 4, 4};
   PetscReal               before[3] = {0, 0, 0}, dt = 0.01;
   PetscInt                problem = 0, levels = 3, steps = 0, degree;
   DM                      dm;

@@ -32,7 +32,8 @@ static void PolarAt(PetscReal t, const PetscReal x[], Polar *p)
   p->c   = 2 * x[0] * x[1] / (p->r * p->r);
 }
 
-static PetscErrorCode Solution(PETSC_UNUSED PetscInt dim, PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Solution(PETSC_UNUSED PetscInt dim, PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[],
+                               PETSC_UNUSED void *ctx)
 {
   Polar p;
 
@@ -43,13 +44,15 @@ static PetscErrorCode Solution(PETSC_UNUSED PetscInt dim, PetscReal t, const Pet
 }
 
 /* g' b c - g div(K grad(b c)) */
-static PetscErrorCode Source(PETSC_UNUSED PetscInt dim, PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Source(PETSC_UNUSED PetscInt dim, PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[],
+                             PETSC_UNUSED void *ctx)
 {
   Polar p;
 
   PetscFunctionBeginUser;
   PolarAt(t, x, &p);
-  f[0] = -3 * PetscSinReal(3 * t) * p.b * p.c - PetscCosReal(3 * t) * p.c * (p.k * (p.ddb + p.db / p.r - 4 * p.b / (p.r * p.r)) + p.dk * p.db);
+  f[0] = -3 * PetscSinReal(3 * t) * p.b * p.c -
+         PetscCosReal(3 * t) * p.c * (p.k * (p.ddb + p.db / p.r - 4 * p.b / (p.r * p.r)) + p.dk * p.db);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -60,7 +63,8 @@ typedef struct {
   PetscBool vec;
 } Medium;
 
-static PetscErrorCode Conductivity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal zero, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar K[], void *ctx)
+static PetscErrorCode Conductivity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal zero, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                                   PetscScalar K[], void *ctx)
 {
   Polar p;
 

@@ -18,7 +18,7 @@
 #include <petsc/private/vecimpl.h>
 
 const char *const DMBoxSpaces[]        = {"q", "dgq", "rt", "p1", "DMBoxSpace", "DMBOX_SPACE_", NULL};
-const char *const PatchFDHaloTypes[]     = {"auto", "mpi", "host", "nccl", "peer", "PatchFDHaloType", "PATCHFD_HALO_", NULL};
+const char *const PatchFDHaloTypes[]   = {"auto", "mpi", "host", "nccl", "peer", "PatchFDHaloType", "PATCHFD_HALO_", NULL};
 const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "supported", "DMBoxBoundaryType", "DMBOX_BOUNDARY_", NULL};
 
 /* ------------------------------------------------ options ------------------------------------------------ */
@@ -126,7 +126,7 @@ static PetscErrorCode DMBoxOptionsOperator(DM dm, PatchFDOptionItems PetscOption
 /* one number is for both precisions */
 static PetscErrorCode DMBoxOptionsExtraPoints(DM dm, PatchFDOptionItems PetscOptionsObject)
 {
-  DM_Box   *box = (DM_Box *)dm->data;
+  DM_Box   *box      = (DM_Box *)dm->data;
   PetscInt  extra[2] = {box->extra[0], box->extra[1]}, n = 2;
   PetscBool flg;
 
@@ -140,13 +140,13 @@ static PetscErrorCode DMBoxOptionsExtraPoints(DM dm, PatchFDOptionItems PetscOpt
 
 static PetscErrorCode DMSetFromOptions_Box(DM dm, PatchFDOptionItems PetscOptionsObject)
 {
-  DM_Box    *box = (DM_Box *)dm->data;
-  PetscInt   dim = dm->dim, degree;
-  DMBoxSpace space;
-  PatchFDHaloType halo = box->halotype;
-  PetscReal  threshold = box->semicoarsening;
-  PetscBool3 galerkin  = box->galerkin;
-  PetscBool  flg;
+  DM_Box         *box = (DM_Box *)dm->data;
+  PetscInt        dim = dm->dim, degree;
+  DMBoxSpace      space;
+  PatchFDHaloType halo      = box->halotype;
+  PetscReal       threshold = box->semicoarsening;
+  PetscBool3      galerkin  = box->galerkin;
+  PetscBool       flg;
 
   PetscFunctionBegin;
   PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
@@ -385,10 +385,10 @@ PetscErrorCode DMCreate_Box(DM dm)
     box->upper[d]     = 1;
     box->processes[d] = PETSC_DECIDE;
   }
-  box->degree    = 1;
-  box->mapdegree = PETSC_DETERMINE;
-  box->extra[0] = 2;
-  box->extra[1] = PETSC_DETERMINE;
+  box->degree         = 1;
+  box->mapdegree      = PETSC_DETERMINE;
+  box->extra[0]       = 2;
+  box->extra[1]       = PETSC_DETERMINE;
   box->semicoarsening = PETSC_DETERMINE;
   box->galerkin       = PETSC_BOOL3_UNKNOWN;
   box->lowering       = -1;

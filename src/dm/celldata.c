@@ -129,9 +129,8 @@ PetscErrorCode DMBoxCellDataCreate(DM dm, PetscInt n, Vec v, const char who[], D
   PetscCall(VecGetType(c->values, &type));
   PetscCall(PetscObjectTypeCompare((PetscObject)v, type, &same));
   if (same) PetscCall(VecCopy(v, c->values));
-  else { /* through the host */
-    const PetscScalar *from;
-    PetscScalar       *to;
+  else { /* through the host */ const PetscScalar *from;
+    PetscScalar                                   *to;
 
     PetscCall(VecGetArrayRead(v, &from));
     PetscCall(VecGetArrayWrite(c->values, &to));
@@ -165,11 +164,11 @@ static PetscErrorCode CellDataFetch(const DMBoxCellData *c, const PatchFDRange r
 {
   const PetscInt size = (PetscInt)PatchFDRangeSize(range), block = NumGroups(c) * c->n,
                  n[2] = {PetscMax(1, range[0][1] - range[0][0]), PetscMax(1, range[1][1] - range[1][0])};
-  PetscBool      all  = PETSC_TRUE;
-  PetscMPIInt    ranks;
-  PetscInt      *index;
-  IS             is;
-  VecScatter     scatter;
+  PetscBool   all     = PETSC_TRUE;
+  PetscMPIInt ranks;
+  PetscInt   *index;
+  IS          is;
+  VecScatter  scatter;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)c->values), &ranks));
@@ -230,8 +229,8 @@ static PetscErrorCode LocatePoints(const DMBoxCellData *c, PetscInt d, PetscInt 
 /* groups of all points of these cells of the DM, which has other cells or points than the data */
 static PetscErrorCode CellDataEvaluate(DM dm, const DMBoxCellData *c, const PatchFDRange cells, Vec *values)
 {
-  const DM_Box      *box = (const DM_Box *)dm->data;
-  PatchFDCellValues  v   = {.n = c->n};
+  const DM_Box      *box  = (const DM_Box *)dm->data;
+  PatchFDCellValues  v    = {.n = c->n};
   PetscCount         size = c->n;
   PatchFDRange       range;
   Vec                local;

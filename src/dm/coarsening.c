@@ -99,7 +99,7 @@ PetscBool DMBoxCoarseningNext(DMBoxCoarsening *c, PetscBool halve[3], PetscInt *
   PetscReal limit     = CoarseningLimit(c, counts);
 
   for (PetscInt d = 0; d < c->dim; d++) c->uneven = (PetscBool)(c->uneven || c->coupling[d] < limit);
-  for (PetscInt d = 0; d < c->dim; d++) counts[d] = (PetscBool)!(c->uneven && c->cells[d] <= 2);
+  for (PetscInt d = 0; d < c->dim; d++) counts[d] = (PetscBool) !(c->uneven && c->cells[d] <= 2);
   limit = CoarseningLimit(c, counts);
   *end  = 0;
   for (PetscInt d = 0; d < 3; d++) {
@@ -131,8 +131,8 @@ PetscErrorCode DMBoxUpdateCoarsening(DM dm)
 PetscErrorCode DMBoxGetHalvings(DM dm, PetscInt n, PetscInt halvings[][3])
 {
   DMBoxCoarsening c;
-  PetscBool  halve[3];
-  PetscInt   end;
+  PetscBool       halve[3];
+  PetscInt        end;
 
   PetscFunctionBegin;
   PetscCall(DMBoxCoarseningBegin(dm, &c));
@@ -187,11 +187,11 @@ PetscErrorCode DMBoxCoarseningDescribe(DM dm, const PetscBool halve[3], size_t s
 
 PetscErrorCode DMBoxViewSemicoarsening(DM dm, PetscViewer viewer)
 {
-  const DM_Box *box = (const DM_Box *)dm->data;
-  DMBoxCoarsening    c;
-  PetscBool     halve[3];
-  PetscInt      end;
-  char          text[128];
+  const DM_Box   *box = (const DM_Box *)dm->data;
+  DMBoxCoarsening c;
+  PetscBool       halve[3];
+  PetscInt        end;
+  char            text[128];
 
   PetscFunctionBegin;
   PetscCall(DMBoxViewHalvings(dm, viewer));
@@ -228,16 +228,17 @@ PetscErrorCode DMBoxViewSemicoarsening(DM dm, PetscViewer viewer)
 @*/
 PetscErrorCode DMBoxGetNumCoarsenings(DM dm, PetscInt *n)
 {
-  DM_Box    *box;
+  DM_Box         *box;
   DMBoxCoarsening c;
-  PetscBool  halve[3];
-  PetscInt   end;
+  PetscBool       halve[3];
+  PetscInt        end;
 
   PetscFunctionBegin;
   PetscAssertPointer(n, 2);
   PetscCall(DMBoxGetContext(dm, &box));
   PetscCall(DMBoxCoarseningBegin(dm, &c));
-  for (*n = 0; DMBoxCoarseningNext(&c, halve, &end); (*n)++);
+  for (*n = 0; DMBoxCoarseningNext(&c, halve, &end); (*n)++)
+    ;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

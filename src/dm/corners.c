@@ -9,8 +9,8 @@ static PetscErrorCode DMBoxCheckField(DM dm, PetscInt field, PetscBool cells, DM
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, box));
   PetscCheck(field >= (cells ? DMBOX_CELLS : 0) && field < (*box)->nfield, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "Field %" PetscInt_FMT "; -dm_box_space %s has the fields 0 to %" PetscInt_FMT "%s",
-             field, DMBoxSpaces[(*box)->space], (*box)->nfield - 1, cells ? ", or DMBOX_CELLS for the cells" : "");
+             "Field %" PetscInt_FMT "; -dm_box_space %s has the fields 0 to %" PetscInt_FMT "%s", field, DMBoxSpaces[(*box)->space],
+             (*box)->nfield - 1, cells ? ", or DMBOX_CELLS for the cells" : "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,8 +260,8 @@ static PetscErrorCode DMBoxVecFind(DM dm, Vec v, PetscInt field, const PatchFDBo
   PetscCall(VecGetLocalSize(v, &n));
   PetscCheck((size_t)n == box->nglobal || (size_t)n == box->nlocal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
              "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here, and with ghosts %" PetscInt_FMT
-             "; take a Vec from DMCreateGlobalVector() or DMCreateLocalVector()", n,
-             (PetscInt)box->nglobal, (PetscInt)box->nlocal);
+             "; take a Vec from DMCreateGlobalVector() or DMCreateLocalVector()",
+             n, (PetscInt)box->nglobal, (PetscInt)box->nlocal);
   *b  = (size_t)n == box->nglobal ? &box->field[field].global : &box->field[field].local;
   *at = (size_t)n == box->nglobal ? box->field[field].global0 : box->field[field].local0;
   PetscFunctionReturn(PETSC_SUCCESS);

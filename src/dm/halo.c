@@ -88,8 +88,8 @@ static PetscInt StageRank(const DM_Box *box, PetscInt d, PetscInt p)
 static void StageGhosts(const DM_Box *box, PetscInt field, DMBoxHaloKind kind, PetscInt d, PetscInt p, PetscInt *n, PetscInt ghost[],
                         PetscSFNode source[])
 {
-  const DMBoxField *f    = &box->field[field];
-  const PetscInt    rank = StageRank(box, d, p);
+  const DMBoxField *f     = &box->field[field];
+  const PetscInt    rank  = StageRank(box, d, p);
   PatchFDBox        there = f->local;
   PatchFDRange      r;
   PetscInt          lo, hi, first, end, node[3];
@@ -107,7 +107,7 @@ static void StageGhosts(const DM_Box *box, PetscInt field, DMBoxHaloKind kind, P
         if (StageSkips(box, f, kind, node)) continue;
         if (ghost) {
           ghost[*n]  = (PetscInt)f->local0 + (PetscInt)PatchFDBoxNode(&f->local, node[0], node[1], node[2]);
-          source[*n] = (PetscSFNode){.rank = rank,
+          source[*n] = (PetscSFNode){.rank  = rank,
                                      .index = DMBoxFieldOffset(box, field, rank, PETSC_TRUE) +
                                               (PetscInt)PatchFDBoxNode(&there, node[0], node[1], node[2])};
         }
@@ -205,7 +205,7 @@ PetscErrorCode DMBoxHaloEnd(DM dm, PatchFDKernels kern, PetscInt n, void *const 
 
 PetscErrorCode DMBoxHaloAdd(DM dm, PatchFDKernels kern, void *local)
 {
-  const DM_Box *box = (const DM_Box *)dm->data;
+  const DM_Box *box   = (const DM_Box *)dm->data;
   PatchFDHalo   stage = NULL;
 
   PetscFunctionBegin;

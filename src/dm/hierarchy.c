@@ -29,13 +29,13 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)to, prefix));
   b->degree = a->degree;
   PetscCall(PetscArraycpy(b->extra, a->extra, 2));
-  b->space  = a->space;
-  b->halotype = a->halotype;
-  b->refine = a->refine;
+  b->space          = a->space;
+  b->halotype       = a->halotype;
+  b->refine         = a->refine;
   b->semicoarsening = a->semicoarsening;
-  b->galerkin   = a->galerkin;
-  b->restricted = a->restricted;
-  b->coupled     = a->coupled;
+  b->galerkin       = a->galerkin;
+  b->restricted     = a->restricted;
+  b->coupled        = a->coupled;
   b->coupledversion = a->coupledversion;
   PetscCall(PetscArraycpy(b->coupledfor, a->coupledfor, DMBOX_MAX_COEFFICIENTS));
   b->coarsenings = a->coarsenings;
@@ -134,7 +134,7 @@ PetscErrorCode DMRefine_Box(DM dm, MPI_Comm comm, DM *fine)
   }
   if (f->higher) f->degree = f->higher;
   f->restricted = PETSC_FALSE;
-  f->higher = 0;
+  f->higher     = 0;
   if (back) f->coarsenings--;
   else f->coupled = PETSC_FALSE;
   PetscCall(DMSetUp(*fine));
@@ -176,11 +176,11 @@ static PetscErrorCode CoarseningIsGalerkin(DM dm, const PetscBool halve[3], Pets
 /* A coarse cell belongs to the rank of its first fine cell; ranks may be left with none. */
 PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM *coarse)
 {
-  DM_Box    *box, *c;
+  DM_Box         *box, *c;
   DMBoxCoarsening next;
-  PetscBool  lower, galerkin, halve[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
-  PetscInt   end;
-  char       text[128];
+  PetscBool       lower, galerkin, halve[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
+  PetscInt        end;
+  char            text[128];
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));

@@ -12,10 +12,10 @@
 
 static PetscErrorCode DMBoxCheckVertices(DM dm, PetscInt d)
 {
-  DM_Box         *box  = (DM_Box *)dm->data;
-  const MPI_Comm  comm = PetscObjectComm((PetscObject)dm);
-  const PetscInt  n    = box->nvertices[d];
-  const PetscReal *v   = box->vertices[d];
+  DM_Box          *box  = (DM_Box *)dm->data;
+  const MPI_Comm   comm = PetscObjectComm((PetscObject)dm);
+  const PetscInt   n    = box->nvertices[d];
+  const PetscReal *v    = box->vertices[d];
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
@@ -25,7 +25,7 @@ static PetscErrorCode DMBoxCheckVertices(DM dm, PetscInt d)
              n, d, box->cells[d], box->cells[d] + 1);
   PetscCheck(box->lower[d] == v[0] && box->upper[d] == v[n - 1], comm, PETSC_ERR_ARG_INCOMP,
              "Direction %" PetscInt_FMT " has bounds [%g, %g] from -dm_box_lower, -dm_box_upper (DMBoxSetBounds()), but DMBoxSetVertices() "
-                                        "gave it vertices from %g to %g",
+             "gave it vertices from %g to %g",
              d, (double)box->lower[d], (double)box->upper[d], (double)v[0], (double)v[n - 1]);
   for (PetscInt i = 0; i < n - 1; i++) {
     PetscCheck(v[i + 1] > v[i] && !PetscIsInfOrNanReal(v[i]) && !PetscIsInfOrNanReal(v[i + 1]), comm, PETSC_ERR_ARG_OUTOFRANGE,
@@ -146,8 +146,8 @@ static PetscErrorCode DMBoxCheckSize(DM dm)
    last. */
 static PetscErrorCode DMBoxChooseProcesses(DM dm)
 {
-  DM_Box     *box  = (DM_Box *)dm->data;
-  PetscInt   *P    = box->processes, best[3] = {0, 0, 0}, p[3];
+  DM_Box     *box = (DM_Box *)dm->data;
+  PetscInt   *P = box->processes, best[3] = {0, 0, 0}, p[3];
   PetscReal   cost = PETSC_MAX_REAL;
   PetscMPIInt size;
 
@@ -237,9 +237,9 @@ static void DMBoxFlattenDirections(DM dm)
   DM_Box *box = (DM_Box *)dm->data;
 
   for (PetscInt d = dm->dim; d < 3; d++) {
-    box->cells[d]    = 1;
-    box->lower[d]    = 0;
-    box->upper[d]    = 1;
+    box->cells[d]        = 1;
+    box->lower[d]        = 0;
+    box->upper[d]        = 1;
     box->boundary[2 * d] = box->boundary[2 * d + 1] = DMBOX_BOUNDARY_NEUMANN;
   }
 }

@@ -115,9 +115,9 @@ PetscErrorCode DMLocalToLocalEnd_Box(PETSC_UNUSED DM dm, PETSC_UNUSED Vec from, 
 /* what all ranks have for a node goes to its owner; `l` itself is left as it is */
 static PetscErrorCode DMBoxLocalToGlobalAdd(DM dm, PatchFDKernels kern, const void *l, void *g)
 {
-  DM_Box            *box = (DM_Box *)dm->data;
+  DM_Box            *box  = (DM_Box *)dm->data;
   const PatchFDRange none = {{0, 0}, {0, 0}, {0, 0}};
-  const void        *sum = l;
+  const void        *sum  = l;
 
   PetscFunctionBegin;
   if (box->halo) {

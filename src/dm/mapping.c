@@ -388,8 +388,8 @@ PetscErrorCode DMBoxSetMappingCoordinates(DM dm, Vec x)
   PetscCall(DMBoxShapeDestroy(&box->mapfrom));
   box->shape = box->mapfrom = shape;
   shape->refct++;
-  box->maptype = DMBOX_MAPPING_NONE;
-  box->map     = NULL;
+  box->maptype     = DMBOX_MAPPING_NONE;
+  box->map         = NULL;
   box->op->version = box->mapversion = DMBoxOperatorNewVersion();
   PetscCall(DMBoxRenewCoordinates(dm));
   PetscFunctionReturn(PETSC_SUCCESS);

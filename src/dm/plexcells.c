@@ -249,7 +249,7 @@ static PetscErrorCode GetOwnCoordinates(DM dm, const PetscInt cells[], PlexCells
    would ask for */
 static PetscErrorCode GetSharedCoordinates(DM cdm, Vec coordinates, const PetscInt cells[], PlexCells *p)
 {
-  const PetscInt     size   = Nodes(p->geodegree, p->dim), *corner = CornersOfClosure(p->dim);
+  const PetscInt     size = Nodes(p->geodegree, p->dim), *corner = CornersOfClosure(p->dim);
   const PetscBool    tensor = (PetscBool)(p->geodegree > 1);
   const PetscScalar *x;
   PetscSection       local, section;

@@ -191,10 +191,10 @@ PetscErrorCode DMBoxShapeEvaluate(DM dm, const DMBoxShape *from, DMBoxShape *sha
 
 PetscErrorCode DMBoxShapeInterpolate(DM dm, DMBoxShape *shape)
 {
-  const DM_Box       *box = (const DM_Box *)dm->data;
-  PatchFDPointwise    map = {box->map ? box->map : DMBoxNamedMap, box->map ? box->mapctx : dm->data};
-  PetscReal          *nodes[3];
-  PatchFDRange        all;
+  const DM_Box    *box = (const DM_Box *)dm->data;
+  PatchFDPointwise map = {box->map ? box->map : DMBoxNamedMap, box->map ? box->mapctx : dm->data};
+  PetscReal       *nodes[3];
+  PatchFDRange     all;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
@@ -212,7 +212,7 @@ PetscErrorCode DMBoxShapeInterpolate(DM dm, DMBoxShape *shape)
 /* images of degree 1 of cells that have another one */
 PetscErrorCode DMBoxShapeStraighten(DM dm, PetscInt images, DMBoxShape *shape)
 {
-  const PetscInt  degree = ((const DM_Box *)dm->data)->degree;
+  const PetscInt  degree  = ((const DM_Box *)dm->data)->degree;
   const PetscReal unit[2] = {0, 1};
   const PetscBool free[2] = {PETSC_FALSE, PETSC_FALSE};
   PatchFDLine     cell;

@@ -8,7 +8,7 @@
 PetscErrorCode DMBoxReadFile(MPI_Comm comm, const char who[], const char file[], char **data, PetscInt64 *size)
 {
   PetscMPIInt rank;
-  FILE       *f   = NULL;
+  FILE       *f    = NULL;
   PetscInt64  n[2] = {-1, 0}; /* bytes, errno */
 
   PetscFunctionBegin;

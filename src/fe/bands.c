@@ -89,7 +89,7 @@ typedef struct {
 
 static PetscErrorCode CellsCreate(const PatchFDLine *line, Cells *c)
 {
-  const PetscInt  n = line->degree + 1;
+  const PetscInt  n      = line->degree + 1;
   const PetscReal ends[] = {0.0, 1.0};
   PetscReal      *B, *D, *D2;
   PetscInt       *start, nruns;
@@ -343,7 +343,7 @@ PetscErrorCode PatchFDBandEnd(const PatchFDLine *line, int e, PatchFDBand *b)
   PetscFunctionBegin;
   PetscCall(CellsCreate(line, &cells));
   PetscCall(BandCreate(&cells, line, 1, b, &cell)); /* so that the cells at the ends are classes of their own */
-  b->reach = 0;
+  b->reach                                                     = 0;
   b->X[b->cls[e ? line->ncells - 1 : 0] * n * n + at * n + at] = 1;
   PetscCall(PetscFree(cell));
   PetscCall(CellsDestroy(&cells));
@@ -400,7 +400,7 @@ PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const PatchFDLine 
                                      PatchFDBand *b)
 {
   PetscReal         unit[] = {0.0, 1.0};
-  const PatchFDLine ref = {.degree = rows->degree, .ncells = 1, .vertices = unit}; /* lengths cancel */
+  const PatchFDLine ref    = {.degree = rows->degree, .ncells = 1, .vertices = unit}; /* lengths cancel */
   const PetscInt    n = rows->degree + 1, m = columns->degree + 1, nq = PetscMax(n, m);
   PetscReal        *x, *w, *V, *U, *D;
   Cells             cells;
@@ -414,7 +414,7 @@ PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const PatchFDLine 
   PetscCall(BandCreate(&cells, transpose ? rows : columns, 0, b, &cell));
   for (PetscInt i = 0; i < n; i++) {
     for (PetscInt j = 0; j < m; j++) {
-      const PetscInt to = transpose ? j * n + i : i * m + j;
+      const PetscInt to     = transpose ? j * n + i : i * m + j;
       PetscReal      sum[2] = {0, 0}; /* the mirror image, whose integral is the opposite one, too */
 
       for (PetscInt q = 0; q < nq; q++) {
@@ -469,8 +469,8 @@ PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *line, PetscReal kappa, Pe
   n  = cells.n;
   ld = 3 * n;
   for (PetscInt r = 0; r < b->nclass; r++) {
-    const PetscInt  c = cell[r];
-    const PetscReal h = cells.h[cells.run[c]];
+    const PetscInt  c   = cell[r];
+    const PetscReal h   = cells.h[cells.run[c]];
     PetscReal      *own = b->X + r * n * ld + n;
 
     for (PetscInt i = 0; i < n; i++) {

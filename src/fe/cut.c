@@ -77,7 +77,7 @@ static void JoinNodes(PatchFDCut *cut, const PatchFDBand *M, const PatchFDBand *
 static void JoinFunctionals(PatchFDCut *cut, const PatchFDEigen *e, PetscInt r)
 {
   const PetscInt   m = e->ext, nend = cut->nend, up = 2 * nend * r + nend; /* the first unknown above the cut */
-  const PetscReal *derivative = e->derivative[0];                         /* at the upper end of a cell */
+  const PetscReal *derivative = e->derivative[0];                          /* at the upper end of a cell */
 
   for (PetscInt j = 0; j < nend; j++) {
     const PetscReal *X = (j ? e->slope[1] : e->value[1]) + e->n - m, slope = X[0] / derivative[0],
@@ -97,7 +97,7 @@ static void ToModes(const PatchFDEigen *e, const PetscReal column[], PetscInt st
 PetscErrorCode PatchFDCutSetPiece(PatchFDCut *cut, const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PetscInt r,
                                   PatchFDEigen *e)
 {
-  const PetscInt   nend  = cut->nend, w = 2 * nend;
+  const PetscInt   nend = cut->nend, w = 2 * nend;
   const PetscCount first = cut->first[r];
   PetscReal       *alpha = cut->alpha + first * w, *mass = cut->mass + first * w;
 
@@ -126,8 +126,8 @@ PetscErrorCode PatchFDCutSetPiece(PatchFDCut *cut, const PatchFDLine *line, cons
 */
 PetscErrorCode PatchFDCutIsDefinite(const PatchFDCut *cut, PetscReal lo, PetscReal hi, PetscBool *definite)
 {
-  const PetscInt  n    = cut->first[cut->npiece];
-  const PetscReal tiny = 1e-11;
+  const PetscInt  n     = cut->first[cut->npiece];
+  const PetscReal tiny  = 1e-11;
   PetscReal       least = PETSC_MAX_REAL, most = PETSC_MIN_REAL, sign = cut->A[0], *R, *large;
 
   PetscFunctionBegin;

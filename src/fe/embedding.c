@@ -59,11 +59,11 @@ static void FindSplits(const PatchFDLine *fine, PetscInt ncoarse, PetscInt cls[]
 static PetscErrorCode FineNodes(const PatchFDLine *fine, PetscInt ratio, PetscReal s, PetscReal x[])
 {
   PetscReal         vertices[] = {0.0, s, 1.0};
-  const PatchFDLine ref = {.continuity = fine->continuity,
-                           .degree = fine->degree,
-                           .stride = fine->stride,
-                           .ncells = ratio,
-                           .vertices = vertices};
+  const PatchFDLine ref        = {.continuity = fine->continuity,
+                                  .degree     = fine->degree,
+                                  .stride     = fine->stride,
+                                  .ncells     = ratio,
+                                  .vertices   = vertices};
 
   PetscFunctionBegin;
   PetscCall(PatchFDLineNodes(&ref, x));
@@ -86,7 +86,7 @@ PetscErrorCode PatchFDEmbeddingCreate(const PatchFDLine *coarse, const PatchFDLi
   e->fstride = e->ratio * fine->stride;
   e->cstride = coarse->stride;
   e->nf      = (e->ratio - 1) * fine->stride + fine->degree + 1;
-  e->nclass = 1;
+  e->nclass  = 1;
   PetscCall(PetscCalloc1(e->ncells, &e->cls));
   PetscCall(PetscMalloc2(e->ncells, &split, e->nf, &x));
   split[0] = 1.0;

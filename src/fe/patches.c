@@ -491,11 +491,11 @@ PetscErrorCode PatchFDPatchesCreateWhole(const PatchFDLine *line, PatchFDPatches
   PetscFunctionBegin;
   PetscCall(PetscMemzero(patches, sizeof(*patches)));
   PetscCall(PetscMalloc4(1, &patches->cell, 1, &patches->first, 1, &patches->n, 1, &patches->cls));
-  patches->npatch   = p.n ? 1 : 0;
-  patches->nclass   = patches->npatch;
-  patches->cell[0]  = patches->cls[0] = 0;
-  patches->first[0] = p.row;
-  patches->n[0]     = p.n;
+  patches->npatch  = p.n ? 1 : 0;
+  patches->nclass  = patches->npatch;
+  patches->cell[0] = patches->cls[0] = 0;
+  patches->first[0]                  = p.row;
+  patches->n[0]                      = p.n;
   PetscCall(PetscCalloc1(patches->nclass, &patches->eigen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -530,7 +530,7 @@ static AloneKey GetAloneKey(const PatchFDLine *line, const PatchFDBand *M, Petsc
 
 static PetscErrorCode LineAloneCreate(const PatchFDLine *line, const Patch *p, PatchFDLine *alone)
 {
-  const PetscBool inside[2] = {(PetscBool)(p->first > 0), (PetscBool)(p->end < line->ncells)};
+  const PetscBool inside[2]    = {(PetscBool)(p->first > 0), (PetscBool)(p->end < line->ncells)};
   const PetscBool dirichlet[2] = {(PetscBool)(inside[0] || line->dirichlet[0]), (PetscBool)(inside[1] || line->dirichlet[1])};
 
   PetscFunctionBegin;

@@ -179,7 +179,7 @@ static void CellTransferTriples(const PatchFDTransferDesc *desc, const PetscInt 
       const PetscInt lo = desc->fbox.lo[d];
 
       row[d] = cell[d] * desc->dir[d]->fstride + a[d];
-      mine = (PetscBool)(mine && row[d] >= lo && row[d] < lo + desc->fbox.n[d] &&
+      mine   = (PetscBool)(mine && row[d] >= lo && row[d] < lo + desc->fbox.n[d] &&
                          (a[d] < desc->dir[d]->fstride || cell[d] == desc->dir[d]->ncells - 1));
     }
     for (PetscInt c = 0; c < nc[0] * nc[1] * nc[2] && mine; c++) {

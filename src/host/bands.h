@@ -13,10 +13,10 @@
 
 /* one direction, or the pair M, A of it */
 typedef struct {
-  PetscInt  n, width;              /* rows; room for the entries of each */
-  PetscInt *first, *count, *alike; /* columns first .. first + count - 1 of a row; rows from this one on that have the same ones */
-  REAL     *X[2];                  /* [n][width] */
-  PetscLogDouble size;             /* entries of all rows */
+  PetscInt       n, width;              /* rows; room for the entries of each */
+  PetscInt      *first, *count, *alike; /* columns first .. first + count - 1 of a row; rows from this one on that have the same ones */
+  REAL          *X[2];                  /* [n][width] */
+  PetscLogDouble size;                  /* entries of all rows */
 } Band;
 
 /*
@@ -30,7 +30,7 @@ typedef struct {
 
 /* the matrices of cells that a band is the sum of: entry (i, j) of class c is X[c][i][j], or X[c][j][i] */
 typedef struct {
-  PetscInt         nrow, ncol, rowstride, colstride; /* nodes of a cell and from one cell to the next */
+  PetscInt nrow, ncol, rowstride, colstride; /* nodes of a cell and from one cell to the next */
   /* local rows and columns that count in all cells but the last, since the next cell has the others */
   PetscInt         own[2];
   PetscInt         last;
@@ -40,17 +40,17 @@ typedef struct {
 } BandCells;
 
 typedef struct {
-  PatchFDBox from, to;
-  PetscBool  pair, flat; /* flat: there is no third direction */
-  Band       dir[3];
-  BandLanes *lanes;      /* of direction 0 */
-  PetscBool  slope;
-  void      *entries;    /* of lanes */
-  PetscInt   columns;    /* of y at once: whole vectors */
-  PetscInt   longest;    /* what most of them read */
-  ptrdiff_t  ld, plane;  /* of the rows of s, t, g and h, of the planes of s and t */
-  REAL      *s, *t, *g, *h;
-  void      *base;
+  PatchFDBox     from, to;
+  PetscBool      pair, flat; /* flat: there is no third direction */
+  Band           dir[3];
+  BandLanes     *lanes; /* of direction 0 */
+  PetscBool      slope;
+  void          *entries;   /* of lanes */
+  PetscInt       columns;   /* of y at once: whole vectors */
+  PetscInt       longest;   /* what most of them read */
+  ptrdiff_t      ld, plane; /* of the rows of s, t, g and h, of the planes of s and t */
+  REAL          *s, *t, *g, *h;
+  void          *base;
   PetscLogDouble flops;
 } BandsPlan;
 
@@ -205,7 +205,7 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
                                   const PatchFDBox *to, const PatchFDRange write, BandsPlan **plan)
 {
   BandsPlan     *p;
-  const PetscInt vectors = (to->n[0] + VL - 1) / VL;
+  const PetscInt vectors    = (to->n[0] + VL - 1) / VL;
   PetscInt       longest[2] = {0, 0}; /* columns and rows that are read for those that are worked on at once */
   size_t         planes, rows;
   V             *v = NULL;
@@ -217,7 +217,7 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
   p->to   = *to;
   p->pair = (PetscBool)(m[0].X[1] != NULL);
   for (int d = 0; d < 3; d++) PetscCall(BandCreate(&m[d], cells[d], to->n[d], to->lo[d], write[d], from->lo[d], read[d], &p->dir[d]));
-  p->flat = (PetscBool)(from->n[2] == 1 && to->n[2] == 1 && p->dir[2].count[0] && p->dir[2].X[0][0] == 1 &&
+  p->flat    = (PetscBool)(from->n[2] == 1 && to->n[2] == 1 && p->dir[2].count[0] && p->dir[2].X[0][0] == 1 &&
                         !(p->pair && p->dir[2].X[1][0]));
   p->columns = (vectors / (vectors * VL / BANDS_COLUMNS + 1) + 1) * VL;
   PetscCall(LanesCreate(p, m[0].rowstride));
@@ -277,7 +277,7 @@ typedef REAL VU __attribute__((vector_size(VBYTES), ANYWHERE)); /* VL numbers an
   do { \
     T u[4][BLOCK], v[4][BLOCK], t[BLOCK]; \
 \
-    EACH(l, BLOCK) t[l] = (T){0}; \
+    EACH(l, BLOCK) t[l]               = (T){0}; \
     EACH(r, K) EACH(l, BLOCK) u[r][l] = v[r][l] = (T){0}; \
     for (PetscInt c = 0; c < count; c++) { \
       T w[BLOCK]; \
@@ -375,9 +375,9 @@ static inline __attribute__((always_inline)) void LanesRows(int R, PetscBool pai
                                                             const REAL *y0, REAL *y)
 {
   for (PetscInt i = 0; i < n; i += VL, lanes++) {
-    const REAL    *x = h + lanes->first, *z = g + lanes->first;
-    const V       *X = lanes->X, *const end = X + lanes->count * (pair ? 2 : 1);
-    V              u[4], v[4];
+    const REAL *x = h + lanes->first, *z = g + lanes->first;
+    const V *X = lanes->X, *const end = X + lanes->count * (pair ? 2 : 1);
+    V u[4], v[4];
 
     EACH(r, R) u[r] = v[r] = (V){0};
     for (; X < end; X += pair ? 2 : 1, x++, z++) {
@@ -392,8 +392,8 @@ static inline __attribute__((always_inline)) void LanesRows(int R, PetscBool pai
       }
     }
     EACH(r, R) u[r] = alpha * (pair ? u[r] + v[r] : u[r]);
-    if (i + VL <= n && y0) EACH(r, R) *(VU *)(y + r * next + i) = *(const VU *)(y0 + r * next + i) + (VU)u[r];
-    else if (i + VL <= n) EACH(r, R) *(VU *)(y + r * next + i) = u[r];
+    if (i + VL <= n && y0) EACH(r, R) * (VU *)(y + r * next + i) = *(const VU *)(y0 + r * next + i) + (VU)u[r];
+    else if (i + VL <= n) EACH(r, R) * (VU *)(y + r * next + i) = u[r];
     else EACH(r, R) LanesEnd(u[r], n - i, y0 ? y0 + r * next + i : NULL, y + r * next + i);
   }
 }
@@ -434,7 +434,7 @@ static __attribute__((noinline)) void BandsRows(const BandsPlan *p, PetscInt i0,
 static void BandsFill(BandsPlan *p, PetscInt k, PetscInt planes, const PetscInt had[2], const PetscInt in[2], PetscInt n, const REAL *x,
                       PetscInt rows, PetscInt m, const REAL *y0, const REAL *y)
 {
-  const Band     *b = &p->dir[2];
+  const Band     *b   = &p->dir[2];
   const ptrdiff_t row = p->from.n[0], plane = row * p->from.n[1], toplane = (ptrdiff_t)p->to.n[0] * p->to.n[1];
   const PetscInt  keep = in[0] < had[0] ? 0 : PetscMax(0, PetscMin(had[1], in[1]) - in[0]), fresh = in[1] - in[0] - keep;
   PetscInt        lo, end;

@@ -42,7 +42,7 @@ static inline void BatchClip(Batch *b, const PetscInt n[3], const PatchFDRange r
   bytes, SMALL: one number at a time would cost more than all arithmetic at low degrees.  A vector holds VL / W rows of a tile side by
   side.
 */
-#define TILE  (VL < 8 ? VL : 8)
+#define TILE (VL < 8 ? VL : 8)
 #if REAL_BYTES == 8
   #define SMALL 2
 #else
@@ -84,10 +84,9 @@ typedef REAL HalfRow __attribute__((vector_size(2 * SMALL * REAL_BYTES)));
     _Pragma("GCC unroll 8") for (int j = 0; j < W; j++) \
     { \
       if (!(j & (b))) { \
-        const V lo = SHUFFLE(v[j], v[j | (b)], LANE_LIST(LOWER, b)), \
-                hi = SHUFFLE(v[j], v[j | (b)], LANE_LIST(UPPER, b)); \
+        const V lo = SHUFFLE(v[j], v[j | (b)], LANE_LIST(LOWER, b)), hi = SHUFFLE(v[j], v[j | (b)], LANE_LIST(UPPER, b)); \
 \
-        v[j] = lo; \
+        v[j]       = lo; \
         v[j | (b)] = hi; \
       } \
     } \
@@ -109,9 +108,10 @@ static inline __attribute__((always_inline)) void Transpose(int W, V v[])
    be waited for */
 static inline __attribute__((always_inline)) void TileLoad(int W, REAL *const at[VL], ptrdiff_t i, V v[])
 {
-#define ROW(l) (*(const Row *)(at[l] + i))
+#define ROW(l)  (*(const Row *)(at[l] + i))
 #define PART(l) (*(const SmallRow *)(at[l] + i))
-  _Pragma("GCC unroll 8") for (int j = 0; j < W; j++) {
+  _Pragma("GCC unroll 8") for (int j = 0; j < W; j++)
+  {
 #if VL > TILE
     if (W == TILE) v[j] = JOIN(V, ROW(j), ROW(j + TILE), LANE_LIST);
 #else
@@ -167,7 +167,7 @@ static inline void BatchGetRows(const Batch *b, const PetscInt n[3], const Patch
 #define PART_ROWS(l, n, box, node, value) \
   for (PetscInt k = b->lo[2][l]; k < b->hi[2][l]; k++) \
     for (PetscInt j = b->lo[1][l]; j < b->hi[1][l]; j++) \
-      for (ptrdiff_t node = PatchFDBoxNode(box, 0, j, k), \
+      for (ptrdiff_t node  = PatchFDBoxNode(box, 0, j, k), \
                      value = (((ptrdiff_t)(k - b->first[2][l]) * n[1] + (j - b->first[1][l])) * n[0] - b->first[0][l]) * VL + l, once = 1; \
            once; once = 0)
 
@@ -188,7 +188,7 @@ static void ZeroEnds(const Batch *b, const PetscInt n[3], const BatchRows *r, V 
         const PetscInt from[3] = {d == 0 ? (e ? n[0] - 1 - i : i) : 0, d == 1 ? (e ? n[1] - 1 - i : i) : 0,
                                   d == 2 ? (e ? n[2] - 1 - i : i) : 0};
         const PetscInt to[3] = {d == 0 ? from[0] + 1 : n[0], d == 1 ? from[1] + 1 : n[1], d == 2 ? from[2] + 1 : n[2]};
-        VMask          keep;
+        VMask keep;
 
         for (int l = 0; l < VL; l++) keep[l] = cut[l] > i ? 0 : -1;
         for (PetscInt z = from[2]; z < to[2]; z++)
@@ -205,7 +205,8 @@ static inline __attribute__((always_inline)) void RowLoad(REAL *const at[VL], pt
   V        v[SMALL];
   PetscInt i = 0;
 
-  _Pragma("GCC unroll 8") for (; i + SMALL <= n; i += SMALL) {
+  _Pragma("GCC unroll 8") for (; i + SMALL <= n; i += SMALL)
+  {
     TileLoad(SMALL, at, row + i, v);
     _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++) out[i + c] = v[c];
   }
@@ -214,8 +215,7 @@ static inline __attribute__((always_inline)) void RowLoad(REAL *const at[VL], pt
     _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++) out[n - SMALL + c] = v[c];
   } else if (n - i > 1 && more) {
     TileLoad(SMALL, at, row + i, v);
-    _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++)
-      if (c < n - i) out[i + c] = v[c];
+    _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++) if (c < n - i) out[i + c] = v[c];
   } else {
 #define NUMBER(l, i) at[l][row + i]
     _Pragma("GCC unroll 4") for (; i < n; i++) out[i] = (V){LANE_LIST(NUMBER, i)};
@@ -228,8 +228,7 @@ static inline __attribute__((always_inline)) void PieceStore(PetscInt columns, R
 {
   V v[SMALL] = {{0}};
 
-  _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++)
-    if (c < columns) v[c] = in[c];
+  _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++) if (c < columns) v[c] = in[c];
   Transpose(SMALL, v);
 #define STORE(l) \
   { \
@@ -315,8 +314,7 @@ static inline __attribute__((always_inline)) void TileStore(int W, int columns, 
     const REAL *from = tile + (l % W) * VL + (l / W) * W;
 
     if (beta == 0) memcpy(to, from, (size_t)columns * sizeof(REAL));
-    else
-      _Pragma("GCC unroll 8") for (int c = 0; c < columns; c++) to[c] = beta * to[c] + from[c];
+    else _Pragma("GCC unroll 8") for (int c = 0; c < columns; c++) to[c] = beta * to[c] + from[c];
   }
 }
 
@@ -417,8 +415,8 @@ static PetscErrorCode IndexCreate(PetscCount ncells, PetscInt size, const PetscI
   for (PetscCount b = 0; b < nbatch; b++) x->whole[b] = PETSC_TRUE;
   for (PetscCount cell = 0; cell < nbatch * VL; cell++) {
     for (PetscInt i = 0; i < size; i++) {
-      const PetscCount at   = cell * size + i;
-      const PetscInt   n = cell >= ncells ? -1 : (node ? node[at] : (PetscInt)at);
+      const PetscCount at = cell * size + i;
+      const PetscInt   n  = cell >= ncells ? -1 : (node ? node[at] : (PetscInt)at);
 
       x->node[cell / VL * x->size + i * VL + cell % VL] = n;
       if (n < 0) x->whole[cell / VL] = PETSC_FALSE;

@@ -42,7 +42,7 @@ static PetscErrorCode BoxSolveDestroy(void **plan)
 static PetscErrorCode BoxSolveFactor(const PatchFDBoxSteps *s, BoxSolvePlan *p)
 {
   const PatchFDBoxLine *first = &s->line[0], *other = &s->line[p->other];
-  const PetscInt        n0    = PatchFDBoxLineLength(first);
+  const PetscInt        n0 = PatchFDBoxLineLength(first);
   PetscReal            *R;
 
   PetscFunctionBegin;
@@ -203,9 +203,9 @@ static PetscErrorCode BoxSolveUnfold(const PatchFDBoxFold *f, const void *folded
 
 static PetscErrorCode BoxSolveProduct(void *plan, int d, PetscInt ninner, PetscInt nouter, PetscBool back, void *numbers, void *modes)
 {
-  const BoxSolvePlan *p   = (const BoxSolvePlan *)plan;
+  const BoxSolvePlan *p      = (const BoxSolvePlan *)plan;
   const PetscInt      length = p->blocks[d] * p->size[d];
-  const REAL         *S   = p->S[d], one = 1, zero = 0;
+  const REAL         *S = p->S[d], one = 1, zero = 0;
   PetscBLASInt        h, l, inner, outer;
 
   PetscFunctionBegin;

@@ -25,8 +25,8 @@ typedef struct {
   const PatchFDGrid *grid;
   PetscMPIInt        rank, size;
   /* distance: of the columns of places from the row, if they are this rank's */
-  PetscInt           first, end, guess[PATCHFD_BRICK_ENTRIES], distance[PATCHFD_BRICK_ENTRIES];
-  PetscBool          inner; /* are all unknowns next to that of the row? */
+  PetscInt  first, end, guess[PATCHFD_BRICK_ENTRIES], distance[PATCHFD_BRICK_ENTRIES];
+  PetscBool inner; /* are all unknowns next to that of the row? */
 } Reader;
 
 static PetscErrorCode ReaderBegin(Mat A, const PatchFDGrid *grid, Reader *r)
@@ -201,7 +201,7 @@ PetscErrorCode PatchFDHostRowsRead(Mat A, const PatchFDGrid *grid, const PatchFD
     for (PetscInt t = 0; t < n; t++) {
       if (values[t] == 0) continue;
       row[entry[FindPlace(&r, at, i, t, columns[t])]] = PetscRealPart(values[t]);
-      coupled = (PetscBool)(coupled || columns[t] != i);
+      coupled                                         = (PetscBool)(coupled || columns[t] != i);
     }
     PetscCall(MatRestoreRow(A, i, &n, &columns, &values));
     if (!coupled) {
@@ -384,7 +384,7 @@ static void Scales(const PatchFDBricks *b, const PetscInt first[3], PetscReal dA
 {
   EACH_UNKNOWN(b, first, at, i)
   {
-    const PetscReal *row = RowOf(b, first, at);
+    const PetscReal *row  = RowOf(b, first, at);
     const PetscReal *A[3] = {dA[0] + at[0], dA[1] + at[1], dA[2] + at[2]}, *M[3] = {dM[0] + at[0], dM[1] + at[1], dM[2] + at[2]};
 
     scale[i] = row ? PetscSqrtReal((*A[0] * *M[1] * *M[2] + *M[0] * (*A[1] * *M[2] + *M[1] * (*A[2] + shift * *M[2]))) / row[0]) : 0;

@@ -17,8 +17,8 @@ typedef struct {
 } BricksBatch;
 
 typedef struct {
-  PetscInt     dim, n[3], m[3]; /* unknowns of a brick, without and with those next to it */
-  PetscInt     volume, entries;
+  PetscInt dim, n[3], m[3]; /* unknowns of a brick, without and with those next to it */
+  PetscInt volume, entries;
   /* where an entry's unknown is in a block with those next to it, and where the brick begins there */
   ptrdiff_t    shift[PATCHFD_BRICK_ENTRIES], inner;
   PatchFDBox   box;
@@ -56,7 +56,7 @@ static void BricksMakeBatches(const PatchFDBricks *d, BricksPlan *p)
     for (PetscCount i = d->group[g]; i < d->group[g + 1]; i += p->batch[p->nbatch++].nodes.count) {
       BricksBatch *b = &p->batch[p->nbatch];
 
-      *b = (BricksBatch){.first = i, .steps = d->steps[g], .nodes.count = (int)PetscMin(VL, d->group[g + 1] - i)};
+      *b            = (BricksBatch){.first = i, .steps = d->steps[g], .nodes.count = (int)PetscMin(VL, d->group[g + 1] - i)};
       b->halo.count = b->nodes.count;
       for (int l = 0; l < b->nodes.count; l++) {
         for (int e = 0; e < 3; e++) {
@@ -198,7 +198,8 @@ static inline __attribute__((always_inline)) void BricksLines(PetscInt n, PetscB
       V *x = u + c * n * stride + i, line[PATCHFD_BRICK_MAX];
 
       _Pragma("GCC unroll 8") for (PetscInt k = 0; k < n; k++) line[k] = x[k * stride];
-      _Pragma("GCC unroll 8") for (PetscInt r = 0; r < n; r++) {
+      _Pragma("GCC unroll 8") for (PetscInt r = 0; r < n; r++)
+      {
         V sum = {0};
 
         _Pragma("GCC unroll 8") for (PetscInt k = 0; k < n; k++) sum += S[transpose ? k * n + r : r * n + k] * line[k];
@@ -210,7 +211,7 @@ static inline __attribute__((always_inline)) void BricksLines(PetscInt n, PetscB
 
 static void BricksTransform(const BricksPlan *p, const V *S, int d, PetscBool transpose, V *u)
 {
-  const PetscInt  n      = p->n[d], count = p->volume / n / (d > 0 ? p->n[0] : 1) / (d > 1 ? p->n[1] : 1);
+  const PetscInt  n = p->n[d], count = p->volume / n / (d > 0 ? p->n[0] : 1) / (d > 1 ? p->n[1] : 1);
   const ptrdiff_t stride = (d > 0 ? p->n[0] : 1) * (d > 1 ? p->n[1] : 1);
 
 #define CASE(N) \
@@ -364,8 +365,5 @@ static PetscErrorCode BricksAlone(PetscCount n, const PetscInt list[], const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const PatchFDBricksKernels NAME(BRICKS) = {.create = BricksCreate,
-                                           .apply = BricksApply,
-                                           .cg = BricksCG,
-                                           .alone = BricksAlone,
-                                           .destroy = BricksDestroy};
+const PatchFDBricksKernels NAME(
+  BRICKS) = {.create = BricksCreate, .apply = BricksApply, .cg = BricksCG, .alone = BricksAlone, .destroy = BricksDestroy};

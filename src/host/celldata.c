@@ -5,8 +5,8 @@
 /* a number of the point with these places among all points of each direction */
 static PetscReal CellValue(const PatchFDCellValues *v, const PetscInt at[3], PetscInt number, const PetscReal in[])
 {
-  const PetscInt *c[3] = {&v->cell[0][at[0]], &v->cell[1][at[1]], &v->cell[2][at[2]]},
-                 *g[3] = {&v->group[0][at[0]], &v->group[1][at[1]], &v->group[2][at[2]]};
+  const PetscInt *c[3]  = {&v->cell[0][at[0]], &v->cell[1][at[1]], &v->cell[2][at[2]]},
+                 *g[3]  = {&v->group[0][at[0]], &v->group[1][at[1]], &v->group[2][at[2]]};
   const PetscCount cell = ((PetscCount)*c[2] * v->from[1] + *c[1]) * v->from[0] + *c[0];
   PetscReal        sum  = 0;
 

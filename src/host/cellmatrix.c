@@ -77,10 +77,10 @@ static void AddTerm(PatchFDCellMatrices *m, PetscInt f, PetscInt l, PetscInt r)
 /* the terms with so many derivatives in direction 0; with one it is that of the row, and the transposed matrix is added, too */
 static void AddTerms(PatchFDCellMatrices *m, PetscInt derivatives)
 {
-  const PatchFDPoints *p   = m->geometry.p;
+  const PatchFDPoints *p = m->geometry.p;
   const PetscInt dim = p->dim, n = m->geometry.rule.nodes, c = m->geometry.rule.points, size = m->size, outer = PetscPowInt(n * n, dim - 1);
-  const Lanes         *x = (const Lanes *)m->work[0];
-  PetscInt             f = 0;
+  const Lanes   *x = (const Lanes *)m->work[0];
+  PetscInt       f = 0;
 
   for (PetscInt i = 0; i < outer * c; i++)
     for (int lane = 0; lane < LANES; lane++) m->sum[i][lane] = 0;

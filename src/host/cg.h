@@ -110,7 +110,7 @@ static PetscErrorCode CGSums(void *plan, const void *r, const void *z)
   CGPlan     *cg = (CGPlan *)plan;
   const REAL *rr = (const REAL *)r, *rz = (const REAL *)z;
   double      s[PATCHFD_CG_NUM_SUMS][CG_LANES] = {{0}};
-  PetscCount  i = 0;
+  PetscCount  i                                = 0;
 
   PetscFunctionBegin;
   for (; i + CG_LANES <= cg->n; i += CG_LANES) {
@@ -134,11 +134,11 @@ static inline void CGAdvanceLanes(int n, REAL a, const REAL *PETSC_RESTRICT d, c
 
 static PetscErrorCode CGAdvance(void *plan, const void *d, const void *p, const void *w, void *x, void *r)
 {
-  CGPlan     *cg = (CGPlan *)plan;
-  const REAL  a = (REAL)(cg->state.rz / cg->state.sweep.pw), *rd = (const REAL *)d, *rp = (const REAL *)p, *rw = (const REAL *)w;
-  REAL       *rx = (REAL *)x, *rr = (REAL *)r;
-  double      s[PATCHFD_CG_NUM_SUMS][CG_LANES] = {{0}};
-  PetscCount  i = 0;
+  CGPlan    *cg = (CGPlan *)plan;
+  const REAL a = (REAL)(cg->state.rz / cg->state.sweep.pw), *rd = (const REAL *)d, *rp = (const REAL *)p, *rw = (const REAL *)w;
+  REAL      *rx = (REAL *)x, *rr = (REAL *)r;
+  double     s[PATCHFD_CG_NUM_SUMS][CG_LANES] = {{0}};
+  PetscCount i                                = 0;
 
   PetscFunctionBegin;
   if (cg->state.sweep.stop) PetscFunctionReturn(PETSC_SUCCESS);

@@ -178,7 +178,7 @@ PetscErrorCode PatchFDHostDenseParity(PetscInt nterm, const PatchFDMatrixTerm te
 PetscErrorCode PatchFDHostDenseCreate(PetscInt nterm, const PatchFDMatrixTerm term[], PetscBool spd, PetscInt constants,
                                       PatchFDDense *dense, PetscBool *regular)
 {
-  const PetscCount total = PatchFDHostDenseSizes(dense);
+  const PetscCount total   = PatchFDHostDenseSizes(dense);
   PetscInt         longest = 1;
   PetscReal       *H[3];
 
@@ -260,7 +260,6 @@ PetscErrorCode PatchFDHostDenseInvert(PetscBool spd, PetscInt constants, PatchFD
   return constants >= 0 ? InvertConstants(dense, constants, spd, dense->block[0], regular)
                         : Invert(dense->size[0], spd, dense->block[0], regular);
 }
-
 
 PetscErrorCode PatchFDHostDenseDestroy(PatchFDDense *dense)
 {

@@ -26,10 +26,10 @@
 /* u = b_I - A_{I,closure} x: the three-dimensional version of the operator in operator.h with rectangular matrices */
 static void SeparableResidual(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b, PetscBool zero)
 {
-  const PetscInt n[3] = {d[0].n, d[1].n, d[2].n};
-  const PetscInt c[3] = {n[0] + 2 * d[0].ext, n[1] + 2 * d[1].ext, n[2] + 2 * d[2].ext};
+  const PetscInt n[3]  = {d[0].n, d[1].n, d[2].n};
+  const PetscInt c[3]  = {n[0] + 2 * d[0].ext, n[1] + 2 * d[1].ext, n[2] + 2 * d[2].ext};
   const PetscInt c1[3] = {n[0], c[1], c[2]}, c2[3] = {n[0], n[1], c[2]};
-  const size_t   size = (size_t)(n[0] * n[1] * n[2]);
+  const size_t   size    = (size_t)(n[0] * n[1] * n[2]);
   Batch          closure = *free;
   Coef           M[3], A[3];
 
@@ -57,7 +57,7 @@ static void SeparableResidual(SeparablePlan *p, const BatchDirection d[3], const
 /* out = A x in direction f for the patch's own nodes (`own`) and the cells below and above: a block of the patch's size */
 static void SeparableCross(SeparablePlan *p, const BatchDirection d[3], const Batch *free, int f, PetscBool own, const REAL *x, V *out)
 {
-  const PetscInt n[3] = {d[0].n, d[1].n, d[2].n};
+  const PetscInt n[3]    = {d[0].n, d[1].n, d[2].n};
   PetscInt       slab[3] = {n[0], n[1], n[2]};
 
   if (own) {
@@ -131,7 +131,7 @@ static PetscBool SeparableRows(const SeparablePlan *p, int count, const PetscInt
   for (int d = 0; d < 3 && r->any; d++)
     for (int e = 0; e < 2; e++)
       for (int l = 0; l < VL; l++) r->keep[d][e][l] = cut[d][l] & (e + 1) ? 0 : -1;
-  return (PetscBool)!(all & 4);
+  return (PetscBool) !(all & 4);
 }
 
 static inline void LanePlaces(const LaneRows *r, const REAL *x, REAL *at[VL])
@@ -226,7 +226,7 @@ static inline __attribute__((always_inline)) void SeparablePair(PetscBool parity
 static inline __attribute__((always_inline)) void FacesToModes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity,
                                                                const Faces *s, V *row, V *line)
 {
-  const BatchDirection *d  = p->dir;
+  const BatchDirection *d = p->dir;
   const PetscBool p0 = (PetscBool)(parity || d[0].parity), p1 = (PetscBool)(parity || d[1].parity), p2 = (PetscBool)(parity || d[2].parity);
   const PetscInt  n2 = d[2].n, e1 = parity ? 1 : d[1].ext, e2 = d[2].ext, c0 = n0 + 2, c1 = n1 + 2 * e1, c2 = n2 + 2 * e2,
                  nz = parity ? n0 : n2;
@@ -289,10 +289,13 @@ static __attribute__((noinline)) void SeparableFaces(SeparablePlan *p, const Bat
   else SeparableGatherFaces(p, p->dir, free, x);
   switch (SeparableCube(p->dir)) {
 #define LENGTH(N) \
-  case N: FacesOfCube##N(p, &s); break;
+  case N: \
+    FacesOfCube##N(p, &s); \
+    break;
     LENGTHS(LENGTH)
 #undef LENGTH
-  default: FacesToModes(p, p->dir[0].n, p->dir[1].n, PETSC_FALSE, &s, p->line, p->line + p->longest);
+  default:
+    FacesToModes(p, p->dir[0].n, p->dir[1].n, PETSC_FALSE, &s, p->line, p->line + p->longest);
   }
 }
 
@@ -310,7 +313,7 @@ typedef struct {
 static inline __attribute__((always_inline)) void SolveToModes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity,
                                                                const Solve *s, V *u, V *line)
 {
-  const BatchDirection *d = p->dir;
+  const BatchDirection *d   = p->dir;
   const PatchFDBox     *box = &p->field.box;
   REAL                 *at[VL];
 
@@ -336,19 +339,19 @@ static inline __attribute__((always_inline)) void SolveToModes(const SeparablePl
 static inline __attribute__((always_inline)) void SolveLine(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscInt n2, PetscBool parity,
                                                             const Solve *s, PetscInt i, PetscInt j, V *u, V *line, V *g)
 {
-  const BatchDirection *d     = p->dir;
+  const BatchDirection *d = p->dir;
   const PetscBool p0 = (PetscBool)(parity || d[0].parity), p1 = (PetscBool)(parity || d[1].parity), p2 = (PetscBool)(parity || d[2].parity),
                   deep = (PetscBool)(n2 > 1 || d[2].ext);
-  const PetscInt        plane = n0 * n1, at = j * n0 + i, odd0 = i >= (n0 + 1) / 2, odd1 = j >= (n1 + 1) / 2;
+  const PetscInt plane = n0 * n1, at = j * n0 + i, odd0 = i >= (n0 + 1) / 2, odd1 = j >= (n1 + 1) / 2;
   const V *const x[2] = {p->Y[0][p0 ? odd0 : 0] + j, p->Y[0][p0 ? odd0 : 1] + j}, *const y[2] = {p->Y[1][p1 ? odd1 : 0] + i,
                                                                                                  p->Y[1][p1 ? odd1 : 1] + i};
-  const V *const        z[2] = {p->Y[2][0] + at, p->Y[2][1] + at};
-  const REAL *const     inv = s->inv.s + at;
+  const V *const    z[2] = {p->Y[2][0] + at, p->Y[2][1] + at};
+  const REAL *const inv  = s->inv.s + at;
 
   if (deep) ModesLine(d[2].modes, p2, n2, PETSC_FALSE, u + at, plane, g, 1, line);
   else g[0] = u[at];
-  if (s->faces)
-    _Pragma("GCC unroll 16") for (PetscInt k = 0; k < n2; k++) {
+  if (s->faces) _Pragma("GCC unroll 16") for (PetscInt k = 0; k < n2; k++)
+    {
       g[k] -= FacePair(p0, n0, i, d[0].alpha, x[0][k * n1], x[1][k * n1]);
       if (parity || d[1].ext) g[k] -= FacePair(p1, n1, j, d[1].alpha, y[0][k * n0], y[1][k * n0]);
       if (deep) g[k] -= FacePair(p2, n2, k, d[2].alpha, *z[0], *z[1]);
@@ -362,7 +365,7 @@ static inline __attribute__((always_inline)) void SolveLine(const SeparablePlan 
 static inline __attribute__((always_inline)) void SolveToNodes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity,
                                                                const Solve *s, V *u, V *line)
 {
-  const BatchDirection *d = p->dir;
+  const BatchDirection *d   = p->dir;
   const PatchFDBox     *box = &p->field.box;
   REAL                 *at[VL];
 
@@ -418,7 +421,9 @@ static __attribute__((noinline)) void SeparableInvert(SeparablePlan *p, const So
 
   switch (s->inv.s ? SeparableCube(d) : 0) {
 #define LENGTH(N) \
-  case N: SolveCube##N(p, s, u); break;
+  case N: \
+    SolveCube##N(p, s, u); \
+    break;
     LENGTHS(LENGTH)
 #undef LENGTH
   default:

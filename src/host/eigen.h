@@ -11,10 +11,10 @@ typedef struct {
   PetscInt  n, even; /* modes; even ones come first */
   PetscBool parity;
   /* S', C (only in a continuous space), S: full, and with parity the halves that act on sums and on differences */
-  REAL     *modes[3], *closure[3], *nodes[3];
-  REAL     *MI, *AI;                          /* with the columns of the closure in a continuous space, otherwise M_II and A_II */
-  REAL     *E[2];                             /* discontinuous: columns of A for the cell below and above */
-  REAL     *lambda, *mu[2], *alpha[2];
+  REAL *modes[3], *closure[3], *nodes[3];
+  REAL *MI, *AI; /* with the columns of the closure in a continuous space, otherwise M_II and A_II */
+  REAL *E[2];    /* discontinuous: columns of A for the cell below and above */
+  REAL *lambda, *mu[2], *alpha[2];
 } EigenClass;
 
 /* the matrices and vectors of one direction for the batch at hand, an entry of each lane in a vector.  Of S', C and S with parity both
@@ -125,7 +125,8 @@ static inline __attribute__((always_inline)) void ModesLine(V *const m[2], Petsc
     LineEach(n, c, m[0], line, 1, out, os, PETSC_FALSE);
     return;
   }
-  _Pragma("GCC unroll 9") for (PetscInt i = 0; i < odd + rim; i++) {
+  _Pragma("GCC unroll 9") for (PetscInt i = 0; i < odd + rim; i++)
+  {
     const V a = in[i * is], b = in[(c - 1 - i) * is];
 
     line[i]              = a + b;
@@ -149,8 +150,7 @@ static inline __attribute__((always_inline)) void NodesLine(const BatchDirection
   const PetscInt even = (n + 1) / 2, odd = n / 2;
 
   _Pragma("GCC unroll 16") for (PetscInt i = 0; i < n; i++) line[i] = in[i * is];
-  if (lo)
-    _Pragma("GCC unroll 16") for (PetscInt i = 0; i < n; i++) line[i] -= FacePair(parity, n, i, d->mu, *lo, *hi);
+  if (lo) _Pragma("GCC unroll 16") for (PetscInt i = 0; i < n; i++) line[i] -= FacePair(parity, n, i, d->mu, *lo, *hi);
   if (!parity) {
     LineEach(n, n, d->nodes[0], line, 1, out, os, PETSC_FALSE);
     return;
@@ -158,7 +158,8 @@ static inline __attribute__((always_inline)) void NodesLine(const BatchDirection
   LineEach(even, even, d->nodes[0], line, 1, line + n, 1, PETSC_FALSE);
   LineEach(odd, odd, d->nodes[1], line + even, 1, line + n + even, 1, PETSC_FALSE);
   if (even > odd) out[odd * os] = line[n + odd];
-  _Pragma("GCC unroll 8") for (PetscInt i = 0; i < odd; i++) {
+  _Pragma("GCC unroll 8") for (PetscInt i = 0; i < odd; i++)
+  {
     const V e = line[n + i], o = line[n + even + i];
 
     out[i * os]           = e + o;

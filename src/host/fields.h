@@ -14,7 +14,7 @@ typedef struct {
   RowsPlan        *rows[PATCHFD_MAX_FIELDS][PATCHFD_MAX_FIELDS];
   SeparablePlan   *fd[PATCHFD_MAX_FIELDS]; /* NULL where inverses solve */
   SchurPlan       *schur;
-  DenseClass      *dense;                  /* for each product of classes */
+  DenseClass      *dense; /* for each product of classes */
   PetscInt         ndense;
   V               *u, *s, *t, *work; /* blocks; work is two of them */
   void            *base;

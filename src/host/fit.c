@@ -11,8 +11,8 @@ static PetscInt FindKind(const PatchFDFitMesh *mesh, int d, PetscInt patch, Pets
   const PatchFDPatches *p    = mesh->dir[d];
   const PetscBool       real = (PetscBool)(d < mesh->dim);
   const Kind            kind = {.ncells = PetscMin(PATCHFD_FIT_MAX_CELLS, mesh->ncells[d] - p->cell[patch]),
-                                .n = p->n[patch],
-                                .lower = real ? p->first[patch] - p->cell[patch] * mesh->degree : 0};
+                                .n      = p->n[patch],
+                                .lower  = real ? p->first[patch] - p->cell[patch] * mesh->degree : 0};
   PetscInt              i    = 0;
 
   while (i < *nkind && (kinds[i].ncells != kind.ncells || kinds[i].n != kind.n || kinds[i].lower != kind.lower)) i++;
@@ -174,8 +174,8 @@ static void SortPatches(const PatchFDFit *fit, PetscBool put, PetscCount bin[])
       for (PetscInt i = 0; i < fit->grid[0]; i++, number++) {
         const PatchFDFitLine *line[3] = {&fit->line[0][i], &fit->line[1][j], &fit->line[2][k]};
         const PetscInt        kind[3] = {line[0]->kind, line[1]->kind, line[2]->kind},
-                       color = fit->parity[line[0]->cell % 2 + 2 * (line[1]->cell % 2) + 4 * (line[2]->cell % 2)];
-        const PetscCount      at      = bin[PatchFDFitBin(fit->nkind, color, fit->take[number], kind)]++;
+                       color          = fit->parity[line[0]->cell % 2 + 2 * (line[1]->cell % 2) + 4 * (line[2]->cell % 2)];
+        const PetscCount at           = bin[PatchFDFitBin(fit->nkind, color, fit->take[number], kind)]++;
 
         if (put) fit->number[at] = number;
       }
@@ -256,7 +256,7 @@ PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscRea
 PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *rule, PetscInt group, PetscInt n, const PetscReal a[], const PetscReal b[],
                                       PatchFDFit *fit)
 {
-  const PetscCount count = PatchFDFitCount(fit, group);
+  const PetscCount count  = PatchFDFitCount(fit, group);
   const PetscInt  *number = fit->number + fit->group[group];
   PetscReal       *bound;
 
@@ -328,7 +328,7 @@ static void PatchCells(const PatchFDFit *fit, const PatchFDFitRun *run, PetscCou
   }
   for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
     const PetscInt offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]},
-                   cell[3] = {low[0] + offset[0], low[1] + offset[1], low[2] + offset[2]};
+                   cell[3]   = {low[0] + offset[0], low[1] + offset[1], low[2] + offset[2]};
 
     cells[*ncells] = PatchFDFitCellNumber(fit, low, offset);
     CellIndex(run->n, first, cell, fit->dim, fit->degree, compact, index + (*ncells)++ * nodes);

@@ -8,15 +8,15 @@
 #include <math.h>
 
 typedef struct {
-  PetscCount first; /* patches first .. first + count - 1 */
-  int        count;
+  PetscCount           first; /* patches first .. first + count - 1 */
+  int                  count;
   const PatchFDFitRun *run;
-  PetscInt   node[3][VL]; /* the first one of each patch */
-  Coef       record[3];
-  const V   *g;
-  PetscBool  exact;
-  V         *factor, *rows; /* then; fitfactor.h */
-  const FitBoundary *boundary;
+  PetscInt             node[3][VL]; /* the first one of each patch */
+  Coef                 record[3];
+  const V             *g;
+  PetscBool            exact;
+  V                   *factor, *rows; /* then; fitfactor.h */
+  const FitBoundary   *boundary;
 } FitBatch;
 
 enum {
@@ -24,20 +24,20 @@ enum {
 };
 
 typedef struct {
-  PatchFDFit *desc;
-  PetscReal  *g, *numbers; /* of all patches, and all records */
-  FitBatch   *batch;
-  PetscCount nbatch, *at; /* batches of group i: at[i] .. at[i + 1] - 1 */
-  REAL      *records;     /* of matrices that whole batches share */
-  V         *lanes;       /* of the others, and g */
-  REAL      *r, *z;       /* compact */
-  double    *rz;          /* of each patch: r'z, and at the beginning */
-  PetscReal  *a, *b;       /* of conjugate gradients on a group, [steps][patches] */
-  V         *u, *v, *p, *q, *scale, *St;
-  void      *base, *lanesbase, *exactbase;
+  PatchFDFit  *desc;
+  PetscReal   *g, *numbers; /* of all patches, and all records */
+  FitBatch    *batch;
+  PetscCount   nbatch, *at; /* batches of group i: at[i] .. at[i + 1] - 1 */
+  REAL        *records;     /* of matrices that whole batches share */
+  V           *lanes;       /* of the others, and g */
+  REAL        *r, *z;       /* compact */
+  double      *rz;          /* of each patch: r'z, and at the beginning */
+  PetscReal   *a, *b;       /* of conjugate gradients on a group, [steps][patches] */
+  V           *u, *v, *p, *q, *scale, *St;
+  void        *base, *lanesbase, *exactbase;
   FitBoundary *boundary; /* [FIT_KINDS], where patches are exact */
-  V         *nodes;       /* of the cells of a batch, where there are rows */
-  void      *nodesbase;
+  V           *nodes;    /* of the cells of a batch, where there are rows */
+  void        *nodesbase;
 } FitPlan;
 
 /* what goes with the groups */
@@ -85,7 +85,7 @@ static PetscErrorCode FitMakeBatches(FitPlan *p)
 
         *b = (FitBatch){.first = run->first + i,
                         .count = (int)PetscMin(VL, run->count - i),
-                        .run = run,
+                        .run   = run,
                         .exact = (PetscBool)(f->steps[group] == 0)};
         for (int d = 0; d < 3; d++)
           for (int l = 0; l < b->count; l++) b->node[d][l] = PatchFDFitLineOf(f, f->number[b->first + l], d)->first;
@@ -352,8 +352,8 @@ static PetscLogDouble FitFlops(PetscInt dim, const PetscInt n[3])
 static V FitCoefficient(const FitPlan *p, PetscInt group, PetscInt step, const FitBatch *b, int i)
 {
   const PetscCount first = p->desc->group[group], count = PatchFDFitCount(p->desc, group);
-  const PetscReal *coef  = p->desc->coef + p->desc->coefat[group] + 2 * (step * count + b->first - first) + i;
-  V                c     = {0};
+  const PetscReal *coef = p->desc->coef + p->desc->coefat[group] + 2 * (step * count + b->first - first) + i;
+  V                c    = {0};
 
   for (int l = 0; l < b->count; l++) c[l] = (REAL)coef[2 * l];
   return c;
@@ -367,12 +367,12 @@ static PetscErrorCode FitApply(void *plan, PetscInt group, PetscInt step, PetscR
 
   PetscFunctionBegin;
   for (PetscCount i = p->at[group]; i < p->at[group + 1]; i++) {
-    const FitBatch *b  = &p->batch[i];
+    const FitBatch  *b       = &p->batch[i];
     const PetscCount compact = (b->first - p->desc->group[group]) * p->desc->volume;
-    REAL           *rc = p->r + compact, *zc = p->z + compact;
-    V              *u = p->u, *v = p->v, c;
-    Batch           nodes;
-    PetscInt        n[3], size;
+    REAL            *rc = p->r + compact, *zc = p->z + compact;
+    V               *u = p->u, *v = p->v, c;
+    Batch            nodes;
+    PetscInt         n[3], size;
 
     FitNodes(p, b, &nodes, n);
     size = n[0] * n[1] * n[2];
@@ -420,7 +420,7 @@ static V FitDot(PetscInt size, const V *x, const V *y)
 /* a of the step that ends: r'z / p'q; 1, and nothing is done, where the residual has become rounding */
 static V FitLength(FitPlan *p, const FitBatch *b, V pq, PetscReal a[])
 {
-  const double tiny = REAL_BYTES == 8 ? 1e-20 : 1e-9;
+  const double tiny   = REAL_BYTES == 8 ? 1e-20 : 1e-9;
   V            length = {0};
 
   for (int l = 0; l < b->count; l++) {

@@ -14,7 +14,7 @@ static PetscErrorCode FitExactMalloc(FitPlan *p, PetscBool rows)
 {
   const PetscLogDouble limit = 64.0 * 1073741824.0;
   size_t               size = 0, nodes = 0;
-  V                   *v    = NULL;
+  V                   *v = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(FIT_KINDS, &p->boundary));
@@ -72,7 +72,7 @@ typedef struct {
 */
 typedef struct {
   PatchFDCellMatrices cells;
-  PetscInt            size;   /* of the lower triangle of a cell's matrix */
+  PetscInt            size;              /* of the lower triangle of a cell's matrix */
   PetscCount          layer, ring, done; /* cells of a layer; matrices at hand, that of cell c is number c % ring; cells visited */
   PetscReal          *E;
   PetscBool          *wanted; /* groups of PATCHFD_LANES cells of which exact patches have some */
@@ -111,7 +111,7 @@ static PetscErrorCode FitExactMakerCreate(FitPlan *p, const PatchFDPoints *point
 {
   const PatchFDFit *fit    = p->desc;
   const PetscCount  ncells = PatchFDRangeSize(fit->cells), groups = (ncells + PATCHFD_LANES - 1) / PATCHFD_LANES;
-  PetscInt          room   = 0;
+  PetscInt          room = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(m, sizeof(*m)));
@@ -192,19 +192,19 @@ static PetscErrorCode FitFactors(FitBatch *b, PatchFDLanes triangle[], PetscBool
 /* the next patch of a run */
 static PetscErrorCode FitExactPatch(const FitPlan *p, FitExactMaker *m, FitCursor *c, PetscBool *regular)
 {
-  FitBatch         *b        = c->batch;
-  const PetscInt    triangle = FitTriangle(b->boundary->size), size = triangle + (b->rows ? b->boundary->at[b->boundary->size] : 0),
+  FitBatch      *b        = c->batch;
+  const PetscInt triangle = FitTriangle(b->boundary->size), size = triangle + (b->rows ? b->boundary->at[b->boundary->size] : 0),
                  kind = FitKindNumber(b->run->kind);
-  const int         lane     = (int)(c->next - b->first);
-  PatchFDLanes     *out      = c->triangle + lane / PATCHFD_LANES * triangle;
-  PetscInt          low[3], n[3];
+  const int     lane  = (int)(c->next - b->first);
+  PatchFDLanes *out   = c->triangle + lane / PATCHFD_LANES * triangle;
+  PetscInt      low[3], n[3];
 
   PetscFunctionBegin;
   FitPatchCells(p->desc, b, c->next++, low, n);
   PetscCall(PetscArrayzero(m->sum, size));
   for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
     const PetscInt   offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]}, corner = offset[0] + 2 * offset[1] + 4 * offset[2];
-    const PetscReal *E         = m->E + PatchFDFitCellNumber(p->desc, low, offset) % m->ring * m->size;
+    const PetscReal *E = m->E + PatchFDFitCellNumber(p->desc, low, offset) % m->ring * m->size;
     const FitPlace  *place;
 
     if (!m->places[kind][corner])
@@ -276,10 +276,10 @@ static void FitCellNodes(const FitPlan *p, const FitBatch *b, Batch *nodes)
 
 static PetscErrorCode FitFused(void *plan, PetscInt group, PetscReal omega, PetscBool zero, const void *b, void *x)
 {
-  FitPlan        *p     = (FitPlan *)plan;
-  PetscLogDouble  flops = 0;
-  Batch           nodes, all;
-  PetscInt        n[3];
+  FitPlan       *p     = (FitPlan *)plan;
+  PetscLogDouble flops = 0;
+  Batch          nodes, all;
+  PetscInt       n[3];
 
   PetscFunctionBegin;
   for (PetscCount i = p->at[group]; i < p->at[group + 1]; i++) {

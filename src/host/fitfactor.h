@@ -13,8 +13,8 @@
 
 /* the rows of A_IB of patches that are alike: node[at[i]] .. node[at[i + 1] - 1] of unknown i, numbers of nodes of the patch's cells */
 typedef struct {
-  PetscInt n[3], nodes[3], lower[3]; /* unknowns of a direction, all nodes of its cells, those before the unknowns */
-  PetscInt size;
+  PetscInt  n[3], nodes[3], lower[3]; /* unknowns of a direction, all nodes of its cells, those before the unknowns */
+  PetscInt  size;
   PetscInt *at, *node;
 } FitBoundary;
 
@@ -139,8 +139,8 @@ static void FitBoundarySubtract(const FitBoundary *p, const V *rows, const V *x,
   const PetscInt *node = p->node;
 
   for (PetscInt i = 0; i < p->size; i++) {
-    const PetscInt end = p->at[i + 1];
-    PetscInt       e   = p->at[i];
+    const PetscInt end    = p->at[i + 1];
+    PetscInt       e      = p->at[i];
     V              sum[4] = {u[i], {0}, {0}, {0}};
 
     for (; e + 4 <= end; e += 4)

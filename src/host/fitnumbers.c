@@ -88,7 +88,7 @@ typedef struct {
 
 static void PatchMeansGet(const PatchFDFit *fit, const PatchFDFitMeans *c, const PetscReal w[], const PatchCells *p, PatchMeans *m)
 {
-  const PetscInt dim = c->dim, q = c->points, *n = p->n;
+  const PetscInt  dim = c->dim, q = c->points, *n = p->n;
   const PetscReal count = (PetscReal)(n[0] * n[1] * n[2]);
 
   PetscCallAbort(PETSC_COMM_SELF, PetscMemzero(m, sizeof(*m)));
@@ -329,7 +329,7 @@ PetscErrorCode PatchFDHostFitNumbers(PatchFDFit *fit, const PatchFDFitRule *rule
     const PatchFDFitRun *run = &fit->run[i];
 
     for (PetscCount p = 0; p < run->count; p += LANES) {
-      const PetscInt  count = (PetscInt)PetscMin(LANES, run->count - p);
+      const PetscInt  count  = (PetscInt)PetscMin(LANES, run->count - p);
       const PetscInt *number = fit->number + run->first + p;
 
       for (PetscInt l = 0; l < count; l++) PatchNumbers(fit, rule, c, w.rule.w, number[l], &m[l], g + 4 * number[l]);
@@ -356,7 +356,7 @@ static void Pivot(PetscInt n, Lanes row[], PetscBool zero[])
     PetscReal rest = row[n][l];
 
     for (PetscInt k = 0; k < n; k++) rest -= PetscSqr(row[k][l]);
-    zero[l]   = (PetscBool)!(rest > rounding * row[n][l]); /* not a number is none, too */
+    zero[l]   = (PetscBool) !(rest > rounding * row[n][l]); /* not a number is none, too */
     row[n][l] = zero[l] ? 0 : 1 / PetscSqrtReal(rest);
   }
 }

@@ -250,8 +250,8 @@ PetscErrorCode PatchFDHostLoad(PetscInt dim, PetscInt nfield, const PatchFDField
                                void *ctx, PetscReal time, PetscScalar b[])
 {
   const PetscInt value[3] = {0, 0, 0};
-  CellBuffers c;
-  PetscInt    cell[3];
+  CellBuffers    c;
+  PetscInt       cell[3];
 
   PetscFunctionBegin;
   if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);

@@ -176,7 +176,7 @@ static PetscErrorCode PointConductivity(PatchFDGeometry *g, PetscCount first, Pe
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < LANES; l++) {
-    const PetscReal *k = p->kappa + (p->kappaconstant ? 0 : (PetscMin(first + l, p->ncells - 1) * g->npoint + q) * p->nkappa);
+    const PetscReal *k       = p->kappa + (p->kappaconstant ? 0 : (PetscMin(first + l, p->ncells - 1) * g->npoint + q) * p->nkappa);
     PetscReal        K[3][3] = {{0}};
 
     for (PetscInt i = 0; i < p->nkappa; i++) g->K[i][l] = k[i];
@@ -373,7 +373,8 @@ PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *fi
 static inline void LaneLog(Lanes x)
 {
   for (int l = 0; l < LANES; l++) {
-    union {
+    union
+    {
       PetscReal real;
       uint64_t  bits;
     } m, e;
@@ -392,7 +393,7 @@ static inline void LaneLog(Lanes x)
 /* sums over the points of some cells: weights, |J| shift, logarithms */
 typedef struct {
   Lanes size, log[3], weight, shift, largest; /* size: of the cells in the box; then the sums */
-  Lanes base[3];                                    /* what makes logarithms of those of cells of the size 1 */
+  Lanes base[3];                              /* what makes logarithms of those of cells of the size 1 */
 } MetricSums;
 
 static void MetricSumsBegin(const ShapeCells *s, const PatchFDFieldPoints *field, MetricSums *sum)

@@ -18,15 +18,18 @@ static inline __attribute__((always_inline)) void LaneContractRows(int rows, Pet
   for (PetscInt s = 0; s < stride; s++) {
     LaneHalf sum[4][2] = {{{0}}};
 
-    _Pragma("GCC unroll 8") for (PetscInt j = 0; j < nj; j++) {
+    _Pragma("GCC unroll 8") for (PetscInt j = 0; j < nj; j++)
+    {
       const LaneHalf *x = (const LaneHalf *)in[j * stride + s];
 
-      _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) {
+      _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++)
+      {
         sum[i][0] += X[i * row + j * col] * x[0];
         sum[i][1] += X[i * row + j * col] * x[1];
       }
     }
-    _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) {
+    _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++)
+    {
       LaneHalf *y = (LaneHalf *)out[i * stride + s];
 
       y[0] = sum[i][0];
@@ -113,14 +116,16 @@ static inline __attribute__((always_inline)) void LaneEliminate(int rows, PetscI
   for (PetscInt k = 0; k < n; k++) {
     const LaneHalf *f = (const LaneHalf *)y[k];
 
-    _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) {
+    _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++)
+    {
       const LaneHalf *xk = (const LaneHalf *)x[i][k];
 
       sum[i][0] += xk[0] * f[0];
       sum[i][1] += xk[1] * f[1];
     }
   }
-  _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) {
+  _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++)
+  {
     LaneHalf *xn = (LaneHalf *)x[i][n];
 
     xn[0] = last[0] * (xn[0] - sum[i][0]);

@@ -40,7 +40,7 @@ typedef struct {
   REAL        mass, stiffness[3], side[6]; /* factors of sums over the corners of a simplex; of a triangle on a side */
   int         ndir;                        /* conductivities that are copied */
   PetscBool   constant, robin;
-  unsigned    have;                        /* bits of the kinds of rows whose edges of constants are there */
+  unsigned    have; /* bits of the kinds of rows whose edges of constants are there */
   REAL        identity, alpha;
   const REAL *x, *y0;
   REAL       *y;
@@ -205,7 +205,7 @@ static inline REAL LatticeValue(const REAL *from, REAL constant, PetscInt i)
 static void LatticeDirection(const LatticePlan *p, const LatticeCall *call, ptrdiff_t at)
 {
   const REAL *const d = call->d ? call->d + at : NULL, *const r = call->r + at, *const q = call->b != 0 ? call->q + at : NULL, b = call->b;
-  REAL *const       to = call->p + at;
+  REAL *const to = call->p + at;
 
   for (PetscInt i = 0; i < p->desc.xbox.n[0]; i++) to[i] = LatticeValue(d, 1, i) * r[i] + (q ? b * q[i] : 0);
 }
@@ -286,7 +286,7 @@ static const REAL *LatticeExists(const LatticePlan *p, PetscInt j, PetscInt k)
 static void LatticeConstants(const LatticePlan *p, LatticeCall *call, PetscInt j, PetscInt k, REAL *edge[])
 {
   const int  dim = (int)p->desc.dim;
-  const REAL c = (REAL)(dim + 1) * call->mass * call->constcapacity;
+  const REAL c   = (REAL)(dim + 1) * call->mass * call->constcapacity;
   REAL       y[2], z[2], axis[3] = {0};
   int        kind = 0;
 
@@ -379,10 +379,10 @@ static void LatticeSkip(const LatticeCall *call, ptrdiff_t at, PetscInt n)
 /* row j of plane k, whose sums are complete; x is the copied row */
 static void LatticeFinish(const LatticePlan *p, LatticeCall *call, PetscInt j, PetscInt k, REAL *sum, const REAL *x)
 {
-  const PatchFDLatticeDesc *desc = &p->desc;
-  const PatchFDBox         *box  = &desc->ybox;
-  const ptrdiff_t           at   = PatchFDBoxNode(box, box->lo[0], j, k);
-  const PetscInt            n    = box->n[0];
+  const PatchFDLatticeDesc *desc  = &p->desc;
+  const PatchFDBox         *box   = &desc->ybox;
+  const ptrdiff_t           at    = PatchFDBoxNode(box, box->lo[0], j, k);
+  const PetscInt            n     = box->n[0];
   PetscInt                  first = 0, end = 0;
 
   if (LatticeInside(desc->write[1], j) && LatticeInside(desc->write[2], k)) {
@@ -402,7 +402,7 @@ static void LatticeFinish(const LatticePlan *p, LatticeCall *call, PetscInt j, P
 /* rows from first to end */
 static void LatticeTile(const LatticePlan *p, LatticeCall *call, PetscInt first, PetscInt end)
 {
-  const PatchFDBox *box   = &p->desc.ybox;
+  const PatchFDBox *box    = &p->desc.ybox;
   const PetscInt    behind = p->desc.dim > 1, above = p->desc.dim > 2, rows = end - first + behind + 1; /* of nodes */
 
   for (int s = 0; s < 2; s++) LatticeZero(p, p->sum[s], rows);
@@ -440,8 +440,8 @@ static inline REAL LatticeRead(const LatticePlan *p, const LatticeCall *call, co
 static void LatticeRobinNode(const LatticePlan *p, LatticeCall *call, const PetscInt node[3], int side)
 {
   const int       s = side / 2, high = side % 2, d = s == 0 ? 1 : 0, e = s == 2 ? 1 : 2;
-  const REAL      x  = LatticeRead(p, call, node, 0, 0, 1, 0);
-  const ptrdiff_t at = PatchFDBoxNode(&p->desc.ybox, node[0], node[1], node[2]);
+  const REAL      x   = LatticeRead(p, call, node, 0, 0, 1, 0);
+  const ptrdiff_t at  = PatchFDBoxNode(&p->desc.ybox, node[0], node[1], node[2]);
   REAL            sum = 0;
 
   for (int a = 0; a < 1 << (p->desc.dim - 1); a++) { /* the square of which the node is corner a */
@@ -512,7 +512,7 @@ static void LatticePrepare(const LatticePlan *p, const PatchFDMaterial *m, Latti
     call->conductivity[d]      = m->stiffness != 0 ? (const REAL *)m->conductivity[d] : NULL;
     call->constconductivity[d] = (REAL)m->constconductivity[d];
     call->constant             = (PetscBool)(call->constant && !call->conductivity[d]);
-    same = (PetscBool)(same && call->stiffness[d] == call->stiffness[0] && m->conductivity[d] == m->conductivity[0] &&
+    same                       = (PetscBool)(same && call->stiffness[d] == call->stiffness[0] && m->conductivity[d] == m->conductivity[0] &&
                        (m->conductivity[d] || m->constconductivity[d] == m->constconductivity[0]));
     for (int e = 0; e < 2; e++) call->side[2 * d + e] = (REAL)(m->side * desc->robin[2 * d + e] * area / (dim * (dim + 1)));
   }
@@ -547,13 +547,13 @@ static PetscErrorCode LatticeSweep(void *plan, const PatchFDMaterial *material, 
 {
   const LatticePlan *p    = (const LatticePlan *)plan;
   LatticeCall        call = {.alpha = 1,
-                             .x = (const REAL *)dir,
-                             .y = (REAL *)w,
-                             .d = (const REAL *)d,
-                             .r = (const REAL *)r,
-                             .q = (const REAL *)q,
-                             .p = (REAL *)dir,
-                             .b = (REAL)sweep->b};
+                             .x     = (const REAL *)dir,
+                             .y     = (REAL *)w,
+                             .d     = (const REAL *)d,
+                             .r     = (const REAL *)r,
+                             .q     = (const REAL *)q,
+                             .p     = (REAL *)dir,
+                             .b     = (REAL)sweep->b};
 
   PetscFunctionBegin;
   if (sweep->stop) PetscFunctionReturn(PETSC_SUCCESS);

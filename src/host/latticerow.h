@@ -31,10 +31,10 @@ typedef REAL LatticeUnaligned __attribute__((vector_size(VBYTES), aligned(REAL_B
 /* rows of numbers, in all of which a node has the same place; n is a multiple of VL, and there are VL more of zero */
 typedef struct {
   PetscInt    n;
-  const REAL *exists;               /* 1 or 0 for each cube */
+  const REAL *exists;                /* 1 or 0 for each cube */
   const REAL *c[4], *k[3][4], *x[4]; /* of the four rows of corners: capacities; what edges in axes have */
   REAL       *before[LATTICE_BEFORE], *below[LATTICE_BELOW], *edge[LATTICE_EDGES];
-  REAL       *now[2], *up[2];       /* what rows of A x have so far: this one and the next, and those above; now[0] is completed */
+  REAL       *now[2], *up[2]; /* what rows of A x have so far: this one and the next, and those above; now[0] is completed */
 } LatticeRows;
 
 static inline V LatticeAt(const REAL *row, PetscInt i)
@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) LatticeCube LatticeCubeSums(V exist
 /* mass: are there capacities?  ndir: 1 if what edges in axes have is the same in all directions, or 3 */
 static inline __attribute__((always_inline)) void LatticeEdges3(const PetscBool mass, const int ndir, const LatticeRows *rows)
 {
-  const LatticeRows r = *rows; /* addresses that stores cannot change */
+  const LatticeRows r       = *rows; /* addresses that stores cannot change */
   V                 left[5] = {{0}};
 
   for (PetscInt i = 0; i < r.n; i += VL) {
@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) void LatticeEdges3(const PetscBool 
 
 static inline void LatticeEdges2(const LatticeRows *rows)
 {
-  const LatticeRows r = *rows;
+  const LatticeRows r       = *rows;
   V                 left[3] = {{0}};
 
   for (PetscInt i = 0; i < r.n; i += VL) {
@@ -141,7 +141,7 @@ static inline void LatticeEdges2(const LatticeRows *rows)
 
 static inline void LatticeEdges1(const LatticeRows *rows)
 {
-  const LatticeRows r = *rows;
+  const LatticeRows r    = *rows;
   V                 left = {0};
 
   for (PetscInt i = 0; i < r.n; i += VL) {
@@ -205,11 +205,11 @@ static inline __attribute__((always_inline)) V LatticeDiagonalFlow(const PetscBo
 
 static inline __attribute__((always_inline)) void LatticeFlows3(const PetscBool mass, const PetscBool diagonal, const LatticeRows *rows)
 {
-  const LatticeRows r = *rows;
+  const LatticeRows r       = *rows;
   V                 left[4] = {{0}};
 
   for (PetscInt i = 0; i < r.n; i += VL) {
-    const V v = LatticeAt(r.x[0], i);
+    const V v   = LatticeAt(r.x[0], i);
     V       own = LatticeAt(r.now[0], i), to[8] = {{0}}; /* by the corner of the cube */
 
     to[1] = LatticeFlow(diagonal, LatticeAt(r.edge[1], i), v, LatticeRight(r.x[0], i), &own);
@@ -231,11 +231,11 @@ static inline __attribute__((always_inline)) void LatticeFlows3(const PetscBool 
 /* dim 1 or 2 */
 static inline __attribute__((always_inline)) void LatticeFlows2(const int dim, const PetscBool diagonal, const LatticeRows *rows)
 {
-  const LatticeRows r = *rows;
+  const LatticeRows r       = *rows;
   V                 left[2] = {{0}};
 
   for (PetscInt i = 0; i < r.n; i += VL) {
-    const V v   = LatticeAt(r.x[0], i), node = (REAL)(dim + 2) * LatticeAt(r.edge[0], i);
+    const V v = LatticeAt(r.x[0], i), node = (REAL)(dim + 2) * LatticeAt(r.edge[0], i);
     V       own = LatticeAt(r.now[0], i) + (diagonal ? node : node * v), to[4];
 
     to[1] = LatticeFlow(diagonal, LatticeAt(r.edge[1], i), v, LatticeRight(r.x[0], i), &own);

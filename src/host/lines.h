@@ -21,7 +21,7 @@
 #else
   #define VBYTES 16
 #endif
-#define VL (VBYTES / REAL_BYTES)
+#define VL       (VBYTES / REAL_BYTES)
 #define ANYWHERE aligned(REAL_BYTES), may_alias /* in memory */
 typedef REAL V __attribute__((vector_size(VBYTES)));
 #if REAL_BYTES == 8
@@ -38,8 +38,13 @@ typedef int32_t VMask __attribute__((vector_size(VBYTES), may_alias));
   #define SHUFFLE(a, b, ...)     __builtin_shufflevector(a, b, __VA_ARGS__)
   #define JOIN(type, a, b, LIST) __builtin_shufflevector(a, b, LIST(SAME, 0))
 #else
-  #define SHUFFLE(a, b, ...)     __builtin_shuffle(a, b, (VMask){__VA_ARGS__})
-  #define JOIN(type, a, b, LIST) (((union { __typeof__(a) half[2]; type whole; }){{a, b}}).whole)
+  #define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (VMask){__VA_ARGS__})
+  #define JOIN(type, a, b, LIST) \
+    (((union { \
+       __typeof__(a) half[2]; \
+       type          whole; \
+     }){{a, b}}) \
+       .whole)
 #endif
 
 /* before a loop: its turns may be done in any order */
@@ -127,7 +132,8 @@ static inline V Splat(REAL a)
     const PetscInt begun = add || nc == 0 ? 0 : 1; \
     V              sum[K]; \
     for (int r = 0; r < K; r++) sum[r] = add ? out[r * os] : (begun ? in[0] * MATRIX[r * nc] : (V){0}); \
-    _Pragma(UNROLL) for (PetscInt c = begun; c < nc; c++) { \
+    _Pragma(UNROLL) for (PetscInt c = begun; c < nc; c++) \
+    { \
       const V x = in[c * is]; \
       _Pragma("GCC unroll 8") for (int r = 0; r < K; r++) sum[r] += x * MATRIX[r * nc + c]; \
     } \
@@ -178,18 +184,19 @@ static inline __attribute__((always_inline)) void LinePair(PetscInt nr, PetscInt
 {
   V sum[2][PAIR_ROWS];
 
-  _Pragma("GCC unroll 8") for (int r = 0; r < nr; r++)
-    for (int l = 0; l < 2; l++) sum[l][r] = add ? out[l * ol + r * os] : in[l * il] * m[r * nc];
-  _Pragma("GCC unroll 16") for (PetscInt c = add ? 0 : 1; c < nc; c++) {
+  _Pragma("GCC unroll 8") for (int r = 0; r < nr; r++) for (int l = 0; l < 2; l++) sum[l][r] = add ? out[l * ol + r * os]
+                                                                                                   : in[l * il] * m[r * nc];
+  _Pragma("GCC unroll 16") for (PetscInt c = add ? 0 : 1; c < nc; c++)
+  {
     const V x[2] = {in[c * is], in[il + c * is]};
 
-    _Pragma("GCC unroll 8") for (int r = 0; r < nr; r++) {
+    _Pragma("GCC unroll 8") for (int r = 0; r < nr; r++)
+    {
       sum[0][r] += x[0] * m[r * nc + c];
       sum[1][r] += x[1] * m[r * nc + c];
     }
   }
-  _Pragma("GCC unroll 8") for (int r = 0; r < nr; r++)
-    for (int l = 0; l < 2; l++) out[l * ol + r * os] = sum[l][r];
+  _Pragma("GCC unroll 8") for (int r = 0; r < nr; r++) for (int l = 0; l < 2; l++) out[l * ol + r * os] = sum[l][r];
 }
 
 /* `count` lines, in pairs where the lengths are known to the compiler and all sums stay in registers */

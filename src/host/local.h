@@ -10,7 +10,7 @@ typedef struct {
   PatchFDLocalDesc desc;
   SeparablePlan   *separable; /* one of them is NULL */
   FieldsPlan      *fields;
-  StencilPlan     *stencil;   /* or NULL */
+  StencilPlan     *stencil; /* or NULL */
 } LocalPlan;
 
 static PetscErrorCode LocalDestroy(void **plan)

@@ -17,14 +17,14 @@ static PetscErrorCode SumCreate(const PatchFDOperatorDesc *desc, const PatchFDBa
   for (int d = 0; d < 3; d++) {
     const PetscInt n = M[d]->nloc, stride = M[d]->stride;
 
-    m[d] = (BandCells){.nrow = n,
-                       .ncol = n,
+    m[d] = (BandCells){.nrow      = n,
+                       .ncol      = n,
                        .rowstride = stride,
                        .colstride = stride,
-                       .own = {n, n},
-                       .last = M[d]->ncells - 1,
-                       .cls = M[d]->cls,
-                       .X = {M[d]->X, A[d]->X}};
+                       .own       = {n, n},
+                       .last      = M[d]->ncells - 1,
+                       .cls       = M[d]->cls,
+                       .X         = {M[d]->X, A[d]->X}};
   }
   PetscCall(BandsCreate(m, desc->cells, &f->xbox, f->read, &f->ybox, f->write, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -33,10 +33,10 @@ static PetscErrorCode SumCreate(const PatchFDOperatorDesc *desc, const PatchFDBa
 /* ---- entries of the kernel table ---- */
 
 typedef struct {
-  BandsPlan  *sum;    /* one of the three */
+  BandsPlan  *sum; /* one of the three */
   TermsPlan  *terms;
   PointsPlan *points;
-  size_t      size;   /* of y */
+  size_t      size; /* of y */
 } OperatorPlan;
 
 static PetscErrorCode OperatorDestroy(void **plan)

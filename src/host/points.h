@@ -25,19 +25,19 @@ enum {
 typedef struct _PointsPlan PointsPlan;
 struct _PointsPlan {
   PetscInt     dim, n, c, ncomp, size, npoint; /* nodes and points in a direction; in a cell */
-  PetscBool    gauss, stiff, mass, computed; /* gauss: the points are not the nodes */
+  PetscBool    gauss, stiff, mass, computed;   /* gauss: the points are not the nodes */
   PetscCount   ncells, nbatch;
-  PatchFDField field;     /* cells on a box of nodes, or one after another on a line of them; where there are no indices */
+  PatchFDField field; /* cells on a box of nodes, or one after another on a line of them; where there are no indices */
   PatchFDRange cells;
   PetscInt     block[3], stride[3];
-  Index        index;     /* where there are */
-  PetscBool    covers;    /* all numbers of y are written, each by one cell */
+  Index        index;  /* where there are */
+  PetscBool    covers; /* all numbers of y are written, each by one cell */
   REAL        *B, *Bt, *D, *Dt, *C, *Ct, *x, *w;
   PetscInt     nfactor;
-  V           *factor;    /* [nbatch][npoint][nfactor] */
-  V           *map;       /* computed: [nbatch][2^dim - 1][dim] */
+  V           *factor; /* [nbatch][npoint][nfactor] */
+  V           *map;    /* computed: [nbatch][2^dim - 1][dim] */
   REAL         K[6], shift;
-  PetscBool    tensor;    /* K is one */
+  PetscBool    tensor; /* K is one */
   V           *u, *a, *q, *t, *r, *s;
   void        *base, *factorbase, *mapbase;
   void (*apply)(const PointsPlan *, PetscCount batch);
@@ -289,7 +289,7 @@ static inline __attribute__((always_inline)) void PointsThird(int rows, int cols
 static inline __attribute__((always_inline)) void PointsBatch(const PointsPlan *p, PetscCount batch, int dim, int n, int c, PetscBool gauss)
 {
   const PetscBool third = (PetscBool)(dim == 3 && gauss);
-  V              *a     = gauss ? p->a : p->u, *q = third ? p->q : a;
+  V              *a = gauss ? p->a : p->u, *q = third ? p->q : a;
 
   if (gauss) PointsInterpolate(p, n, c, dim == 3 ? n : 1, p->u, a);
   if (third) PointsThird(c, n, c, p->B, a, q, PETSC_FALSE);
@@ -388,8 +388,8 @@ static PetscErrorCode PointsNodes(const PatchFDOperatorDesc *desc, PointsPlan *p
     PetscCall(PetscArraycpy(p->cells, desc->cells, 3));
     p->ncells = PatchFDRangeSize(p->cells);
   } else if (points->nodes == PATCHFD_NODES_CELL && p->ncomp == 1) { /* a row of nodes, `size` from one cell to the next */
-    PetscInt       nodes;
-    PatchFDRange   all = {{0, 0}, {0, 1}, {0, 1}}, cells = {{0, (PetscInt)p->ncells}, {0, 1}, {0, 1}};
+    PetscInt     nodes;
+    PatchFDRange all = {{0, 0}, {0, 1}, {0, 1}}, cells = {{0, (PetscInt)p->ncells}, {0, 1}, {0, 1}};
 
     PetscCall(PetscIntCast(points->nnodes, &nodes));
     all[0][1] = nodes;
@@ -426,7 +426,7 @@ static void PointsMap(const PatchFDPoints *points, PetscCount cell, int lane, V 
 /* factors of all cells, which are checked even where they are computed anew; empty lanes are the last cell once more */
 static PetscErrorCode PointsFactors(const PatchFDPoints *points, PatchFDGeometry *geometry, PointsPlan *p)
 {
-  const PetscInt size   = p->npoint * p->nfactor, map = ((1 << p->dim) - 1) * p->dim;
+  const PetscInt size = p->npoint * p->nfactor, map = ((1 << p->dim) - 1) * p->dim;
   PatchFDLanes  *factor = NULL;
 
   PetscFunctionBegin;
@@ -546,12 +546,12 @@ static PetscErrorCode PointsPick(const PointsPlan *from, PetscCount ncells, cons
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
-  *plan      = p;
-  *p         = *from;
-  p->base    = NULL;
-  p->covers  = PETSC_FALSE;
-  p->ncells  = ncells;
-  p->nbatch  = (ncells + VL - 1) / VL;
+  *plan         = p;
+  *p            = *from;
+  p->base       = NULL;
+  p->covers     = PETSC_FALSE;
+  p->ncells     = ncells;
+  p->nbatch     = (ncells + VL - 1) / VL;
   p->factorbase = p->mapbase = NULL;
   PetscCall(RealDuplicate((size_t)(c * n), from->B, &p->B));
   PetscCall(RealDuplicate((size_t)(c * n), from->Bt, &p->Bt));

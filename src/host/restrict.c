@@ -38,8 +38,8 @@ static void LaneContractEach(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt 
 
 /* What it takes to go from the points of fine cells to those of coarse ones */
 typedef struct {
-  PetscInt        dim, from, to; /* points in a direction */
-  PetscBool       halve[3];
+  PetscInt  dim, from, to; /* points in a direction */
+  PetscBool halve[3];
   /* L_g(x) [to][from] where x is in the lower half of the coarse cell, in its upper half, or in the whole of it */
   PetscReal      *L[3];
   PatchFDGeometry geometry;
@@ -136,7 +136,7 @@ static PetscCount CoarseNumber(const PatchFDRange coarse, const PetscBool halve[
 PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *fine, const PatchFDRange cells, const PetscBool halve[3], const PatchFDRange coarse,
                                    PetscInt degree, PetscReal kappa[], PetscReal shift[])
 {
-  const PetscInt   full = fine->dim * (fine->dim + 1) / 2;
+  const PetscInt   full   = fine->dim * (fine->dim + 1) / 2;
   const PetscCount npoint = PetscPowInt(2 * degree + 1, fine->dim);
   Restriction      r;
 
@@ -226,12 +226,12 @@ PetscErrorCode PatchFDHostPositiveDestroy(PatchFDPoints *positive)
 static PetscReal MeanTrace(const PatchFDPoints *p, const PatchFDRule *rule, PetscCount cell)
 {
   const PetscInt   c = rule->points, npoint = PetscPowInt(c, p->dim);
-  const PetscReal *k = p->kappa + cell * npoint * p->nkappa;
+  const PetscReal *k   = p->kappa + cell * npoint * p->nkappa;
   PetscReal        sum = 0;
 
   for (PetscInt q = 0; q < npoint; q++, k += p->nkappa) {
     const PetscReal weight = rule->w[q % c] * rule->w[q / c % c] * (p->dim == 3 ? rule->w[q / c / c] : 1);
-    PetscReal       trace = 0;
+    PetscReal       trace  = 0;
 
     for (PetscInt a = 0, next = 0; a < (p->nkappa == 1 ? 1 : p->dim); next += p->dim - a++) trace += k[next];
     sum += weight * trace;

@@ -18,11 +18,11 @@ enum {
 typedef struct {
   const PatchFDRows *rows;
   PetscReal          coef;
-  PetscInt           inner, beyond;  /* columns of the patch and its rim, of a slab beyond */
-  size_t             ninner, nslab;  /* sizes of the matrices of a class */
-  REAL              *X, *E[2];       /* [nclass][n][inner], [nclass][n][beyond] */
+  PetscInt           inner, beyond; /* columns of the patch and its rim, of a slab beyond */
+  size_t             ninner, nslab; /* sizes of the matrices of a class */
+  REAL              *X, *E[2];      /* [nclass][n][inner], [nclass][n][beyond] */
   V                 *lanes[3];
-  Coef               x, e[2];        /* of the batch at hand */
+  Coef               x, e[2]; /* of the batch at hand */
 } RowsMatrix;
 
 typedef struct {
@@ -44,7 +44,7 @@ static void RowsMatrixFill(RowsMatrix *m, PetscInt c, PetscInt n, PetscInt nc)
   for (PetscInt i = 0; i < n; i++) {
     for (PetscInt j = 0; j < ld; j++) {
       const PetscInt at = j - m->beyond, inner = ld - 2 * m->beyond;
-      const REAL     x  = (REAL)(m->coef * from[i * ld + j]);
+      const REAL     x = (REAL)(m->coef * from[i * ld + j]);
 
       if (at < 0) m->E[0][c * m->nslab + i * m->beyond + j] = x;
       else if (at < inner) m->X[c * m->ninner + i * inner + at] = x;
@@ -117,7 +117,7 @@ static PetscErrorCode RowsCreate(const PatchFDLocalDesc *desc, PetscInt row, Pet
   RowsPlan *p;
   size_t    inner = 1, width[3], wide[3] = {1, 1, 1}, slab = 0, lanes = 0, total;
   PetscBool exists = PETSC_FALSE;
-  V        *v = NULL;
+  V        *v      = NULL;
 
   PetscFunctionBegin;
   for (PetscInt t = 0; t < desc->nterm; t++) exists = (PetscBool)(exists || (desc->term[t].row == row && desc->term[t].col == col));
@@ -205,9 +205,9 @@ static void RowsSubtract(RowsPlan *p, const PetscInt n[3], const PetscInt nc[3],
 {
   const PetscInt c[3] = {nc[0] + 2 * p->rim[0], nc[1] + 2 * p->rim[1], nc[2] + 2 * p->rim[2]}, c1[3] = {n[0], c[1], c[2]},
                  c2[3] = {n[0], n[1], c[2]};
-  PetscInt       size[3];
-  PetscBool      started[ROWS_MAX_TERMS] = {PETSC_FALSE};
-  Batch          closure = *free;
+  PetscInt  size[3];
+  PetscBool started[ROWS_MAX_TERMS] = {PETSC_FALSE};
+  Batch     closure                 = *free;
 
   for (int d = 0; d < 3; d++)
     for (int l = 0; l < free->count; l++) closure.first[d][l] -= p->rim[d];
@@ -224,7 +224,7 @@ static void RowsSubtract(RowsPlan *p, const PetscInt n[3], const PetscInt nc[3],
   }
   for (int t = 0; t < p->nterm; t++) {
     const RowsMatrix *m0 = &p->matrix[0][p->term[t][0]], *m = &p->matrix[1][p->term[t][1]];
-    V                *Q  = p->Q[p->term[t][2]];
+    V                *Q = p->Q[p->term[t][2]];
 
     Contract(1, c1, n[1], m->x, p->P[p->term[t][0]], Q, started[p->term[t][2]]);
     started[p->term[t][2]] = PETSC_TRUE;

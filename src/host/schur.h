@@ -23,7 +23,7 @@ typedef struct {
 
 typedef struct {
   const PatchFDLocalDesc *desc;
-  int                     dim; /* components of the velocity */
+  int                     dim;     /* components of the velocity */
   SchurMatrix             B[3][3]; /* [component][direction] */
   SeparablePlan         **fd;
   V                      *r, *z, *d, *q, *p; /* pressures */
@@ -72,7 +72,7 @@ static PetscErrorCode SchurCreate(const PatchFDLocalDesc *desc, SeparablePlan **
 {
   SchurPlan *p;
   size_t     lanes = 0;
-  V         *v = NULL;
+  V         *v     = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));

@@ -6,21 +6,21 @@
 #include "eigen.h"
 
 typedef struct {
-  PatchFDLocalField   field;
-  PetscInt            ext[3];        /* nodes of the closure below and above: 0 where the direction does not exist */
-  PetscBool           discontinuous; /* the patches are whole cells */
-  EigenClass         *cls[3];
-  PetscInt            ntable;   /* products of classes with a table of reciprocals 1 / D, 0 if too many */
-  REAL              **table;
-  V                  *x, *p, *q, *s, *t, *u, *inv; /* blocks of closures */
-  V                  *face[3][2], *rows[2], *Y[3][2], *line; /* of the faces: see SeparableFaces() */
-  V                  *lanes[3][7], *vec[3][5];
-  void               *base;
-  ptrdiff_t          *offset[3]; /* of each patch: its first node in an array */
-  unsigned char      *cut[3];    /* and which of its closure is not to be read: bits 1 and 2 the nodes below and above, 4 any other */
-  BatchDirection      dir[3]; /* of the last batch, whose classes were */
-  PetscInt            last[3][VL], longest;
-  PatchFDPatchOp      lastop;
+  PatchFDLocalField field;
+  PetscInt          ext[3];        /* nodes of the closure below and above: 0 where the direction does not exist */
+  PetscBool         discontinuous; /* the patches are whole cells */
+  EigenClass       *cls[3];
+  PetscInt          ntable; /* products of classes with a table of reciprocals 1 / D, 0 if too many */
+  REAL            **table;
+  V                *x, *p, *q, *s, *t, *u, *inv;           /* blocks of closures */
+  V                *face[3][2], *rows[2], *Y[3][2], *line; /* of the faces: see SeparableFaces() */
+  V                *lanes[3][7], *vec[3][5];
+  void             *base;
+  ptrdiff_t        *offset[3]; /* of each patch: its first node in an array */
+  unsigned char    *cut[3];    /* and which of its closure is not to be read: bits 1 and 2 the nodes below and above, 4 any other */
+  BatchDirection    dir[3];    /* of the last batch, whose classes were */
+  PetscInt          last[3][VL], longest;
+  PatchFDPatchOp    lastop;
 } SeparablePlan;
 
 /* most reciprocals are tabulated: uniform meshes have at most three classes a direction */
@@ -102,7 +102,7 @@ static PetscErrorCode SeparableCreate(const PatchFDLocalField *field, SeparableP
   SeparablePlan *p;
   PetscInt       n[3], c[3], volume = 1, area = 1, longest = 1;
   size_t         total = 0;
-  V             *v = NULL;
+  V             *v     = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
@@ -178,8 +178,8 @@ static inline void LanesOfLines(const SeparablePlan *p, int d, size_t offset, co
   { \
     NULL, Lanes(p, d, offsetof(EigenClass, X), cls, size, p->lanes[d][i]) \
   }
-#define SELECT_VECTOR(i, X)       X = Lanes(p, d, offsetof(EigenClass, X), cls, dir->n, p->vec[d][i])
-#define SELECT_LINES(i, X, rim)   LanesOfLines(p, d, offsetof(EigenClass, X), cls, rim, p->lanes[d][i], dir->X)
+#define SELECT_VECTOR(i, X)     X = Lanes(p, d, offsetof(EigenClass, X), cls, dir->n, p->vec[d][i])
+#define SELECT_LINES(i, X, rim) LanesOfLines(p, d, offsetof(EigenClass, X), cls, rim, p->lanes[d][i], dir->X)
 
 /* the matrices and vectors of direction d for patches that are given by their numbers */
 static void SeparableSelect(SeparablePlan *p, int d, int count, const PetscInt patch[], PatchFDPatchOp operation)

@@ -147,7 +147,8 @@ PetscCount PatchFDHostPlacePoints(PetscInt dim, const PatchFDRange r, const Pets
 void PatchFDHostBytesToReals(PetscInt n, PetscInt size, PetscBool swap, const char *bytes, PetscReal x[])
 {
   for (PetscInt i = 0; i < n; i++, bytes += size) {
-    union {
+    union
+    {
       double d;
       float  f;
       char   c[8];

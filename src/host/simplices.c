@@ -6,11 +6,9 @@
 
 /* the simplices of a cube, by their corners, [dim - 1] */
 static const int SimplexCount[3]        = {1, 2, 6};
-static const int SimplexCorner[3][6][4] = {
-  {{0, 1}},
-  {{0, 1, 3}, {0, 2, 3}},
-  {{0, 1, 3, 7}, {0, 1, 5, 7}, {0, 4, 5, 7}, {0, 2, 3, 7}, {0, 4, 6, 7}, {0, 2, 6, 7}}
-};
+static const int SimplexCorner[3][6][4] = {{{0, 1}},
+                                           {{0, 1, 3}, {0, 2, 3}},
+                                           {{0, 1, 3, 7}, {0, 1, 5, 7}, {0, 4, 5, 7}, {0, 2, 3, 7}, {0, 4, 6, 7}, {0, 2, 6, 7}}};
 
 /* the direction from one corner of a path to the next */
 static inline int SimplexStep(const int corner[], int s)
@@ -95,7 +93,7 @@ static void CubeMatrix(const PatchFDLatticeDesc *desc, const PatchFDMaterial *m,
                        PetscReal E[8][8])
 {
   const int dim = (int)desc->dim;
-  PetscReal V = 1;
+  PetscReal V   = 1;
 
   for (int d = 0; d < dim; d++) V *= desc->h[d] / (d + 1);
   for (int i = 0; i < 64; i++) E[i / 8][i % 8] = 0;
@@ -119,7 +117,7 @@ static void CubeMatrix(const PatchFDLatticeDesc *desc, const PatchFDMaterial *m,
       E[b][a] -= k;
     }
     for (int e = 0; e < 2; e++) { /* the side of the simplex without its first or last corner may be one of the box */
-      const int       d    = SimplexStep(corner, e ? 0 : dim - 1), side = 2 * d + e;
+      const int       d = SimplexStep(corner, e ? 0 : dim - 1), side = 2 * d + e;
       const PetscReal mean = m->side * desc->robin[side] * V * dim / desc->h[d] / (dim * (dim + 1));
 
       if (cube[d] != (e ? desc->n[d] - 1 : 0)) continue;
@@ -265,7 +263,7 @@ PetscErrorCode PatchFDHostLatticeError(const PatchFDLatticeDesc *desc, const Pat
                                        PetscReal *sum, PetscReal *largest)
 {
   const int dim = (int)desc->dim;
-  PetscReal V = 1;
+  PetscReal V   = 1;
   PetscInt  cube[3];
 
   PetscFunctionBegin;

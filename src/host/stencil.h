@@ -78,7 +78,7 @@ static PetscErrorCode StencilCreate(const PatchFDLocalField *field, StencilPlan 
     PetscInt i = 0; \
 \
     for (; i < (n) && (n) >= VL; i += VL) { \
-      i = PetscMin(i, (n) - VL); \
+      i = PetscMin(i, (n)-VL); \
       BODY(VU); \
     } \
     for (; i < (n); i++) BODY(REAL); \
@@ -148,9 +148,9 @@ static void StencilRow(StencilPlan *p, PetscInt i0, PetscInt i1, PetscInt j, Pet
   const PetscInt first = p->first[0] + i0, n = i1 - i0, lo = PetscMax(first - 1, p->read[0][0]),
                  end = PetscMin(first + n + 1, p->read[0][1]), cut = lo - (first - 1);
   REAL *const row = x + PatchFDBoxNode(&p->box, first, p->first[1] + j, p->first[2] + k), *const sum0 = p->sum[0] + i0,
-              *const sum1 = p->sum[1] + i0;
-  const REAL    *right = b + PatchFDBoxNode(&p->box, first, p->first[1] + j, p->first[2] + k);
-  REAL           m = 0, a = 0;
+              *const sum1  = p->sum[1] + i0;
+  const REAL        *right = b + PatchFDBoxNode(&p->box, first, p->first[1] + j, p->first[2] + k);
+  REAL               m = 0, a = 0;
 
   if (n <= 0) return;
   for (int c = 0; c < 3; c++) p->x[c][0] = p->x[c][n + 1] = 0;
@@ -171,7 +171,7 @@ static void StencilRow(StencilPlan *p, PetscInt i0, PetscInt i1, PetscInt j, Pet
   for (PetscInt c = 0; c < ncolors; c++) {
     const REAL *from = p->x[c], *keep = p->keep[colors[c].parity[0]] + i0, *solve = p->solve[colors[c].parity[0]] + i0,
                *below = p->side[0] + i0, *above = p->side[1] + i0;
-    REAL       *to = p->x[c + 1];
+    REAL *to = p->x[c + 1];
 
     p->x[c + 1][0]     = from[0];
     p->x[c + 1][n + 1] = from[n + 1];

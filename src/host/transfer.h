@@ -71,17 +71,17 @@ static PetscErrorCode TransferCreateBands(const PatchFDTransferDesc *desc, Petsc
     const PatchFDEmbedding *e = desc->dir[d];
 
     if (restriction)
-      m[d] = (BandCells){.nrow = e->nc,
-                         .ncol = e->nf,
+      m[d] = (BandCells){.nrow      = e->nc,
+                         .ncol      = e->nf,
                          .rowstride = e->cstride,
                          .colstride = e->fstride,
-                         .own = {e->nc, PetscMin(e->nf, e->fstride)}};
+                         .own       = {e->nc, PetscMin(e->nf, e->fstride)}};
     else
-      m[d] = (BandCells){.nrow = e->nf,
-                         .ncol = e->nc,
+      m[d] = (BandCells){.nrow      = e->nf,
+                         .ncol      = e->nc,
                          .rowstride = e->fstride,
                          .colstride = e->cstride,
-                         .own = {PetscMin(e->nf, e->fstride), e->nc}};
+                         .own       = {PetscMin(e->nf, e->fstride), e->nc}};
     m[d].last      = e->ncells - 1;
     m[d].cls       = e->cls;
     m[d].X[0]      = e->P;

@@ -139,7 +139,7 @@ static PetscErrorCode MAXPBY(PetscInt n, PetscInt m, const double *a, double b, 
     /* the last group is filled up with zero times the last x */
     const float *const x0 = x[j], *const x1 = x[PetscMin(j + 1, m - 1)], *const x2 = x[PetscMin(j + 2, m - 1)],
                        *const x3 = x[PetscMin(j + 3, m - 1)];
-    const double       a0 = a[j], a1 = j + 1 < m ? a[j + 1] : 0.0, a2 = j + 2 < m ? a[j + 2] : 0.0, a3 = j + 3 < m ? a[j + 3] : 0.0;
+    const double              a0 = a[j], a1 = j + 1 < m ? a[j + 1] : 0.0, a2 = j + 2 < m ? a[j + 2] : 0.0, a3 = j + 3 < m ? a[j + 3] : 0.0;
 
     if (m - j == 1) { /* do not read x0 four times */
       PetscCall(AXPY(n, a0, x0, y));
@@ -334,9 +334,9 @@ static PetscErrorCode ErrorNorms(PetscInt n, const float *u, const float *y, con
   PetscCall(PetscMemzero(norms, sizeof(*norms)));
   for (PetscInt i = 0; i < n; i++) {
     const double au = fabs((double)u[i]), ay = fabs((double)y[i]);
-    const double err  = e ? fabs((double)e[i]) : fabs((double)y[i] - (double)u[i]);
-    const double tola = atols ? (double)atols[i] : atol;
-    const double tolr = (rtols ? (double)rtols[i] : rtol) * PetscMax(au, ay);
+    const double err    = e ? fabs((double)e[i]) : fabs((double)y[i] - (double)u[i]);
+    const double tola   = atols ? (double)atols[i] : atol;
+    const double tolr   = (rtols ? (double)rtols[i] : rtol) * PetscMax(au, ay);
     const double tol[3] = {tola + tolr, tola, tolr};
 
     if (ay < ignore || au < ignore) continue;

@@ -479,7 +479,7 @@ static PetscErrorCode FusedCGMakeRecord(KSP ksp, KSP_FusedCG *cg)
 /* Is there a recording for these vectors, or may one be made now?  That has to wait until an iteration has made all plans */
 static PetscErrorCode FusedCGIsRecorded(KSP ksp, KSP_FusedCG *cg, PetscBool *ready)
 {
-  FusedCGRecord *r    = &cg->recorded;
+  FusedCGRecord *r   = &cg->recorded;
   const Vec      v[] = {ksp->vec_sol, FusedCGDiagonal(cg), cg->p[1]};
   void          *a[FUSEDCG_MAX_VECS];
   Mat            A;
@@ -549,9 +549,9 @@ PetscErrorCode KSPSolve_FusedCG(KSP ksp)
     if (ksp->reason) break;
     if (s->sweep.stop) cg->changed = PETSC_TRUE; /* a false alarm */
     s->sweep.stop = PATCHFD_CG_RUN;
-    b    = s->sweep.b;
-    rz   = s->rz;
-    done = PETSC_FALSE;
+    b             = s->sweep.b;
+    rz            = s->rz;
+    done          = PETSC_FALSE;
     if (cg->record) PetscCall(FusedCGLoop(ksp, cg, &done));
     if (!done) PetscCall(FusedCGIterate(ksp, cg, &havez));
     if (s->sweep.stop == PATCHFD_CG_BREAKDOWN) {

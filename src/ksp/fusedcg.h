@@ -27,16 +27,16 @@ typedef struct {
   PatchFDKernels     kern;
   PetscInt           n;
   void              *plan;
-  PatchFDSweep      *device; /* the state of the plan */
-  PatchFDCG          s;      /* the host's copy */
+  PatchFDSweep      *device;  /* the state of the plan */
+  PatchFDCG          s;       /* the host's copy */
   PetscBool          changed; /* by the host: to be put */
   PetscBool          diagonal, alone, record;
   PetscMPIInt        nrank;
   PetscBool          tried; /* totals without the host */
   FusedCGTotal       total[PATCHFD_CG_NUM_TOTALS];
-  Vec                d;    /* of a diagonal preconditioner; NULL in the sweeps of none */
-  Vec                p[2]; /* the direction, and where the matrix has a sweep the one before */
-  PetscInt           turn; /* which is next */
+  Vec                d;       /* of a diagonal preconditioner; NULL in the sweeps of none */
+  Vec                p[2];    /* the direction, and where the matrix has a sweep the one before */
+  PetscInt           turn;    /* which is next */
   PetscBool          offered; /* has the matrix a sweep? */
   MatFusedCGSweepFn *sweep;   /* NULL if it is not used */
   FusedCGRecord      recorded;

@@ -252,7 +252,7 @@ PetscErrorCode KSPCreate_FusedCG(KSP ksp)
   PetscFunctionBegin;
   PetscCall(PetscNew(&cg));
   cg->graph = cg->wanted = PETSC_TRUE;
-  ksp->data = cg;
+  ksp->data              = cg;
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 3));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NATURAL, PC_LEFT, 2));

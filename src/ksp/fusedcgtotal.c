@@ -59,11 +59,11 @@ PetscErrorCode FusedCGSetTotal(KSP_FusedCG *cg, PatchFDCGTotal what)
 
 PetscErrorCode FusedCGSetTotals(KSP ksp, KSP_FusedCG *cg)
 {
-  const MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
-  PatchFDHaloType  type = PATCHFD_HALO_AUTO;
-  PetscBool      isbox = PETSC_FALSE;
-  DM             dm;
-  Mat            A;
+  const MPI_Comm  comm  = PetscObjectComm((PetscObject)ksp);
+  PatchFDHaloType type  = PATCHFD_HALO_AUTO;
+  PetscBool       isbox = PETSC_FALSE;
+  DM              dm;
+  Mat             A;
 
   PetscFunctionBegin;
   if (cg->tried || PetscMemTypeHost(cg->kern->memtype) || cg->nrank == 1 || cg->nrank > FUSEDCG_MAX_RANKS)

@@ -224,8 +224,8 @@ static PetscErrorCode KSPSetFromOptions_Refine(KSP ksp, PatchFDOptionItems Petsc
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "KSP refine options");
-  PetscCall(PetscOptionsReal("-ksp_refine_rate", "Most that a cycle may leave of the residual", "KSPRefineSetRate", refine->rate, &rate,
-                             &set));
+  PetscCall(
+    PetscOptionsReal("-ksp_refine_rate", "Most that a cycle may leave of the residual", "KSPRefineSetRate", refine->rate, &rate, &set));
   if (set) PetscCall(KSPRefineSetRate(ksp, rate));
   PetscOptionsHeadEnd();
   PetscCall(KSPRefineGetKSP_Refine(ksp, &inner));

@@ -248,8 +248,8 @@ static PetscErrorCode BakeoffCreateSF(Mat_Bakeoff *m)
   const PetscInt   ncomp   = c->ncomp;
   const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT);
   MPI_Comm         comm    = PetscObjectComm((PetscObject)m->dm);
-  PetscCount       n       = element ? c->ncells * c->size : c->nghost, nleaf = 0;
-  PetscInt        *number  = NULL, *local, *remote, nleaves;
+  PetscCount       n = element ? c->ncells * c->size : c->nghost, nleaf = 0;
+  PetscInt        *number = NULL, *local, *remote, nleaves;
   PetscLayout      layout;
 
   PetscFunctionBegin;
@@ -354,13 +354,11 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
 @*/
 PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat *A)
 {
-  static const MatShellOperation operations[] = {
-    MAT_PRODUCT_OPERATIONS(Bakeoff),
-    {MATOP_CREATE_VECS,  (PetscVoidFn *)MatCreateVecs_Bakeoff },
-    {MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Bakeoff},
-    {MATOP_VIEW,         (PetscVoidFn *)MatView_Bakeoff       },
-    {MATOP_DESTROY,      (PetscVoidFn *)MatDestroy_Bakeoff    }
-  };
+  static const MatShellOperation operations[] = {MAT_PRODUCT_OPERATIONS(Bakeoff),
+                                                 {MATOP_CREATE_VECS, (PetscVoidFn *)MatCreateVecs_Bakeoff},
+                                                 {MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Bakeoff},
+                                                 {MATOP_VIEW, (PetscVoidFn *)MatView_Bakeoff},
+                                                 {MATOP_DESTROY, (PetscVoidFn *)MatDestroy_Bakeoff}};
   /* MATSHELL's are for matrices whose scaling it keeps */
   static const MatOperation none[] = {MATOP_DUPLICATE, MATOP_COPY, MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS};
   Mat_Bakeoff              *m;

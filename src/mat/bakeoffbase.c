@@ -2,8 +2,8 @@
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 
-const char *const MatBakeoffProblems[] = {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6", "MatBakeoffProblem", "MAT_BAKEOFF_", NULL};
-const char *const MatBakeoffLayouts[]  = {"global", "element", "MatBakeoffLayout", "MAT_BAKEOFF_LAYOUT_", NULL};
+const char *const MatBakeoffProblems[]     = {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6", "MatBakeoffProblem", "MAT_BAKEOFF_", NULL};
+const char *const MatBakeoffLayouts[]      = {"global", "element", "MatBakeoffLayout", "MAT_BAKEOFF_LAYOUT_", NULL};
 const char *const MatBakeoffFactorsTypes[] = {"auto", "stored", "computed", "MatBakeoffFactorsType", "MAT_BAKEOFF_FACTORS_", NULL};
 
 static const PetscReal one = 1;
@@ -69,12 +69,12 @@ void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
   const PlexCells *c       = &m->cells;
   const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT);
 
-  *p = (PatchFDPoints){.nodes = element ? PATCHFD_NODES_CELL : PATCHFD_NODES_INDEX,
-                       .dim = c->dim,
-                       .degree = c->degree,
-                       .ncomp = c->ncomp,
-                       .ncells = c->ncells,
-                       .index = c->index};
+  *p            = (PatchFDPoints){.nodes  = element ? PATCHFD_NODES_CELL : PATCHFD_NODES_INDEX,
+                                  .dim    = c->dim,
+                                  .degree = c->degree,
+                                  .ncomp  = c->ncomp,
+                                  .ncells = c->ncells,
+                                  .index  = c->index};
   p->gauss      = m->problem < MAT_BAKEOFF_BP5 ? p->degree + 2 : 0;
   p->nnodes     = (PetscCount)(m->nlocal / (size_t)c->ncomp);
   p->geodegree  = c->geodegree;

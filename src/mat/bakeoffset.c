@@ -194,11 +194,11 @@ PetscErrorCode MatBakeoffGetHaloType(Mat A, PatchFDHaloType *type)
 
 PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PatchFDOptionItems PetscOptionsObject)
 {
-  Mat_Bakeoff      *m;
+  Mat_Bakeoff          *m;
   MatBakeoffFactorsType factors;
-  PatchFDHaloType     halo;
-  PetscReal         lambda;
-  PetscBool         set;
+  PatchFDHaloType       halo;
+  PetscReal             lambda;
+  PetscBool             set;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));

@@ -27,9 +27,9 @@ static PetscErrorCode DMBoxForm_Biharmonic(DM dm, DMBoxOperator op, const PetscR
   PatchFDBand    *B = form->band, *M = B + 3, *L = M + 3;
 
   PetscFunctionBegin;
-  form->nband = 9;
+  form->nband     = 9;
   form->constants = -1;
-  form->spd   = (PetscBool)(c[BENDING] > 0 && c[SHIFT] >= 0);
+  form->spd       = (PetscBool)(c[BENDING] > 0 && c[SHIFT] >= 0);
   for (int d = 0; d < 3; d++) {
     const int scale[2] = {op->exponent[d][0], op->exponent[d][1]};
 
@@ -97,8 +97,8 @@ static PetscErrorCode DMBoxOperatorScale_Biharmonic(DM dm, DMBoxOperator op, int
 */
 static PetscErrorCode DMBoxCheckPenalty_Biharmonic(DM dm, DMBoxOperator op)
 {
-  const DM_Box   *box = (const DM_Box *)dm->data;
-  const PetscReal k   = (PetscReal)box->degree;
+  const DM_Box   *box   = (const DM_Box *)dm->data;
+  const PetscReal k     = (PetscReal)box->degree;
   PetscReal       least = (k - 1) / (2 * (k + 1));
 
   PetscFunctionBegin;

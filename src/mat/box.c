@@ -215,15 +215,13 @@ static PetscErrorCode MatDuplicate_Box(Mat, MatDuplicateOption, Mat *);
 
 PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
 {
-  static const MatShellOperation operations[] = {
-    {MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Box},
-    {MATOP_CREATE_VECS,  (PetscVoidFn *)MatCreateVecs_Box },
-    {MATOP_VIEW,         (PetscVoidFn *)MatView_Box       },
-    {MATOP_DUPLICATE,    (PetscVoidFn *)MatDuplicate_Box  },
-    {MATOP_DESTROY,      (PetscVoidFn *)MatDestroy_Box    }
-  };
-  const DM_Box *box = (const DM_Box *)dm->data;
-  Mat_Box      *m;
+  static const MatShellOperation operations[] = {{MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Box},
+                                                 {MATOP_CREATE_VECS, (PetscVoidFn *)MatCreateVecs_Box},
+                                                 {MATOP_VIEW, (PetscVoidFn *)MatView_Box},
+                                                 {MATOP_DUPLICATE, (PetscVoidFn *)MatDuplicate_Box},
+                                                 {MATOP_DESTROY, (PetscVoidFn *)MatDestroy_Box}};
+  const DM_Box                  *box          = (const DM_Box *)dm->data;
+  Mat_Box                       *m;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&m));

@@ -135,7 +135,7 @@ PetscErrorCode MatBoxFormCreate(const Mat_Box *m, PetscBool weighted, MatBoxForm
   PetscCall(PetscMemzero(form, sizeof(*form)));
   form->weighted = weighted;
   for (PetscInt f = 0; f < box->nfield; f++) PetscCall(PetscArraycpy(line[f], box->field[f].line, 3));
-  PetscCall((*op->ops.form)(m->dm, op, m->c.operator, (const PatchFDLine(*)[3])line, form));
+  PetscCall((*op->ops.form)(m->dm, op, m->c.operator,(const PatchFDLine(*)[3]) line, form));
   PetscCall(MatBoxUnifyClasses(form));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -334,8 +334,8 @@ static PetscErrorCode MatBoxGetOperands(Mat_Box *m, PatchFDKernels kern, const v
 /* y = y0 + alpha A x, y0 = NULL for zero */
 PetscErrorCode MatBoxApply(void *ctx, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
 {
-  Mat_Box *m = (Mat_Box *)ctx;
-  void *plan = NULL, *local;
+  Mat_Box *m    = (Mat_Box *)ctx;
+  void    *plan = NULL, *local;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));

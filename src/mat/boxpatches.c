@@ -40,10 +40,10 @@ static PetscBool RuleHasFits(const MatBoxLocalRule *r)
 */
 static PetscErrorCode ChooseFitRule(MatPatches p, PatchFDKernels kern)
 {
-  const MatPatchesSpec *s     = &p->spec;
-  BoxPatches           *x     = (BoxPatches *)p->data;
-  const MPI_Comm        comm  = PetscObjectComm((PetscObject)p->A);
-  const PetscBool       fits  = RuleHasFits(&x->rule), host = PetscMemTypeHost(kern->memtype);
+  const MatPatchesSpec *s    = &p->spec;
+  BoxPatches           *x    = (BoxPatches *)p->data;
+  const MPI_Comm        comm = PetscObjectComm((PetscObject)p->A);
+  const PetscBool       fits = RuleHasFits(&x->rule), host = PetscMemTypeHost(kern->memtype);
   const PetscBool       may   = (PetscBool)(s->variant == PC_PATCHFD_VARIANT_AUTO || s->variant == PC_PATCHFD_VARIANT_FUSED);
   const PetscBool       fused = (PetscBool)(may && s->type == PC_PATCHFD_TYPE_MULTIPLICATIVE);
   const PetscBool       rows  = (PetscBool)(fits && host && fused && MatBoxFitTakesRows(x->m));
@@ -84,14 +84,14 @@ static PetscErrorCode ChooseLocal(MatPatches p, PatchFDKernels kern)
   BoxPatches           *x         = (BoxPatches *)p->data;
   const MPI_Comm        comm      = PetscObjectComm((PetscObject)p->A);
   const PetscBool       separable = x->m->form.separable, saddle = MatBoxIsSaddlePoint(x->m), points = x->m->form.points;
-  PCPatchFDLocal        local     = s->local;
-  const PetscBool       open      = (PetscBool)(s->classes == PC_PATCHFD_CLASSES_AUTO && !separable && !points);
-  const PetscBool       single    = (PetscBool)(s->classes == PC_PATCHFD_CLASSES_SINGLE || open);
+  PCPatchFDLocal        local  = s->local;
+  const PetscBool       open   = (PetscBool)(s->classes == PC_PATCHFD_CLASSES_AUTO && !separable && !points);
+  const PetscBool       single = (PetscBool)(s->classes == PC_PATCHFD_CLASSES_SINGLE || open);
 
   PetscFunctionBegin;
   PetscCheck(!saddle || (local != PC_PATCHFD_LOCAL_FD && local != PC_PATCHFD_LOCAL_FD_INEXACT), comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_local %s is not for saddle points; -dm_box_operator %s takes dense or schur",
-             PCPatchFDLocals[local], MatBoxName(x->m));
+             "PCPATCHFD: -pc_patchfd_local %s is not for saddle points; -dm_box_operator %s takes dense or schur", PCPatchFDLocals[local],
+             MatBoxName(x->m));
   PetscCheck(saddle || local != PC_PATCHFD_LOCAL_SCHUR, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_local schur is for saddle points, of velocities and a pressure; -dm_box_operator %s takes %s or dense",
              MatBoxName(x->m), separable ? "fd" : "fd_inexact");
@@ -132,10 +132,10 @@ static PetscErrorCode ChooseProducts(MatPatches p, PatchFDKernels kern)
     [PC_PATCHFD_PRECISION_SINGLE] = PATCHFD_PRECISION_SINGLE, [PC_PATCHFD_PRECISION_TF32] = PATCHFD_PRECISION_TF32,
     [PC_PATCHFD_PRECISION_BF16] = PATCHFD_PRECISION_BF16,     [PC_PATCHFD_PRECISION_FP16] = PATCHFD_PRECISION_DOUBLE,
   };
-  const MatPatchesSpec *s       = &p->spec;
-  BoxPatches           *x       = (BoxPatches *)p->data;
-  const MPI_Comm        comm    = PetscObjectComm((PetscObject)p->A);
-  const PetscBool       host    = PetscMemTypeHost(kern->memtype), factors = (PetscBool)(s->precision == PC_PATCHFD_PRECISION_FP16);
+  const MatPatchesSpec *s    = &p->spec;
+  BoxPatches           *x    = (BoxPatches *)p->data;
+  const MPI_Comm        comm = PetscObjectComm((PetscObject)p->A);
+  const PetscBool       host = PetscMemTypeHost(kern->memtype), factors = (PetscBool)(s->precision == PC_PATCHFD_PRECISION_FP16);
   const PetscBool       lower   = (PetscBool)(s->precision > PC_PATCHFD_PRECISION_SAME && !factors);
   const PetscBool       inverse = (PetscBool)(x->rule.type == MATBOX_LOCAL_DENSE || x->rule.type == MATBOX_LOCAL_DENSE_ALONE);
   const PetscBool       dense   = (PetscBool)(s->patch == PC_PATCHFD_PATCH_VERTEX && inverse);
@@ -218,7 +218,8 @@ static PetscErrorCode ChooseVariant(MatPatches p, PatchFDKernels kern)
              PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_variant %s is for operators whose patches have a residual of their own; -dm_box_operator %s takes "
              "auto or global, and fused on the host with -pc_patchfd_fit_exact 0 and, in 3D to degree 8, on GPUs with -dm_box_extra_points "
-             "1", PCPatchFDVariants[variant], MatBoxName(x->m));
+             "1",
+             PCPatchFDVariants[variant], MatBoxName(x->m));
   PetscCheck(variant != PC_PATCHFD_VARIANT_BOUNDARY || !MatBoxLocalHasTerms(x->local), comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_variant boundary is for local solvers by fast diagonalization that are exact; with this operator and "
              "-pc_patchfd_local use auto, fused, separate or global");
@@ -495,20 +496,20 @@ static PetscErrorCode SetUp(MatPatches p, PatchFDKernels kern)
 
 PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatches *patches)
 {
-  static const struct _MatPatchesOps ops = {.remedy   = "too small a penalty (-dm_box_penalty), or a negative shift (-dm_box_shift)",
-                                            .prepare  = MatPatchesPrepare_Box,
-                                            .sweep    = MatPatchesSweep_Box,
-                                            .correct  = MatPatchesCorrect_Box,
-                                            .residual = MatPatchesResidual_Box,
-                                            .finish   = MatPatchesFinish_Box,
-                                            .exchange = MatPatchesExchange_Box,
-                                            .view     = MatPatchesView_Box,
-                                            .bytes    = MatPatchesBytes_Box,
-                                            .destroy  = MatPatchesDestroy_Box};
-  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
-  MatPatches     p    = *patches;
-  BoxPatches    *x;
-  PatchFDKernels kern;
+  static const struct _MatPatchesOps ops  = {.remedy   = "too small a penalty (-dm_box_penalty), or a negative shift (-dm_box_shift)",
+                                             .prepare  = MatPatchesPrepare_Box,
+                                             .sweep    = MatPatchesSweep_Box,
+                                             .correct  = MatPatchesCorrect_Box,
+                                             .residual = MatPatchesResidual_Box,
+                                             .finish   = MatPatchesFinish_Box,
+                                             .exchange = MatPatchesExchange_Box,
+                                             .view     = MatPatchesView_Box,
+                                             .bytes    = MatPatchesBytes_Box,
+                                             .destroy  = MatPatchesDestroy_Box};
+  const MPI_Comm                     comm = PetscObjectComm((PetscObject)A);
+  MatPatches                         p    = *patches;
+  BoxPatches                        *x;
+  PatchFDKernels                     kern;
 
   PetscFunctionBegin;
   PetscCheck(spec->bricksize == PETSC_DETERMINE, comm, PETSC_ERR_ARG_INCOMP,

@@ -25,11 +25,11 @@ struct _n_PatchFDBoxSolve {
   PetscInt          inner, planes; /* numbers of a plane, planes without the ends */
   PetscInt          nend, nkeep;   /* planes of ends, and of these the nodes */
   /* numbers, of the last direction and of every second one before it, and the others; u ends with the ends */
-  void             *u, *v;
-  void             *w;             /* all ends, of a part of the modes */
-  PatchFDBox        ends, all;     /* numbers of a row, rows and planes: of this rank's ends, and of w; */
-  PatchFDRange      own;           /* what is in both, */
-  PatchFDHalo       there, back;   /* and what other ranks have of them, from ends to w and back */
+  void        *u, *v;
+  void        *w;           /* all ends, of a part of the modes */
+  PatchFDBox   ends, all;   /* numbers of a row, rows and planes: of this rank's ends, and of w; */
+  PatchFDRange own;         /* what is in both, */
+  PatchFDHalo  there, back; /* and what other ranks have of them, from ends to w and back */
 };
 
 static const PatchFDBoxKernels tables[PATCHFD_NUM_KERNELS] = {
@@ -98,7 +98,7 @@ PetscInt PatchFDBoxCommon(const PatchFDBox *a, const PatchFDBox *b, PetscInt ind
 static PatchFDBox EndsBox(PatchFDBoxSolve s, const PatchFDCut *cut, PetscMPIInt rank, PetscBool all)
 {
   const PetscInt rows = s->last == 2 ? PatchFDBoxLineLength(&s->line[1]) : s->inner, ranks = cut->npiece;
-  PatchFDBox     b    = {.n = {s->inner / PetscMax(rows, 1), rows, PatchFDCutEnds(cut)}};
+  PatchFDBox     b = {.n = {s->inner / PetscMax(rows, 1), rows, PatchFDCutEnds(cut)}};
   PetscInt       skip;
 
   if (!all) b.n[2] = PatchFDCutPieceEnds(cut, rank, &b.lo[2], &skip);

@@ -18,13 +18,13 @@ struct _MatBricks {
   DM              da;
   PatchFDBricks   desc;
   PatchFDGrid     grid;
-  PatchFDRowKinds kinds; /* of all ranks, but for nalone */
-  PetscInt64    nbrick, nalone; /* of all ranks */
-  PetscInt64    count[PATCHFD_FIT_MAX_STEPS + 1]; /* bricks of all ranks by steps */
-  PetscInt     *alone; /* this rank's rows without couplings, */
-  PetscReal    *inverse;
-  PetscSF       fetch, put; /* from the Vec to the box; the same for the unknowns of bricks alone.  NULL on one rank */
-  void         *plan[2], *x[2], *b[2]; /* by kernel table, double and float: arrays over the box */
+  PatchFDRowKinds kinds;                            /* of all ranks, but for nalone */
+  PetscInt64      nbrick, nalone;                   /* of all ranks */
+  PetscInt64      count[PATCHFD_FIT_MAX_STEPS + 1]; /* bricks of all ranks by steps */
+  PetscInt       *alone;                            /* this rank's rows without couplings, */
+  PetscReal      *inverse;
+  PetscSF         fetch, put;            /* from the Vec to the box; the same for the unknowns of bricks alone.  NULL on one rank */
+  void           *plan[2], *x[2], *b[2]; /* by kernel table, double and float: arrays over the box */
 };
 
 static const PatchFDBricksKernels *BricksTable(PatchFDKernels kern)
@@ -94,16 +94,18 @@ static PetscErrorCode CheckDMDA(Mat A, DM da)
   PetscCall(DMDAGetInfo(da, &dim, &N[0], &N[1], &N[2], NULL, NULL, NULL, &dof, NULL, &boundary[0], &boundary[1], &boundary[2], NULL));
   PetscCheck(dof == 1, comm, PETSC_ERR_SUP,
              "PCPATCHFD: bricks take a DMDA with one degree of freedom a node, found %" PetscInt_FMT "; -pc_type fieldsplit makes such "
-             "matrices of others", dof);
+             "matrices of others",
+             dof);
   for (int d = 0; d < dim; d++)
     PetscCheck(boundary[d] != DM_BOUNDARY_PERIODIC && boundary[d] != DM_BOUNDARY_TWIST, comm, PETSC_ERR_SUP,
                "PCPATCHFD: bricks take a DMDA that is not periodic, found boundary type %s in direction %d; use -pc_type sor for this "
-               "matrix", DMBoundaryTypes[boundary[d]], d);
+               "matrix",
+               DMBoundaryTypes[boundary[d]], d);
   PetscCall(MatGetSize(A, &rows, &columns));
   PetscCheck(rows == N[0] * N[1] * N[2] && columns == rows, comm, PETSC_ERR_ARG_SIZ,
              "PCPATCHFD: the matrix has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns, its DMDA %" PetscInt_FMT " x %" PetscInt_FMT
-             " x %" PetscInt_FMT " nodes; bricks take the matrix of the DMDA's unknowns, as of DMCreateMatrix()", rows, columns, N[0], N[1],
-             N[2]);
+             " x %" PetscInt_FMT " nodes; bricks take the matrix of the DMDA's unknowns, as of DMCreateMatrix()",
+             rows, columns, N[0], N[1], N[2]);
   PetscCall(MatGetLocalSize(A, &local, NULL));
   PetscCall(DMDAGetCorners(da, NULL, NULL, NULL, &own[0], &own[1], &own[2]));
   differ = (PetscMPIInt)(local != own[0] * own[1] * own[2]);
@@ -113,7 +115,8 @@ static PetscErrorCode CheckDMDA(Mat A, DM da)
   PetscCall(MatHasOperation(A, MATOP_GET_ROW, &row));
   PetscCheck(row, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: bricks are read off the rows of an assembled matrix of a DMDA, and this one, of type %s, has none to read; use "
-             "-dm_mat_type aij", ((PetscObject)A)->type_name);
+             "-dm_mat_type aij",
+             ((PetscObject)A)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,11 +160,14 @@ static PetscErrorCode ScanRows(Mat A, const PatchFDGrid *grid, PatchFDRowKinds *
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &column, 1, MPIU_INT, MPI_MIN, comm));
   PetscCheck(least[3] == PETSC_INT_MAX, comm, PETSC_ERR_SUP,
              "PCPATCHFD: row %" PetscInt_FMT " of the matrix has an entry in column %" PetscInt_FMT ", of an unknown of the DMDA that is "
-             "not next to its own; bricks take stencils that reach one unknown far. Use -pc_type sor for this matrix", least[3], column);
+             "not next to its own; bricks take stencils that reach one unknown far. Use -pc_type sor for this matrix",
+             least[3], column);
   kinds->irregular = least[4];
   if (kinds->irregular != PETSC_INT_MAX)
-    PetscCall(PetscInfo(A, "Row %" PetscInt_FMT " has a diagonal entry that is not positive, or entries that are not finite: bricks do not "
-                           "take it\n", kinds->irregular));
+    PetscCall(PetscInfo(A,
+                        "Row %" PetscInt_FMT " has a diagonal entry that is not positive, or entries that are not finite: bricks do not "
+                        "take it\n",
+                        kinds->irregular));
   for (int d = 0; d < 3; d++) {
     kinds->coupled[d][0] = PetscMin(least[d], most[d]);
     kinds->coupled[d][1] = most[d];
@@ -202,12 +208,12 @@ enum {
 /* bricks begin at the first unknown of `coupled` and are cut where it ends: nothing is left for one rank of what another has begun */
 static PetscErrorCode MakeBricks(MatBricks b, PetscInt size)
 {
-  const PatchFDRowKinds *kinds = &b->kinds;
-  PatchFDBricks *d       = &b->desc;
-  const PetscInt corners = HasCorners(&d->stencil);
-  PatchFDRange   range;
-  PetscInt       at[3];
-  PetscCount     i = 0;
+  const PatchFDRowKinds *kinds   = &b->kinds;
+  PatchFDBricks         *d       = &b->desc;
+  const PetscInt         corners = HasCorners(&d->stencil);
+  PatchFDRange           range;
+  PetscInt               at[3];
+  PetscCount             i = 0;
 
   PetscFunctionBegin;
   d->dim    = b->grid.dim;
@@ -284,7 +290,7 @@ static PetscErrorCode MakeSF(Mat A, const PatchFDGrid *g, const PatchFDBox *box,
           width[d] = g->start[d][owner[d] + 1] - g->start[d][owner[d]];
         }
         leaf[i] = (PetscInt)PatchFDBoxNode(box, at[0], at[1], at[2]);
-        root[i] = (PetscSFNode){.rank = (owner[2] * g->nproc[1] + owner[1]) * g->nproc[0] + owner[0],
+        root[i] = (PetscSFNode){.rank  = (owner[2] * g->nproc[1] + owner[1]) * g->nproc[0] + owner[0],
                                 .index = (rest[2] * width[1] + rest[1]) * width[0] + rest[0]};
       }
     }
@@ -403,7 +409,7 @@ static PetscErrorCode TakeLayout(Mat A, DM da, PetscInt size, MatPatches before,
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   before->data = NULL;
   *bricks      = b;
-  b->kinds = kinds;
+  b->kinds     = kinds;
   PetscCall(Forget(b));
   PetscCall(MakeBricks(b, size));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -529,7 +535,8 @@ static PetscErrorCode MatPatchesPrepare_Bricks(MatPatches p, PatchFDKernels kern
   PetscCall(CheckHost(p->A, kern));
   PetscCheck(((MatBricks)p->data)->plan[BricksIndex(kern)], comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: the Vecs are of another precision (%s) than those that its matrix makes; convert them with VecSingleConvert(), or "
-             "use PCSINGLE", kern->name);
+             "use PCSINGLE",
+             kern->name);
   if (!transpose) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSymmetricKnown(p->A, &set, &symmetric));
   PetscCheck(set && symmetric, comm, PETSC_ERR_ARG_WRONGSTATE,
@@ -542,8 +549,8 @@ static PetscErrorCode MatPatchesPrepare_Bricks(MatPatches p, PatchFDKernels kern
 
 static PetscErrorCode MatPatchesView_Bricks(MatPatches p, PetscViewer viewer)
 {
-  const MatBricks      b = (const MatBricks)p->data;
-  const PatchFDBricks *d = &b->desc;
+  const MatBricks      b         = (const MatBricks)p->data;
+  const PatchFDBricks *d         = &b->desc;
   const char          *separator = "";
 
   PetscFunctionBegin;
@@ -551,7 +558,8 @@ static PetscErrorCode MatPatchesView_Bricks(MatPatches p, PetscViewer viewer)
                                    PCPatchFDOrders[p->spec.order], (double)p->omega, p->spec.sweeps));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  %" PetscInt64_FMT " bricks of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " unknowns of "
-                                   "a DMDA, ", b->nbrick, d->n[0], d->n[1], d->n[2]));
+                                   "a DMDA, ",
+                                   b->nbrick, d->n[0], d->n[1], d->n[2]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " colors, rows of %" PetscInt_FMT " entries\n", d->ncolor, d->stencil.n));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
@@ -581,7 +589,8 @@ static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
   PetscFunctionBegin;
   PetscCheck(s->patch == PC_PATCHFD_PATCH_VERTEX, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMBOX; an assembled matrix of a DMDA has bricks, use vertex, and on a "
-             "coarsest level -mg_coarse_pc_type redundant", PCPatchFDPatches[s->patch]);
+             "coarsest level -mg_coarse_pc_type redundant",
+             PCPatchFDPatches[s->patch]);
   PetscCheck((s->local == PC_PATCHFD_LOCAL_AUTO || s->local == PC_PATCHFD_LOCAL_FD_INEXACT) && s->fit <= PC_PATCHFD_FIT_OWN, comm,
              PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: bricks of a DMDA take -pc_patchfd_local auto or fd_inexact and -pc_patchfd_fit auto or own; found %s and %s",
@@ -601,16 +610,16 @@ static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
 
 PetscErrorCode MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *spec, MatPatches *patches)
 {
-  static const struct _MatPatchesOps ops = {.remedy   = "bricks take matrices like those of -div(K grad u), with positive diagonal entries",
-                                            .prepare  = MatPatchesPrepare_Bricks,
-                                            .sweep    = MatPatchesSweep_Bricks,
-                                            .correct  = MatPatchesCorrect_Bricks,
-                                            .view     = MatPatchesView_Bricks,
-                                            .destroy  = MatPatchesDestroy_Bricks};
-  MatPatches     p = *patches;
-  MatBricks      b = NULL;
-  VecType        type;
-  PatchFDKernels kern = NULL;
+  static const struct _MatPatchesOps ops = {.remedy  = "bricks take matrices like those of -div(K grad u), with positive diagonal entries",
+                                            .prepare = MatPatchesPrepare_Bricks,
+                                            .sweep   = MatPatchesSweep_Bricks,
+                                            .correct = MatPatchesCorrect_Bricks,
+                                            .view    = MatPatchesView_Bricks,
+                                            .destroy = MatPatchesDestroy_Bricks};
+  MatPatches                         p   = *patches;
+  MatBricks                          b   = NULL;
+  VecType                            type;
+  PatchFDKernels                     kern = NULL;
 
   PetscFunctionBegin;
   PetscCall(CheckSpec(PetscObjectComm((PetscObject)A), spec));

@@ -22,26 +22,26 @@ typedef struct {
 } Costs;
 
 static const Costs gpu = {.multiply = 3.1e-14,
-                          .pass = 3e-11,
-                          .direct = 6e-5,
-                          .point = 2e-10,
-                          .patch = {2e-10, 2e-10, 2e-10},
-                          .graded = 1,
-                          .level = 6e-5,
-                          .setup = 1.2e-3,
-                          .latency = 5e-6,
-                          .number = 3.5e-11};
+                          .pass     = 3e-11,
+                          .direct   = 6e-5,
+                          .point    = 2e-10,
+                          .patch    = {2e-10, 2e-10, 2e-10},
+                          .graded   = 1,
+                          .level    = 6e-5,
+                          .setup    = 1.2e-3,
+                          .latency  = 5e-6,
+                          .number   = 3.5e-11};
 static const Costs cpu = {.multiply = 7e-11,
-                          .pass = 2e-8,
-                          .direct = 1e-5,
-                          .point = 1.8e-8,
-                          .patch = {8e-8, 8e-8, 1.4e-7},
-                          .graded = 2,
-                          .krylov = 2e-8,
-                          .level = 5e-6,
-                          .setup = 1e-4,
-                          .latency = 2e-6,
-                          .number = 1e-9};
+                          .pass     = 2e-8,
+                          .direct   = 1e-5,
+                          .point    = 1.8e-8,
+                          .patch    = {8e-8, 8e-8, 1.4e-7},
+                          .graded   = 2,
+                          .krylov   = 2e-8,
+                          .level    = 5e-6,
+                          .setup    = 1e-4,
+                          .latency  = 2e-6,
+                          .number   = 1e-9};
 
 /* an eigenproblem of size n, on every rank, on the host: seconds for n^2, and for n^3 where lines are mirrored and where not */
 static const PetscLogDouble eigen2 = 8e-8, eigen3[2] = {4.5e-10, 1.4e-10};
@@ -56,15 +56,15 @@ typedef struct {
   const DM_Box  *box;
   Costs          c;
   PetscMPIInt    ranks;
-  PetscLogDouble steps; /* iterations that rounding alone asks for */
-  PetscInt     (*halvings)[3]; /* of each direction, after so many coarsenings */
+  PetscLogDouble steps;    /* iterations that rounding alone asks for */
+  PetscInt (*halvings)[3]; /* of each direction, after so many coarsenings */
 } Model;
 
 /* do two directions share an eigenproblem? */
 static PetscBool LinesAreEqual(const DM_Box *box, PetscInt d, PetscInt e)
 {
   const PatchFDLine *a = &box->field[0].line[d], *b = &box->field[0].line[e];
-  const PetscReal   *c = box->op->coefficient;
+  const PetscReal   *c     = box->op->coefficient;
   PetscBool          equal = (PetscBool)(a->ncells == b->ncells && c[d] == c[e] && (!c[3] || (d && e)));
 
   for (int end = 0; end < 2; end++) equal = (PetscBool)(equal && a->dirichlet[end] == b->dirichlet[end]);
@@ -130,9 +130,9 @@ static PetscLogDouble DirectSetUpCost(const Model *m, PetscInt coarsenings, Pets
    no slabs what they own before and after it */
 static PetscLogDouble DirectCost(const Model *m, PetscInt coarsenings, PetscBool shared)
 {
-  const Costs         *c        = &m->c;
-  const PetscInt       last     = m->dm->dim - 1;
-  const PetscLogDouble N        = MeshUnknowns(m, coarsenings), plane = N / MeshNodes(m, coarsenings, last);
+  const Costs         *c    = &m->c;
+  const PetscInt       last = m->dm->dim - 1;
+  const PetscLogDouble N = MeshUnknowns(m, coarsenings), plane = N / MeshNodes(m, coarsenings, last);
   PetscLogDouble       products = 0, work; /* multiplications an unknown of the transforms to modes and back */
 
   /* in halves */
@@ -148,7 +148,7 @@ static PetscLogDouble DirectCost(const Model *m, PetscInt coarsenings, PetscBool
 static PetscLogDouble LevelCost(const Model *m, PetscInt coarsenings)
 {
   const PatchFDLine   *line   = &m->box->field[0].line[0];
-  const Costs         *c = &m->c;
+  const Costs         *c      = &m->c;
   const PetscLogDouble N      = MeshUnknowns(m, coarsenings);
   const PetscBool      graded = (PetscBool)(m->box->nvertices[0] || m->box->nvertices[1] || m->box->nvertices[2]);
 
@@ -173,7 +173,7 @@ static PetscLogDouble SolveCost(const Model *m, PetscInt coarsenings)
 
 PetscErrorCode MatBoxChooseCoarsenings(DM dm, PetscInt *n, PetscLogDouble *chosen, PetscLogDouble *cycles)
 {
-  Model          m = {.dm = dm, .box = (const DM_Box *)dm->data};
+  Model          m        = {.dm = dm, .box = (const DM_Box *)dm->data};
   const PetscInt coarsest = *n;
   PetscBool      poisson;
   PatchFDKernels kern;

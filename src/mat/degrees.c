@@ -124,12 +124,9 @@ static PetscErrorCode DegreesEmbed(PetscInt coarse, PetscInt fine, PatchFDEmbedd
 
 PetscErrorCode MatCreateDegrees(Mat coarse, Mat fine, Mat *P)
 {
-  static const MatShellOperation operations[] = {
-    MAT_TRANSFER_OPERATIONS(Degrees),
-    {MATOP_DESTROY, (PetscVoidFn *)MatDestroy_Degrees}
-  };
-  Mat_Degrees *t;
-  Mat_Bakeoff *c, *f;
+  static const MatShellOperation operations[] = {MAT_TRANSFER_OPERATIONS(Degrees), {MATOP_DESTROY, (PetscVoidFn *)MatDestroy_Degrees}};
+  Mat_Degrees                   *t;
+  Mat_Bakeoff                   *c, *f;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&t));

@@ -68,12 +68,12 @@ static PetscErrorCode DMBoxOperatorDestroy_Diffusion(DMBoxOperator op)
 /* of f at all points of these cells, in the order of PatchFDPoints, where the vectors of the DM are */
 static PetscErrorCode PointsEvaluate(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx, Vec *v)
 {
-  const PetscCount   count     = PatchFDRangeSize(cells) * DMBoxNumPoints(dm), size = (n == 1 ? 1 : dm->dim * (dm->dim + 1) / 2) * count;
+  const PetscCount   count = PatchFDRangeSize(cells) * DMBoxNumPoints(dm), size = (n == 1 ? 1 : dm->dim * (dm->dim + 1) / 2) * count;
   PatchFDPointwise   pointwise = {f, ctx};
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
   PatchFDKernels     kern;
-  const PetscBool    same      = (PetscBool)(n * count == size); /* no diagonals, which become matrices */
-  PetscReal         *value     = NULL;
+  const PetscBool    same  = (PetscBool)(n * count == size); /* no diagonals, which become matrices */
+  PetscReal         *value = NULL;
   PetscScalar       *array;
   PetscInt           local;
 
@@ -145,14 +145,14 @@ static PetscErrorCode PointsMedium(DM dm, const DiffusionMedium *m, const PetscR
   PatchFDPoints  *p     = &points->points;
 
   PetscFunctionBegin;
-  p->given         = (PetscBool)(m->fine != NULL);
+  p->given = (PetscBool)(m->fine != NULL);
   if (p->given) {
     PetscCall(PointsRestricted(dm, m, c, cells, points));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   p->nkappa        = c[KAPPA] == 0 ? 0 : (m->nK == 1 ? 1 : dm->dim * (dm->dim + 1) / 2);
-  p->kappaconstant = (PetscBool)!(m->Kfunction || m->Kdata);
-  p->shiftconstant = (PetscBool)!(m->shiftfunction || m->shiftdata);
+  p->kappaconstant = (PetscBool) !(m->Kfunction || m->Kdata);
+  p->shiftconstant = (PetscBool) !(m->shiftfunction || m->shiftdata);
   if (p->nkappa) PetscCall(PointsCoefficient(dm, cells, m->nK, m->Kfunction, m->ctx, m->Kdata, c[KAPPA], 0, &points->K));
   PetscCall(PointsCoefficient(dm, cells, 1, m->shiftfunction, m->ctx, m->shiftdata, c[SHIFT], c[MASS], &points->shift));
   if (p->nkappa && p->kappaconstant) {
@@ -174,16 +174,16 @@ static PetscErrorCode PointsCreate(DM dm, const DiffusionMedium *m, const PetscR
   PetscFunctionBegin;
   PetscCall(PetscNew(points));
   (*points)->refct  = 1;
-  (*points)->points = (PatchFDPoints){.nodes = PATCHFD_NODES_BOX,
-                                      .dim = dm->dim,
-                                      .degree = box->degree,
-                                      .ncomp = 1,
-                                      .gauss = DMBoxNumGauss(dm),
-                                      .ncells = PatchFDRangeSize(cells),
-                                      .geodegree = DMBoxGetMappingDegree_Private(dm),
+  (*points)->points = (PatchFDPoints){.nodes      = PATCHFD_NODES_BOX,
+                                      .dim        = dm->dim,
+                                      .degree     = box->degree,
+                                      .ncomp      = 1,
+                                      .gauss      = DMBoxNumGauss(dm),
+                                      .ncells     = PatchFDRangeSize(cells),
+                                      .geodegree  = DMBoxGetMappingDegree_Private(dm),
                                       .coordinate = box->shape->nodes.x,
-                                      .factors = PATCHFD_FACTORS_AUTO,
-                                      .owner = *points};
+                                      .factors    = PATCHFD_FACTORS_AUTO,
+                                      .owner      = *points};
   PetscCall(PointsMedium(dm, m, c, cells, *points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -278,13 +278,13 @@ static PetscErrorCode PointsPart(const Points *whole, const PatchFDRange from, c
 static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PetscBool device,
                                             PatchFDPoints *p)
 {
-  Diffusion     *data = (Diffusion *)op->data;
-  const PetscReal *x = ((const DM_Box *)dm->data)->shape->nodes.x;
+  Diffusion       *data = (Diffusion *)op->data;
+  const PetscReal *x    = ((const DM_Box *)dm->data)->shape->nodes.x;
   PetscBool        same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == x &&
                                data->points->points.gauss == DMBoxNumGauss(dm));
-  PetscBool      known[2]; /* are the points at hand, are they among those? */
-  PatchFDKernels kern;
-  Points        *points;
+  PetscBool        known[2]; /* are the points at hand, are they among those? */
+  PatchFDKernels   kern;
+  Points          *points;
 
   PetscFunctionBegin;
   PetscCheck(c[KAPPA] >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
@@ -414,7 +414,7 @@ static PetscErrorCode DMBoxOperatorCopy_Diffusion(DM from, DM to, PetscBool *cha
   const DM_Box       *fine = (const DM_Box *)from->data, *coarse = (const DM_Box *)to->data;
   const DMBoxOperator a = fine->op, b = coarse->op;
   const PetscBool     restricted = (PetscBool)(to->setupcalled && coarse->restricted && coarse->coarsenings > fine->coarsenings);
-  Diffusion          *data = (Diffusion *)b->data;
+  Diffusion          *data       = (Diffusion *)b->data;
   DiffusionMedium    *old = data->medium, *given = ((Diffusion *)a->data)->medium,
                   *shared = given->fine && !coarse->restricted ? given->fine : given;
 
@@ -471,9 +471,9 @@ static PetscErrorCode DMBoxForm_Diffusion(DM dm, DMBoxOperator op, const PetscRe
   form->nullspace = form->constants == 0 ? MatBoxConstants : NULL;
   form->spd       = (PetscBool)(c[KAPPA] > 0 && c[SHIFT] * data->largest >= 0 && c[MASS] >= 0);
   for (int d = 0; d < 3; d++) {
-    form->A[0][d]      = &form->band[d];
-    form->M[0][d]      = &form->band[3 + d];
-    form->term[d]      = (PatchFDTerm){.coef = 1, .dir = {&form->band[3], &form->band[4], &form->band[5]}};
+    form->A[0][d]        = &form->band[d];
+    form->M[0][d]        = &form->band[3 + d];
+    form->term[d]        = (PatchFDTerm){.coef = 1, .dir = {&form->band[3], &form->band[4], &form->band[5]}};
     form->term[d].dir[d] = &form->band[d];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -501,10 +501,10 @@ static PetscErrorCode DMBoxOperatorCheck_Diffusion(DM dm, PETSC_UNUSED DMBoxOper
 
 static PetscErrorCode DMBoxOperatorSetFromOptions_Diffusion(DM dm, DMBoxOperator op, PatchFDOptionItems PetscOptionsObject)
 {
-  const DiffusionMedium *m     = ((Diffusion *)op->data)->medium;
-  PetscReal     K[7]  = {m->K[0], m->K[1], m->K[2], m->K[3], m->K[4], m->K[5]}, shift = m->shift;
-  PetscInt      n     = 7;
-  PetscBool     flg[2];
+  const DiffusionMedium *m    = ((Diffusion *)op->data)->medium;
+  PetscReal              K[7] = {m->K[0], m->K[1], m->K[2], m->K[3], m->K[4], m->K[5]}, shift = m->shift;
+  PetscInt               n = 7;
+  PetscBool              flg[2];
 
   PetscFunctionBegin;
   PetscCall(
@@ -529,7 +529,7 @@ static PetscErrorCode DMBoxOperatorView_Diffusion(PETSC_UNUSED PetscInt dim, con
 PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator op)
 {
   const DiffusionMedium constant = {.nK = 1, .nconstant = 1, .K = {1}};
-  Diffusion   *data;
+  Diffusion            *data;
 
   PetscFunctionBegin;
   PetscCall(DMBoxOperatorSetMatBox(op));
@@ -547,7 +547,7 @@ PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator op)
   op->ops.copy           = DMBoxOperatorCopy_Diffusion;
   op->ops.destroy        = DMBoxOperatorDestroy_Diffusion;
   op->coefficient[KAPPA] = op->coefficient[SHIFT] = 1;
-  op->mass               = MASS;
+  op->mass                                        = MASS;
   PetscCall(DMBoxDiffusionSetMedium(op, &constant));
   data->known = -1;
   PetscFunctionReturn(PETSC_SUCCESS);

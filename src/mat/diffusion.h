@@ -13,29 +13,29 @@ enum {
 /* K and s, which an operator shares with its copies */
 typedef struct _DiffusionMedium DiffusionMedium;
 struct _DiffusionMedium {
-  PetscInt      refct;
-  PetscInt      nK; /* numbers of K: 1, dim for a diagonal, or dim (dim + 1) / 2 */
-  PetscInt      nconstant; /* of K where there are no functions and data */
-  PetscReal     K[6], shift;
+  PetscInt         refct;
+  PetscInt         nK;        /* numbers of K: 1, dim for a diagonal, or dim (dim + 1) / 2 */
+  PetscInt         nconstant; /* of K where there are no functions and data */
+  PetscReal        K[6], shift;
   DMBoxFunctionFn *Kfunction, *shiftfunction;
-  void         *ctx;
-  DMBoxCellData *Kdata, *shiftdata; /* in place of functions */
+  void            *ctx;
+  DMBoxCellData   *Kdata, *shiftdata; /* in place of functions */
   /* of a coarse mesh with a Galerkin operator: the data, and those of s = 1, are factors that were restricted from a finer mesh, and s the
      constant plus what the data say */
-  DiffusionMedium *fine;     /* that of the finest mesh, or NULL */
+  DiffusionMedium *fine; /* that of the finest mesh, or NULL */
   DMBoxCellData   *massdata;
-  PetscReal        largest;  /* s of that mesh */
+  PetscReal        largest; /* s of that mesh */
 };
 
 /* of a DMBoxOperator */
 typedef struct {
-  DiffusionMedium *medium;
-  PetscInt64       known;   /* the version of what was checked, and that the points are of; or -1 */
-  PetscInt         gauss;   /* points in a direction, where it was checked */
-  PetscReal        largest; /* of s */
-  struct _DiffusionPoints *points; /* of the cells and for the factors that were last asked for, or NULL (diffusion.c) */
-  PatchFDRange     cells;
-  PetscReal        c[MASS + 1];
+  DiffusionMedium         *medium;
+  PetscInt64               known;   /* the version of what was checked, and that the points are of; or -1 */
+  PetscInt                 gauss;   /* points in a direction, where it was checked */
+  PetscReal                largest; /* of s */
+  struct _DiffusionPoints *points;  /* of the cells and for the factors that were last asked for, or NULL (diffusion.c) */
+  PatchFDRange             cells;
+  PetscReal                c[MASS + 1];
 } Diffusion;
 
 static inline const DiffusionMedium *DMBoxDiffusionGetMedium(DMBoxOperator op)

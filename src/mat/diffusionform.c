@@ -140,8 +140,7 @@ PetscErrorCode DMBoxDiffusionBands(DM dm, DMBoxOperator op, const PetscReal c[],
     if (d < dm->dim)
       PetscCall(DiffusionBands(dm, form->weighted ? &weights : NULL, d, line, c[KAPPA] * PetscExpReal(m->log[d] / m->weight),
                                m->shift / m->weight, &A[d], &M[d]));
-    else { /* a point */
-      PetscCall(PatchFDBandLaplace(line, 1, 0, 0, 0, &A[d]));
+    else { /* a point */ PetscCall(PatchFDBandLaplace(line, 1, 0, 0, 0, &A[d]));
       PetscCall(PatchFDBandMass(line, &M[d]));
     }
   }

@@ -75,7 +75,7 @@ static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
 @*/
 PetscErrorCode DMBoxSetDiffusion(DM dm, PetscInt n, const PetscReal K[], PetscReal shift)
 {
-  DMBoxOperator op;
+  DMBoxOperator   op;
   DiffusionMedium m = {.nK = n, .nconstant = n, .shift = shift};
 
   PetscFunctionBegin;
@@ -153,7 +153,7 @@ PetscErrorCode DMBoxGetDiffusion(DM dm, PetscInt *n, PetscReal K[], PetscReal *s
 @*/
 PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunctionFn *K, DMBoxFunctionFn *shift, void *ctx)
 {
-  DMBoxOperator op;
+  DMBoxOperator   op;
   DiffusionMedium m;
 
   PetscFunctionBegin;
@@ -166,7 +166,7 @@ PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunctionFn *K, 
   m.shiftfunction = shift;
   m.ctx           = ctx;
   m.Kdata = m.shiftdata = m.massdata = NULL;
-  m.fine                = NULL;
+  m.fine                             = NULL;
   PetscCall(DMBoxDiffusionSetMedium(op, &m));
   PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -327,7 +327,7 @@ PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
 @*/
 PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
 {
-  DMBoxOperator op;
+  DMBoxOperator   op;
   DiffusionMedium m;
 
   PetscFunctionBegin;
@@ -337,7 +337,7 @@ PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
   m.Kfunction     = NULL;
   m.shiftfunction = NULL;
   m.Kdata = m.shiftdata = m.massdata = NULL;
-  m.fine                = NULL;
+  m.fine                             = NULL;
   if (K) {
     PetscCall(DiffusionCheckCount(dm, "DMBoxSetDiffusionVec()", n));
     PetscCall(DMBoxCellDataCreate(dm, n, K, "DMBoxSetDiffusionVec()", &m.Kdata));

@@ -15,7 +15,7 @@ struct _MatBoxFit {
   void      *whole;    /* A on local arrays, in all cells of the patches */
   PetscBool  own;      /* is it that of the fit? on one rank it is the matrix' */
   void      *diagonal; /* of A, a local array */
-  void     **inner;  /* A on the cells of the groups that take several steps; NULL for others, and where kernels have products on patches */
+  void     **inner; /* A on the cells of the groups that take several steps; NULL for others, and where kernels have products on patches */
 };
 
 PetscErrorCode MatBoxFitDestroy(PatchFDKernels kern, MatBoxFit *fit)
@@ -57,7 +57,7 @@ static void FitMesh(const Mat_Box *m, const MatBoxLocal *l, PatchFDFitMesh *mesh
 /* diagonal = that of A, with its ghosts */
 static PetscErrorCode FitDiagonal(Mat_Box *m, PatchFDKernels kern, void **diagonal)
 {
-  const DM_Box *box = (const DM_Box *)m->dm->data;
+  const DM_Box *box  = (const DM_Box *)m->dm->data;
   void         *plan = NULL, *global;
 
   PetscFunctionBegin;
@@ -233,7 +233,7 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
 {
   const DM_Box   *box   = (const DM_Box *)m->dm->data;
   const PetscBool exact = PatchFDFitIsExact(&l->rule.fit);
-  PatchFDFitMesh mesh;
+  PatchFDFitMesh  mesh;
 
   PetscFunctionBegin;
   *regular = PETSC_TRUE;
@@ -400,9 +400,9 @@ static PetscLogDouble FitExactNumbers(const PatchFDFit *fit, PetscBool rows)
       PetscLogDouble       n = 1, all = 1, inner = 1;
 
       for (PetscInt d = 0; d < fit->dim; d++) {
-        const PatchFDFitKind *kind  = &fit->kind[d][run->kind[d]];
+        const PatchFDFitKind *kind = &fit->kind[d][run->kind[d]];
         /* unknowns of both cells, which share one */
-        const PetscInt        lower = PetscMin(kind->n, fit->degree + 1 - kind->lower), upper = kind->n - lower + 1;
+        const PetscInt lower = PetscMin(kind->n, fit->degree + 1 - kind->lower), upper = kind->n - lower + 1;
 
         n *= kind->n;
         all *= kind->n * (fit->degree + 1) + (kind->ncells - 1) * fit->degree;
@@ -418,17 +418,17 @@ PetscLogDouble MatBoxFitBytes(const MatBoxLocal *l, PatchFDKernels kern)
 {
   const PatchFDFit *desc = &l->fit[kern->id]->desc;
 
-  return (PetscLogDouble)kern->size * (PetscLogDouble)(desc->nrecord + 4 * desc->npatch + desc->coefat[desc->ngroup] +
-                                                       FitExactNumbers(desc, l->rule.fit.rows));
+  return (PetscLogDouble)kern->size *
+         (PetscLogDouble)(desc->nrecord + 4 * desc->npatch + desc->coefat[desc->ngroup] + FitExactNumbers(desc, l->rule.fit.rows));
 }
 
 PetscErrorCode MatBoxFitView(const Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscViewer viewer)
 {
-  const DM_Box    *box = (const DM_Box *)m->dm->data;
-  const MatBoxFit  fit = l->fit[kern->id];
-  PetscInt64       count[PATCHFD_FIT_MAX_STEPS + 1] = {0};
-  const char      *separator = "";
-  PetscLogDouble   bytes = MatBoxFitBytes(l, kern);
+  const DM_Box   *box                              = (const DM_Box *)m->dm->data;
+  const MatBoxFit fit                              = l->fit[kern->id];
+  PetscInt64      count[PATCHFD_FIT_MAX_STEPS + 1] = {0};
+  const char     *separator                        = "";
+  PetscLogDouble  bytes                            = MatBoxFitBytes(l, kern);
 
   PetscFunctionBegin;
   PatchFDHostFitCount(&fit->desc, (const PetscInt(*)[2])box->owncells, count);
@@ -488,7 +488,7 @@ static PetscErrorCode PointsInvert(const Mat_Box *m, MatBoxLocal *l)
 
 PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
 {
-  const DM_Box  *box = (const DM_Box *)m->dm->data;
+  const DM_Box  *box   = (const DM_Box *)m->dm->data;
   const PetscInt nodes = PetscPowInt(box->degree + 1, m->dm->dim);
   PatchFDPoints  points;
   PatchFDRange   range, cells;
@@ -514,7 +514,7 @@ PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
     PetscInt       first[3];
 
     for (int d = 0; d < 3; d++) {
-      first[d]             = l->patches[0][d].first[patch[d]];
+      first[d]            = l->patches[0][d].first[patch[d]];
       l->dense[i].n[0][d] = l->patches[0][d].n[patch[d]];
     }
     PetscCall(PatchFDHostDenseCells(box->degree, m->dm->dim, (const PetscInt(*)[2])cells, E, first, &l->dense[i]));

@@ -58,14 +58,14 @@ static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, cons
 PetscErrorCode DMBoxDiffusionRestrict(DM fine, DM coarse, PetscReal largest)
 {
   const DM_Box          *f = (const DM_Box *)fine->data, *box = (const DM_Box *)coarse->data;
-  const DiffusionMedium *from     = DMBoxDiffusionGetMedium(f->op);
-  const PetscBool        varies   = (PetscBool)(from->shiftfunction || from->shiftdata);
+  const DiffusionMedium *from           = DMBoxDiffusionGetMedium(f->op);
+  const PetscBool        varies         = (PetscBool)(from->shiftfunction || from->shiftdata);
   const PetscReal        form[MASS + 1] = {1, 1, 0}, mass[MASS + 1] = {0, 0, 1};
-  DiffusionMedium        m = {.nK = fine->dim * (fine->dim + 1) / 2,
+  DiffusionMedium        m = {.nK        = fine->dim * (fine->dim + 1) / 2,
                               .nconstant = 1,
-                              .K = {1},
-                              .shift = varies ? 0 : from->shift,
-                              .largest = largest};
+                              .K         = {1},
+                              .shift     = varies ? 0 : from->shift,
+                              .largest   = largest};
   PetscBool              halve[3];
   Coarsening             c;
 
@@ -82,7 +82,7 @@ PetscErrorCode DMBoxDiffusionRestrict(DM fine, DM coarse, PetscReal largest)
 
 PetscErrorCode DMBoxDiffusionContrast(DM dm, DMBoxOperator op, const PetscBool halve[3], PetscReal *contrast)
 {
-  const DiffusionMedium *medium  = DMBoxDiffusionGetMedium(op);
+  const DiffusionMedium *medium         = DMBoxDiffusionGetMedium(op);
   const PetscReal        form[MASS + 1] = {1, 1, 0};
   PatchFDKernels         kern;
   PatchFDPoints          points;

@@ -54,7 +54,7 @@ static PetscErrorCode DMBoxOperatorDestroy_Heat(DMBoxOperator op)
 /* between bodies of voxels: nodes outside of them are not part of it */
 static PetscErrorCode DMCreateInterpolation_Heat(DM coarse, DM fine, Mat *P, Vec *scale)
 {
-  const DM_Box *box = (const DM_Box *)fine->data;
+  const DM_Box *box  = (const DM_Box *)fine->data;
   DMBox_Heat   *heat = (DMBox_Heat *)box->op->data;
   PetscBool     same;
   Vec           inside;
@@ -122,7 +122,7 @@ static PetscErrorCode DMBoxOperatorSetFromOptions_Heat(DM dm, DMBoxOperator op, 
   DMBox_Heat *heat     = (DMBox_Heat *)op->data;
   PetscReal   capacity = op->coefficient[HEAT_CAPACITY], shift = op->coefficient[HEAT_SHIFT], robin[6], outside[6];
   PetscReal v[4] = {op->coefficient[HEAT_CONDUCTIVITY], op->coefficient[HEAT_CONDUCTIVITY + 1], op->coefficient[HEAT_CONDUCTIVITY + 2], 0};
-  PetscBool   flg[5];
+  PetscBool flg[5];
 
   PetscFunctionBegin;
   PetscCall(PetscArraycpy(robin, heat->robin, 6));
@@ -320,8 +320,8 @@ static PetscErrorCode HeatSetFields(DM dm, Vec field[4])
 PetscErrorCode DMBoxSetHeatFields(DM dm, Vec capacity, PetscInt n, const Vec conductivity[])
 {
   DM_Box       *box;
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBoxOperator op       = NULL;
+  DMBox_Heat   *heat     = NULL;
   Vec           field[4] = {NULL, NULL, NULL, NULL};
 
   PetscFunctionBegin;

@@ -80,9 +80,9 @@ PetscErrorCode HeatBodySetField(HeatBody body, PetscInt i, Vec v)
 static PetscErrorCode VecCreateForKernels(Vec v, PatchFDKernels kern, Vec *w)
 {
   static const char *const types[PATCHFD_NUM_KERNELS] = {[PATCHFD_KERNELS_HOST_DOUBLE] = VECSTANDARD,
-                                                         [PATCHFD_KERNELS_HOST_FLOAT] = VECSINGLE,
+                                                         [PATCHFD_KERNELS_HOST_FLOAT]  = VECSINGLE,
                                                          [PATCHFD_KERNELS_CUDA_DOUBLE] = VECCUDA,
-                                                         [PATCHFD_KERNELS_CUDA_FLOAT] = VECSINGLECUDA};
+                                                         [PATCHFD_KERNELS_CUDA_FLOAT]  = VECSINGLECUDA};
 
   PetscFunctionBegin;
   PetscCall(VecCreate(PetscObjectComm((PetscObject)v), w));
@@ -226,7 +226,7 @@ PetscErrorCode HeatBodyCoarsen(DM fine, HeatBody body, DM coarse, HeatBody *resu
 /* at the nodes the mean of the materials of the voxels around */
 static PetscErrorCode HeatVoxelField(DM dm, HeatBody body, PetscInt n, const PetscReal material[], PetscInt i)
 {
-  const DM_Box *box = (const DM_Box *)dm->data;
+  const DM_Box *box        = (const DM_Box *)dm->data;
   PetscReal     table[256] = {0};
   PetscScalar  *a;
   Vec           v;

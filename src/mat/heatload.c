@@ -33,11 +33,11 @@ static PetscErrorCode HeatInterpolateSide(DM dm, PetscInt side, PetscReal t, con
 /* b += factor times the mass matrix of a side, or with side = -1 of the volume, times v */
 static PetscErrorCode HeatAddLoad(DM dm, PetscInt side, PetscReal factor, Vec v, Vec b)
 {
-  const MatLatticeForm form = {.mass = side < 0 ? factor : 0,
+  const MatLatticeForm form = {.mass      = side < 0 ? factor : 0,
                                .stiffness = side < 0 ? 0 : factor,
-                               .unit = PETSC_TRUE,
-                               .sides = side < 0 ? 0 : 1 << side,
-                               .whole = PETSC_TRUE};
+                               .unit      = PETSC_TRUE,
+                               .sides     = side < 0 ? 0 : 1 << side,
+                               .whole     = PETSC_TRUE};
   char                 name[32];
   Mat                  A;
 

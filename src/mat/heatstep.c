@@ -115,7 +115,7 @@ static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, 
 {
   const MatLatticeForm mass = {.mass = 1, .whole = PETSC_TRUE};
   MatLatticeForm       A    = {.stiffness = 1, .whole = PETSC_TRUE};
-  HeatSteps           *s = (HeatSteps *)ctx;
+  HeatSteps           *s    = (HeatSteps *)ctx;
   DMBoxOperator        op;
   DMBox_Heat          *heat = NULL;
   DM                   dm;

@@ -149,11 +149,11 @@ static PetscErrorCode MatLatticeMaterial(const Mat_Lattice *m, PatchFDKernels ke
   const void *field[4] = {NULL, NULL, NULL, NULL};
 
   PetscFunctionBegin;
-  *material = (PatchFDMaterial){.mass = m->form.mass,
-                                .stiffness = m->form.stiffness,
-                                .side = m->form.stiffness,
-                                .identity = m->form.identity,
-                                .constcapacity = 1,
+  *material = (PatchFDMaterial){.mass              = m->form.mass,
+                                .stiffness         = m->form.stiffness,
+                                .side              = m->form.stiffness,
+                                .identity          = m->form.identity,
+                                .constcapacity     = 1,
                                 .constconductivity = {1, 1, 1}};
   if (m->form.unit) {
     material->stiffness = 0;
@@ -174,9 +174,9 @@ static PetscErrorCode MatLatticeMaterial(const Mat_Lattice *m, PatchFDKernels ke
 /* y = y0 + alpha A x for global arrays, y0 = NULL for zero */
 static PetscErrorCode MatLatticeApply(void *ctx, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
 {
-  Mat_Lattice      *m = (Mat_Lattice *)ctx;
-  PatchFDMaterial   material;
-  void             *plan = NULL, *local;
+  Mat_Lattice    *m = (Mat_Lattice *)ctx;
+  PatchFDMaterial material;
+  void           *plan = NULL, *local;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
@@ -346,16 +346,14 @@ PetscErrorCode MatLatticeFollow(Mat A, DM dm, const Mat_Lattice *l)
 
 PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
 {
-  static const MatShellOperation operations[] = {
-    MAT_PRODUCT_OPERATIONS(Lattice),
-    {MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Lattice},
-    {MATOP_CREATE_VECS,  (PetscVoidFn *)MatCreateVecs_Lattice },
-    {MATOP_SCALE,        (PetscVoidFn *)MatScale_Lattice      },
-    {MATOP_VIEW,         (PetscVoidFn *)MatView_Lattice       },
-    {MATOP_DESTROY,      (PetscVoidFn *)MatDestroy_Lattice    }
-  };
-  const DM_Box *box = (const DM_Box *)dm->data;
-  Mat_Lattice  *m;
+  static const MatShellOperation operations[] = {MAT_PRODUCT_OPERATIONS(Lattice),
+                                                 {MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Lattice},
+                                                 {MATOP_CREATE_VECS, (PetscVoidFn *)MatCreateVecs_Lattice},
+                                                 {MATOP_SCALE, (PetscVoidFn *)MatScale_Lattice},
+                                                 {MATOP_VIEW, (PetscVoidFn *)MatView_Lattice},
+                                                 {MATOP_DESTROY, (PetscVoidFn *)MatDestroy_Lattice}};
+  const DM_Box                  *box          = (const DM_Box *)dm->data;
+  Mat_Lattice                   *m;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&m));

@@ -139,8 +139,8 @@ static PetscErrorCode LoadsGetMatrix(DM dm, Loads *l, int which, Mat_Box **matri
   PetscFunctionBegin;
   if (!l->matrix[which]) PetscCall(PetscNew(&l->matrix[which]));
   *matrix = m = l->matrix[which];
-  m->dm    = dm; /* which holds this: no reference */
-  m->fixed = which == ERROR_MASS || which == ERROR_ENERGY ? MATBOX_FIXED_BOTH : MATBOX_FIXED_COLUMNS;
+  m->dm       = dm; /* which holds this: no reference */
+  m->fixed    = which == ERROR_MASS || which == ERROR_ENERGY ? MATBOX_FIXED_BOTH : MATBOX_FIXED_COLUMNS;
   if (which == ERROR_ENERGY) c = MatBoxCoefficientsOfDM(dm, 0);
   else c.operator[op->mass] = 1;
   PetscCall(PetscArraycmp(c.operator, m->c.operator, DMBOX_MAX_COEFFICIENTS, &same));

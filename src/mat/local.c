@@ -195,7 +195,7 @@ static PetscErrorCode LocalPatchesAlone(const Mat_Box *m, MatBoxLocal *l, int d,
     PatchFDPatches one[DMBOX_MAX_FIELDS];
 
     LinesAlone(m->dm, alone, c, d, line);
-    PetscCall((*box->op->ops.form)(m->dm, box->op, m->c.operator, (const PatchFDLine(*)[3])line, &form));
+    PetscCall((*box->op->ops.form)(m->dm, box->op, m->c.operator,(const PatchFDLine(*)[3]) line, &form));
     for (PetscInt f = 0; f < box->nfield; f++) {
       own[f] = &line[f][d];
       PetscCall(PatchFDPatchesCreate(own[f], form.M[f][d], form.A[f][d], &one[f]));
@@ -276,11 +276,11 @@ static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const D
 
 static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBoxLocal *l)
 {
-  const DM_Box     *box = (const DM_Box *)m->dm->data;
-  const PetscBool   alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE ||
+  const DM_Box   *box        = (const DM_Box *)m->dm->data;
+  const PetscBool alone      = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE ||
                                       type == MATBOX_LOCAL_SCHUR_ALONE),
-                  whole = (PetscBool)(type == MATBOX_LOCAL_WHOLE);
-  const PetscBool   dense = (PetscBool)(whole || type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE);
+                  whole      = (PetscBool)(type == MATBOX_LOCAL_WHOLE);
+  const PetscBool   dense    = (PetscBool)(whole || type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE);
   const PetscBool   weighted = (PetscBool)(m->form.points && type == MATBOX_LOCAL_FD);
   const MatBoxForm *form     = weighted ? &l->weighted : &m->form;
   DirectionMatrices x[3]     = {{0, NULL}, {0, NULL}, {0, NULL}};
@@ -408,19 +408,19 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
 
     l->field[f] = (PatchFDLocalField){.dir = {&l->patches[f][0], &l->patches[f][1], &l->patches[f][2]},
                                       .box = field->local,
-                                      .x0 = field->local0};
+                                      .x0  = field->local0};
     DMBoxFreeNodes(field, PETSC_TRUE, l->field[f].read);
   }
-  desc = (PatchFDLocalDesc){.kind = PATCHFD_LOCAL_FD,
-                            .rtol = l->rule.rtol,
-                            .maxit = l->rule.maxit,
-                            .nphase = l->nphase,
-                            .nfield = box->nfield,
-                            .field = l->field,
-                            .dense = l->dense,
+  desc = (PatchFDLocalDesc){.kind      = PATCHFD_LOCAL_FD,
+                            .rtol      = l->rule.rtol,
+                            .maxit     = l->rule.maxit,
+                            .nphase    = l->nphase,
+                            .nfield    = box->nfield,
+                            .field     = l->field,
+                            .dense     = l->dense,
                             .precision = precision,
-                            .nterm = l->nterm,
-                            .term = l->term};
+                            .nterm     = l->nterm,
+                            .term      = l->term};
   if (l->dense) desc.kind = PATCHFD_LOCAL_DENSE;
   if (type == MATBOX_LOCAL_SCHUR || type == MATBOX_LOCAL_SCHUR_ALONE) desc.kind = PATCHFD_LOCAL_SCHUR;
   for (int d = 0; d < 3; d++) {

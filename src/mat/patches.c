@@ -17,18 +17,21 @@ PetscErrorCode MatPatchesCheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
                (double)s->damping);
     PetscCheck(s->sweeps == 1, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_patch box is an exact solve, which is not repeated; found -pc_patchfd_sweeps %" PetscInt_FMT ", "
-               "allowed is 1", s->sweeps);
+               "allowed is 1",
+               s->sweeps);
     PetscCheck(s->type == PC_PATCHFD_TYPE_MULTIPLICATIVE && s->order == PC_PATCHFD_ORDER_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_patch box has one patch; -pc_patchfd_type %s and -pc_patchfd_order %s do not apply, leave them at "
-               "multiplicative and forward", PCPatchFDTypes[s->type], PCPatchFDOrders[s->order]);
+               "multiplicative and forward",
+               PCPatchFDTypes[s->type], PCPatchFDOrders[s->order]);
     PetscCheck(s->variant == PC_PATCHFD_VARIANT_AUTO, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_patch box has no patches to choose kernels for: -pc_patchfd_variant %s does not apply, use auto",
                PCPatchFDVariants[s->variant]);
-    PetscCheck(s->local == PC_PATCHFD_LOCAL_AUTO && s->fit == PC_PATCHFD_FIT_AUTO && s->classes == PC_PATCHFD_CLASSES_AUTO && s->precision
-               == PC_PATCHFD_PRECISION_AUTO, comm, PETSC_ERR_ARG_INCOMP,
+    PetscCheck(s->local == PC_PATCHFD_LOCAL_AUTO && s->fit == PC_PATCHFD_FIT_AUTO && s->classes == PC_PATCHFD_CLASSES_AUTO &&
+                 s->precision == PC_PATCHFD_PRECISION_AUTO,
+               comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_patch box has a solver of its own: -pc_patchfd_local %s, -pc_patchfd_fit %s, -pc_patchfd_classes %s "
-               "and -pc_patchfd_precision %s do not apply, use auto", PCPatchFDLocals[s->local], PCPatchFDFits[s->fit],
-               PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision]);
+               "and -pc_patchfd_precision %s do not apply, use auto",
+               PCPatchFDLocals[s->local], PCPatchFDFits[s->fit], PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision]);
   }
   PetscCheck(s->type == PC_PATCHFD_TYPE_ADDITIVE || s->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_update %s is for -pc_patchfd_type additive; with %s leave it at colored", PCPatchFDUpdates[s->update],
@@ -36,7 +39,8 @@ PetscErrorCode MatPatchesCheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
   if (s->type == PC_PATCHFD_TYPE_ADDITIVE) {
     PetscCheck(s->variant == PC_PATCHFD_VARIANT_AUTO || s->variant == PC_PATCHFD_VARIANT_GLOBAL, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto "
-               "or global", PCPatchFDVariants[s->variant]);
+               "or global",
+               PCPatchFDVariants[s->variant]);
     PetscCheck(s->order == PC_PATCHFD_ORDER_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_type additive visits all patches at once: -pc_patchfd_order %s does not apply, leave it at forward",
                PCPatchFDOrders[s->order]);

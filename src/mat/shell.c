@@ -29,16 +29,14 @@ MATBOX_REFUSE(MatZeroRows, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED const P
 MATBOX_REFUSE(MatZeroRowsColumns, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscInt rows[], PETSC_UNUSED PetscScalar diag,
                                    PETSC_UNUSED Vec x, PETSC_UNUSED Vec b))
 
-static const MatShellOperation refused[] = {
-  {MATOP_AXPY,              (PetscVoidFn *)MatAXPY_BoxShell           },
-  {MATOP_COPY,              (PetscVoidFn *)MatCopy_BoxShell           },
-  {MATOP_SCALE,             (PetscVoidFn *)MatScale_BoxShell          },
-  {MATOP_SHIFT,             (PetscVoidFn *)MatShift_BoxShell          },
-  {MATOP_DIAGONAL_SET,      (PetscVoidFn *)MatDiagonalSet_BoxShell    },
-  {MATOP_DIAGONAL_SCALE,    (PetscVoidFn *)MatDiagonalScale_BoxShell  },
-  {MATOP_ZERO_ROWS,         (PetscVoidFn *)MatZeroRows_BoxShell       },
-  {MATOP_ZERO_ROWS_COLUMNS, (PetscVoidFn *)MatZeroRowsColumns_BoxShell}
-};
+static const MatShellOperation refused[] = {{MATOP_AXPY, (PetscVoidFn *)MatAXPY_BoxShell},
+                                            {MATOP_COPY, (PetscVoidFn *)MatCopy_BoxShell},
+                                            {MATOP_SCALE, (PetscVoidFn *)MatScale_BoxShell},
+                                            {MATOP_SHIFT, (PetscVoidFn *)MatShift_BoxShell},
+                                            {MATOP_DIAGONAL_SET, (PetscVoidFn *)MatDiagonalSet_BoxShell},
+                                            {MATOP_DIAGONAL_SCALE, (PetscVoidFn *)MatDiagonalScale_BoxShell},
+                                            {MATOP_ZERO_ROWS, (PetscVoidFn *)MatZeroRows_BoxShell},
+                                            {MATOP_ZERO_ROWS_COLUMNS, (PetscVoidFn *)MatZeroRowsColumns_BoxShell}};
 
 /* TSARKIMEX, for one, does without operations that a matrix does not have */
 static PetscErrorCode MatHasOperation_BoxShell(Mat A, MatOperation op, PetscBool *has)

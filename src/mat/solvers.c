@@ -153,7 +153,7 @@ PetscErrorCode DMBoxSNESComputeJacobian(SNES snes, PETSC_UNUSED Vec u, Mat A, Ma
 static PetscErrorCode DMBoxCheckNoTS(SNES snes)
 {
   DM               dm;
-  TSIFunctionFn   *i = NULL;
+  TSIFunctionFn   *i   = NULL;
   TSRHSFunctionFn *rhs = NULL;
 
   PetscFunctionBegin;

@@ -95,10 +95,10 @@ static PetscErrorCode AddLift(PetscInt dim, DMBoxOperator op, const PetscReal c[
 
 static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine line[][3], MatBoxForm *form)
 {
-  const PetscReal k = (PetscReal)((const DM_Box *)dm->data)->degree,
+  const PetscReal k          = (PetscReal)((const DM_Box *)dm->data)->degree,
                   penalty[2] = {op->penalty[0] * (k + 1) * (k + 2), op->penalty[1] * 2 * (k + 1) * (k + 2)};
-  const PetscInt  dim = dm->dim;
-  StokesBands    *b   = (StokesBands *)form->band;
+  const PetscInt dim         = dm->dim;
+  StokesBands   *b           = (StokesBands *)form->band;
 
   PetscFunctionBegin;
   form->nband     = 3 * BANDS;

@@ -14,12 +14,12 @@ typedef struct {
   const MatBoxLocal *local;
   PatchFDKernels     kern;
   void              *plan;
-  PatchFDPatchOp operation;
-  PetscReal      omega;
-  PetscBool      zero; /* x is known to be zero */
-  PetscBool      wait; /* b has no ghosts yet */
-  void          *x, *r;
-  const void    *b;
+  PatchFDPatchOp     operation;
+  PetscReal          omega;
+  PetscBool          zero; /* x is known to be zero */
+  PetscBool          wait; /* b has no ghosts yet */
+  void              *x, *r;
+  const void        *b;
 } LocalStep;
 
 /*
@@ -145,8 +145,8 @@ static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFD
 */
 static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, const void *b, void *x)
 {
-  DM            dm  = s->m->dm;
-  const DM_Box *box = (const DM_Box *)dm->data;
+  DM            dm    = s->m->dm;
+  const DM_Box *box   = (const DM_Box *)dm->data;
   int           split = 0, reads = s->local->nphase > 1;
   void         *array[2];
 

@@ -285,15 +285,13 @@ static PetscErrorCode MatDestroy_Transfer(Mat P)
 
 static PetscErrorCode MatTransferCreate(DM coarse, DM fine, Mat *P)
 {
-  static const MatShellOperation operations[] = {
-    MAT_TRANSFER_OPERATIONS(Transfer),
-    {MATOP_CREATE_VECS, (PetscVoidFn *)MatCreateVecs_Transfer},
-    {MATOP_DUPLICATE,   (PetscVoidFn *)MatDuplicate_Transfer },
-    {MATOP_VIEW,        (PetscVoidFn *)MatView_Transfer      },
-    {MATOP_DESTROY,     (PetscVoidFn *)MatDestroy_Transfer   }
-  };
-  const DM_Box *cb = (const DM_Box *)coarse->data, *fb = (const DM_Box *)fine->data;
-  Mat_Transfer *t;
+  static const MatShellOperation operations[] = {MAT_TRANSFER_OPERATIONS(Transfer),
+                                                 {MATOP_CREATE_VECS, (PetscVoidFn *)MatCreateVecs_Transfer},
+                                                 {MATOP_DUPLICATE, (PetscVoidFn *)MatDuplicate_Transfer},
+                                                 {MATOP_VIEW, (PetscVoidFn *)MatView_Transfer},
+                                                 {MATOP_DESTROY, (PetscVoidFn *)MatDestroy_Transfer}};
+  const DM_Box                  *cb = (const DM_Box *)coarse->data, *fb = (const DM_Box *)fine->data;
+  Mat_Transfer                  *t;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&t));

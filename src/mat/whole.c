@@ -81,12 +81,12 @@ static PetscErrorCode DirectIsShared(DM dm, PatchFDKernels kern, PetscBool *shar
 /* each rank diagonalizes its piece and hears of the others' */
 static PetscErrorCode DirectCutCreate(Mat_Box *m)
 {
-  const MPI_Comm      comm = PetscObjectComm((PetscObject)m->dm);
-  const int           c    = (int)m->dm->dim - 1;
-  const PatchFDLine  *line = &((const DM_Box *)m->dm->data)->field[0].line[c];
-  const PatchFDBand  *M = m->form.M[0][c], *A = m->form.A[0][c];
-  PetscMPIInt         size, me;
-  PetscInt           *cell;
+  const MPI_Comm     comm = PetscObjectComm((PetscObject)m->dm);
+  const int          c    = (int)m->dm->dim - 1;
+  const PatchFDLine *line = &((const DM_Box *)m->dm->data)->field[0].line[c];
+  const PatchFDBand *M = m->form.M[0][c], *A = m->form.A[0][c];
+  PetscMPIInt        size, me;
+  PetscInt          *cell;
 
   PetscFunctionBegin;
   if (m->cut.npiece) PetscFunctionReturn(PETSC_SUCCESS);
@@ -131,8 +131,8 @@ static void DirectBox(DM dm, const PetscInt cell[], PetscMPIInt rank, PatchFDBox
   const DMBoxField *f   = &box->field[0];
 
   for (int d = 0; d < 3; d++) {
-    const PetscInt p = d == 0 ? rank % box->processes[0]
-                              : (d == 1 ? rank / box->processes[0] % box->processes[1] : rank / box->processes[0] / box->processes[1]);
+    const PetscInt p  = d == 0 ? rank % box->processes[0]
+                               : (d == 1 ? rank / box->processes[0] % box->processes[1] : rank / box->processes[0] / box->processes[1]);
     PetscInt       lo = f->free[d][0], end = f->free[d][1];
 
     if (!cell) DMBoxOwnRange(box, f, d, p, &lo, &end);
@@ -236,7 +236,7 @@ static PetscErrorCode DirectIsSingular(const Mat_Box *m, const PatchFDBoxSolveDe
 
 PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
 {
-  const DM_Box        *box   = (const DM_Box *)m->dm->data;
+  const DM_Box        *box    = (const DM_Box *)m->dm->data;
   PetscBool           *shared = &m->shared[kern->id];
   PatchFDBoxSolveRanks ranks  = {.comm = PetscObjectComm((PetscObject)m->dm), .cut = &m->cut, .halo = box->halotype};
   PatchFDBoxSolveDesc  desc;
@@ -352,7 +352,7 @@ static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
 PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
 {
   const PetscInt coarsenings = *n;
-  PetscInt     (*halvings)[3];
+  PetscInt(*halvings)[3];
 
   PetscFunctionBegin;
   if (limit == PETSC_UNLIMITED) *n = 0;
@@ -372,11 +372,11 @@ PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
 */
 PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
 {
-  const DM_Box        *box   = (const DM_Box *)dm->data;
-  PetscLogDouble       limit = dm->dim == 3 ? 5000 : 50000, N;
-  PetscInt             more  = *n + 1, (*halvings)[3];
-  PatchFDKernels       kern;
-  PetscErrorCode       ierr;
+  const DM_Box  *box   = (const DM_Box *)dm->data;
+  PetscLogDouble limit = dm->dim == 3 ? 5000 : 50000, N;
+  PetscInt       more  = *n + 1, (*halvings)[3];
+  PatchFDKernels kern;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   *unknowns = 0;
@@ -408,7 +408,7 @@ PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
   const PetscBool      points = (PetscBool)(dm->setupcalled && box->op->ops.points);
   const PetscLogDouble limit  = points ? 1e9 : 4e9; /* operations */
   PatchFDKernels       kern;
-  PetscInt           (*halvings)[3];
+  PetscInt(*halvings)[3];
 
   PetscFunctionBegin;
   if (!dm->setupcalled || (!box->op->saddle && !points) || box->halo) PetscFunctionReturn(PETSC_SUCCESS);
@@ -502,7 +502,7 @@ static PetscErrorCode FactorIsSingular(PC factors, Mat A, PetscBool *singular)
     PetscCall(VecPointwiseMult(r, d, x));
     PetscCall(VecNorm(r, NORM_2, &growth));
   }
-  *singular = (PetscBool)!(growth <= most);
+  *singular = (PetscBool) !(growth <= most);
   PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&r));
   PetscCall(VecDestroy(&x));
@@ -532,8 +532,8 @@ static PetscErrorCode FactorDenseIsSingular(PC factors, PetscBool *singular)
 /* More than these take minutes and gigabytes, on each rank */
 static PetscErrorCode FactorCheckSize(Mat A, const Mat_Box *m, PetscBool dense)
 {
-  const PetscInt  limit = dense ? 12000 : (m->dm->dim == 3 ? 30000 : 300000), *n = ((const DM_Box *)m->dm->data)->cells;
-  PetscInt        N;
+  const PetscInt limit = dense ? 12000 : (m->dm->dim == 3 ? 30000 : 300000), *n = ((const DM_Box *)m->dm->data)->cells;
+  PetscInt       N;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &N, NULL));
@@ -541,7 +541,8 @@ static PetscErrorCode FactorCheckSize(Mat A, const Mat_Box *m, PetscBool dense)
              "-pc_patchfd_patch box, the default on the coarsest mesh of PCPATCHMG, has every process factor the %s matrix of the whole "
              "mesh: at most %" PetscInt_FMT " unknowns, found %" PetscInt_FMT " of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
              " cells. Take -dm_box_cells that can be halved more often, or an assembled matrix (-dm_mat_type aij) and a preconditioner "
-             "for it", dense ? "dense" : "sparse", limit, N, n[0], n[1], n[2]);
+             "for it",
+             dense ? "dense" : "sparse", limit, N, n[0], n[1], n[2]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -550,8 +551,8 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
 {
   MatNullSpace   nullspace = NULL;
   PetscBool      constants = PETSC_FALSE, dense;
-  PetscInt       nz = 0;
-  const Vec     *z  = NULL;
+  PetscInt       nz        = 0;
+  const Vec     *z         = NULL;
   PCFailedReason reason;
   PetscMPIInt    size;
   Mat            assembled, all;

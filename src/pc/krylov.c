@@ -43,7 +43,7 @@ static PetscErrorCode CheckDefinite(PC pc, KSP ksp)
 PetscErrorCode PCPreSolve_CheckKrylov(PC pc, KSP ksp, PETSC_UNUSED Vec b, Vec x)
 {
   static PetscInt warned = -1; /* the number of a KSP's note that it has been warned */
-  PetscInt        once = 1;
+  PetscInt        once   = 1;
   PetscBool       done;
   const char     *prefix;
 

@@ -16,17 +16,17 @@
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
-const char *const PCPatchFDTypes[]    = {"multiplicative", "additive", "PCPatchFDType", "PC_PATCHFD_TYPE_", NULL};
-const char *const PCPatchFDPatches[]  = {"vertex", "box", "PCPatchFDPatch", "PC_PATCHFD_PATCH_", NULL};
-const char *const PCPatchFDVariants[] = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_VARIANT_",
-                                         NULL};
-const char *const PCPatchFDLocals[]   = {"auto", "fd", "fd_inexact", "dense", "schur", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
-const char *const PCPatchFDFits[]     = {"auto", "own", "shared", "line", "PCPatchFDFit", "PC_PATCHFD_FIT_", NULL};
+const char *const PCPatchFDTypes[]        = {"multiplicative", "additive", "PCPatchFDType", "PC_PATCHFD_TYPE_", NULL};
+const char *const PCPatchFDPatches[]      = {"vertex", "box", "PCPatchFDPatch", "PC_PATCHFD_PATCH_", NULL};
+const char *const PCPatchFDVariants[]     = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_VARIANT_",
+                                             NULL};
+const char *const PCPatchFDLocals[]       = {"auto", "fd", "fd_inexact", "dense", "schur", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
+const char *const PCPatchFDFits[]         = {"auto", "own", "shared", "line", "PCPatchFDFit", "PC_PATCHFD_FIT_", NULL};
 const char *const PCPatchFDClassesTypes[] = {"auto", "single", "exact", "PCPatchFDClassesType", "PC_PATCHFD_CLASSES_", NULL};
 const char *const PCPatchFDPrecisions[] = {"auto", "same", "single", "tf32", "bf16", "fp16", "PCPatchFDPrecision", "PC_PATCHFD_PRECISION_",
                                            NULL};
-const char *const PCPatchFDUpdates[]  = {"colored", "atomic", "PCPatchFDUpdate", "PC_PATCHFD_UPDATE_", NULL};
-const char *const PCPatchFDOrders[]   = {"auto", "forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_ORDER_", NULL};
+const char *const PCPatchFDUpdates[]    = {"colored", "atomic", "PCPatchFDUpdate", "PC_PATCHFD_UPDATE_", NULL};
+const char *const PCPatchFDOrders[]     = {"auto", "forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_ORDER_", NULL};
 
 /* does an order of colours apply? */
 static PetscBool HasColors(const MatPatchesSpec *s)
@@ -118,8 +118,8 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PatchFDOptionItems PetscOp
                             &s.rule.lanczos, &flgs[3]));
   if (flgs[0] || flgs[1] || flgs[2] || flgs[3])
     PetscCall(PCPatchFDSetFitSteps(pc, s.rule.maxsteps, s.rule.reduction, s.rule.stable, s.rule.lanczos));
-  PatchFDOptions(Real, PatchFDOptionsWord(s.rule.exact), "-pc_patchfd_fit_exact",
-                 "Condition number above which a patch is solved exactly", "PCPatchFDSetFitExact", s.rule.exact, &s.rule.exact, &flg);
+  PatchFDOptions(Real, PatchFDOptionsWord(s.rule.exact), "-pc_patchfd_fit_exact", "Condition number above which a patch is solved exactly",
+                 "PCPatchFDSetFitExact", s.rule.exact, &s.rule.exact, &flg);
   if (flg) PetscCall(PCPatchFDSetFitExact(pc, s.rule.exact));
   PetscCall(PetscOptionsEnum("-pc_patchfd_classes", "Which matrices the patches have", "PCPatchFDSetClasses", PCPatchFDClassesTypes,
                              (PetscEnum)s.classes, (PetscEnum *)&s.classes, &flg));
@@ -217,21 +217,13 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
   PetscCheck((value >= 1 && value <= PATCHFD_BRICK_MAX) || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), \
              PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_brick_size must be 1 to %d, found %" PetscInt_FMT, PATCHFD_BRICK_MAX, \
              value)
-Setting(Type, PCPatchFDType, type, )
-Setting(Patch, PCPatchFDPatch, patch, )
-Setting(Variant, PCPatchFDVariant, variant, )
-Setting(Local, PCPatchFDLocal, local, )
-Setting(Fit, PCPatchFDFit, fit, )
-Setting(Classes, PCPatchFDClassesType, classes, )
-Setting(Precision, PCPatchFDPrecision, precision, )
-Setting(Update, PCPatchFDUpdate, update, )
-Setting(Order, PCPatchFDOrder, order, )
-Setting(Damping, PetscReal, damping, CheckDamping)
-Setting(Sweeps, PetscInt, sweeps, CheckSweeps)
-Setting(BrickSize, PetscInt, bricksize, CheckBrick)
-Setting(FitExact, PetscReal, rule.exact, CheckExact)
+Setting(Type, PCPatchFDType, type, ) Setting(Patch, PCPatchFDPatch, patch, ) Setting(Variant, PCPatchFDVariant, variant, )
+  Setting(Local, PCPatchFDLocal, local, ) Setting(Fit, PCPatchFDFit, fit, ) Setting(Classes, PCPatchFDClassesType, classes, )
+    Setting(Precision, PCPatchFDPrecision, precision, ) Setting(Update, PCPatchFDUpdate, update, ) Setting(Order, PCPatchFDOrder, order, )
+      Setting(Damping, PetscReal, damping, CheckDamping) Setting(Sweeps, PetscInt, sweeps, CheckSweeps)
+        Setting(BrickSize, PetscInt, bricksize, CheckBrick) Setting(FitExact, PetscReal, rule.exact, CheckExact)
 
-static PetscErrorCode PCPatchFDSetSchurTolerances_PatchFD(PC pc, PetscReal rtol, PetscInt maxit)
+          static PetscErrorCode PCPatchFDSetSchurTolerances_PatchFD(PC pc, PetscReal rtol, PetscInt maxit)
 {
   MatPatchesSpec *s = &((PC_PatchFD *)pc->data)->spec;
 
@@ -258,39 +250,39 @@ static PetscErrorCode PCPatchFDGetSchurTolerances_PatchFD(PC pc, PetscReal *rtol
 }
 
 static const struct {
-  const char       *name;
+  const char  *name;
   PetscVoidFn *fn;
 } methods[] = {
-  {"PCPatchFDSetFit_C",     (PetscVoidFn *)PCPatchFDSetFit_PatchFD    },
-  {"PCPatchFDGetFit_C",     (PetscVoidFn *)PCPatchFDGetFit_PatchFD    },
+  {"PCPatchFDSetFit_C", (PetscVoidFn *)PCPatchFDSetFit_PatchFD},
+  {"PCPatchFDGetFit_C", (PetscVoidFn *)PCPatchFDGetFit_PatchFD},
   {"PCPatchFDSetFitExact_C", (PetscVoidFn *)PCPatchFDSetFitExact_PatchFD},
   {"PCPatchFDGetFitExact_C", (PetscVoidFn *)PCPatchFDGetFitExact_PatchFD},
   {"PCPatchFDSetFitSteps_C", (PetscVoidFn *)PCPatchFDSetFitSteps_PatchFD},
   {"PCPatchFDGetFitSteps_C", (PetscVoidFn *)PCPatchFDGetFitSteps_PatchFD},
   {"PCPatchFDSetSchurTolerances_C", (PetscVoidFn *)PCPatchFDSetSchurTolerances_PatchFD},
   {"PCPatchFDGetSchurTolerances_C", (PetscVoidFn *)PCPatchFDGetSchurTolerances_PatchFD},
-  {"PCPatchFDSetType_C",    (PetscVoidFn *)PCPatchFDSetType_PatchFD   },
-  {"PCPatchFDGetType_C",    (PetscVoidFn *)PCPatchFDGetType_PatchFD   },
-  {"PCPatchFDSetPatch_C",   (PetscVoidFn *)PCPatchFDSetPatch_PatchFD  },
-  {"PCPatchFDGetPatch_C",   (PetscVoidFn *)PCPatchFDGetPatch_PatchFD  },
+  {"PCPatchFDSetType_C", (PetscVoidFn *)PCPatchFDSetType_PatchFD},
+  {"PCPatchFDGetType_C", (PetscVoidFn *)PCPatchFDGetType_PatchFD},
+  {"PCPatchFDSetPatch_C", (PetscVoidFn *)PCPatchFDSetPatch_PatchFD},
+  {"PCPatchFDGetPatch_C", (PetscVoidFn *)PCPatchFDGetPatch_PatchFD},
   {"PCPatchFDSetVariant_C", (PetscVoidFn *)PCPatchFDSetVariant_PatchFD},
   {"PCPatchFDGetVariant_C", (PetscVoidFn *)PCPatchFDGetVariant_PatchFD},
-  {"PCPatchFDSetLocal_C",   (PetscVoidFn *)PCPatchFDSetLocal_PatchFD  },
-  {"PCPatchFDGetLocal_C",   (PetscVoidFn *)PCPatchFDGetLocal_PatchFD  },
+  {"PCPatchFDSetLocal_C", (PetscVoidFn *)PCPatchFDSetLocal_PatchFD},
+  {"PCPatchFDGetLocal_C", (PetscVoidFn *)PCPatchFDGetLocal_PatchFD},
   {"PCPatchFDSetClasses_C", (PetscVoidFn *)PCPatchFDSetClasses_PatchFD},
   {"PCPatchFDGetClasses_C", (PetscVoidFn *)PCPatchFDGetClasses_PatchFD},
   {"PCPatchFDSetPrecision_C", (PetscVoidFn *)PCPatchFDSetPrecision_PatchFD},
   {"PCPatchFDGetPrecision_C", (PetscVoidFn *)PCPatchFDGetPrecision_PatchFD},
-  {"PCPatchFDSetUpdate_C",  (PetscVoidFn *)PCPatchFDSetUpdate_PatchFD },
-  {"PCPatchFDGetUpdate_C",  (PetscVoidFn *)PCPatchFDGetUpdate_PatchFD },
-  {"PCPatchFDSetOrder_C",   (PetscVoidFn *)PCPatchFDSetOrder_PatchFD  },
-  {"PCPatchFDGetOrder_C",   (PetscVoidFn *)PCPatchFDGetOrder_PatchFD  },
+  {"PCPatchFDSetUpdate_C", (PetscVoidFn *)PCPatchFDSetUpdate_PatchFD},
+  {"PCPatchFDGetUpdate_C", (PetscVoidFn *)PCPatchFDGetUpdate_PatchFD},
+  {"PCPatchFDSetOrder_C", (PetscVoidFn *)PCPatchFDSetOrder_PatchFD},
+  {"PCPatchFDGetOrder_C", (PetscVoidFn *)PCPatchFDGetOrder_PatchFD},
   {"PCPatchFDSetDamping_C", (PetscVoidFn *)PCPatchFDSetDamping_PatchFD},
   {"PCPatchFDGetDamping_C", (PetscVoidFn *)PCPatchFDGetDamping_PatchFD},
   {"PCPatchFDSetBrickSize_C", (PetscVoidFn *)PCPatchFDSetBrickSize_PatchFD},
   {"PCPatchFDGetBrickSize_C", (PetscVoidFn *)PCPatchFDGetBrickSize_PatchFD},
-  {"PCPatchFDSetSweeps_C",  (PetscVoidFn *)PCPatchFDSetSweeps_PatchFD },
-  {"PCPatchFDGetSweeps_C",  (PetscVoidFn *)PCPatchFDGetSweeps_PatchFD },
+  {"PCPatchFDSetSweeps_C", (PetscVoidFn *)PCPatchFDSetSweeps_PatchFD},
+  {"PCPatchFDGetSweeps_C", (PetscVoidFn *)PCPatchFDGetSweeps_PatchFD},
 };
 
 /* what the order `auto` of a PCPATCHFD is, where patches have colours: forward unless this says otherwise; other PCs have none */
@@ -314,10 +306,10 @@ PetscErrorCode PCPatchFDSetAutoOrder(PC pc, PCPatchFDOrder order)
 */
 PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
 {
-  const MatPatchesSpec *p       = &((const PC_PatchFD *)pc->data)->spec;
-  const PCPatchFDOrder  mirror[] = {[PC_PATCHFD_ORDER_AUTO] = PC_PATCHFD_ORDER_AUTO,
-                                    [PC_PATCHFD_ORDER_FORWARD] = PC_PATCHFD_ORDER_BACKWARD,
-                                    [PC_PATCHFD_ORDER_BACKWARD] = PC_PATCHFD_ORDER_FORWARD,
+  const MatPatchesSpec *p        = &((const PC_PatchFD *)pc->data)->spec;
+  const PCPatchFDOrder  mirror[] = {[PC_PATCHFD_ORDER_AUTO]      = PC_PATCHFD_ORDER_AUTO,
+                                    [PC_PATCHFD_ORDER_FORWARD]   = PC_PATCHFD_ORDER_BACKWARD,
+                                    [PC_PATCHFD_ORDER_BACKWARD]  = PC_PATCHFD_ORDER_FORWARD,
                                     [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
 
   PetscFunctionBegin;

@@ -6,7 +6,7 @@
 typedef struct {
   MatPatchesSpec spec;
   PCPatchFDOrder autoorder; /* what the order `auto` is, where patches have colours: forward or backward */
-  MatPatches     patches; /* NULL before set-up */
+  MatPatches     patches;   /* NULL before set-up */
 } PC_PatchFD;
 
 /* composed functions (patchfdfit.c) */

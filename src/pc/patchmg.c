@@ -31,7 +31,7 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PatchFDOptionItems PetscOp
 {
   PC_PatchMG *p         = PATCHMG(pc);
   PetscBool   symmetric = p->symmetric, graph = p->graph, flg;
-  PetscInt    limit     = p->eqlimit;
+  PetscInt    limit = p->eqlimit;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PATCHMG options");
@@ -136,8 +136,8 @@ static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PetscBool degrees, PetscBool 
 /* PCMG takes the matrix of the first set-up for one that the user has set for the finest level, when there is another one */
 static PetscErrorCode PCPatchMGSetFinest(PC pc)
 {
-  PC_PatchMG  *p     = PATCHMG(pc);
-  const PC_MG *mg    = (const PC_MG *)pc->data;
+  PC_PatchMG  *p      = PATCHMG(pc);
+  const PC_MG *mg     = (const PC_MG *)pc->data;
   const KSP    ksp[2] = {mg->levels[mg->nlevels - 1]->smoothd, mg->levels[mg->nlevels - 1]->smoothu};
 
   PetscFunctionBegin;
@@ -213,8 +213,8 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscCall(PCPatchMGSetCoefficients(pc));
   if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric_Private(pc));
   PetscCall(PetscTime(&end));
-  PetscCall(PetscInfo(pc, "%" PetscInt_FMT " level(s) set up in %.3g s; the coarsest: %s\n", n, end - start,
-                      chosen ? p->why : "as it was set"));
+  PetscCall(
+    PetscInfo(pc, "%" PetscInt_FMT " level(s) set up in %.3g s; the coarsest: %s\n", n, end - start, chosen ? p->why : "as it was set"));
   if (p->viewer) {
     PetscCall(PetscViewerPushFormat(p->viewer, p->format));
     PetscCall(PCPatchMGViewLevels_PatchMG(pc, p->viewer));
@@ -386,18 +386,18 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   p->destroy                    = pc->ops->destroy;
   p->view                       = pc->ops->view;
   PCPatchMGFreeCycle_Private(pc);
-  pc->ops->presolve             = PCPreSolve_CheckKrylov;
-  pc->ops->setfromoptions       = PCSetFromOptions_PatchMG;
-  pc->ops->setup                = PCSetUp_PatchMG;
-  pc->ops->apply                = PCApply_PatchMG;
-  pc->ops->applytranspose       = PCApplyTranspose_PatchMG;
-  pc->ops->matapply             = NULL; /* column by column, by the routines above: smoothers have no products of blocks */
+  pc->ops->presolve       = PCPreSolve_CheckKrylov;
+  pc->ops->setfromoptions = PCSetFromOptions_PatchMG;
+  pc->ops->setup          = PCSetUp_PatchMG;
+  pc->ops->apply          = PCApply_PatchMG;
+  pc->ops->applytranspose = PCApplyTranspose_PatchMG;
+  pc->ops->matapply       = NULL; /* column by column, by the routines above: smoothers have no products of blocks */
 #if PETSC_VERSION_GE(3, 24, 0)
-  pc->ops->matapplytranspose    = NULL;
+  pc->ops->matapplytranspose = NULL;
 #endif
-  pc->ops->reset                = PCReset_PatchMG;
-  pc->ops->destroy              = PCDestroy_PatchMG;
-  pc->ops->view                 = PCView_PatchMG;
+  pc->ops->reset   = PCReset_PatchMG;
+  pc->ops->destroy = PCDestroy_PatchMG;
+  pc->ops->view    = PCView_PatchMG;
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetSymmetric_C", PCPatchMGSetSymmetric_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetSymmetric_C", PCPatchMGGetSymmetric_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetCoarseEqLim_C", PCPatchMGSetCoarseEqLim_PatchMG));

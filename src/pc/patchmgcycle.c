@@ -101,8 +101,7 @@ static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PatchFDKernels kern, Pet
                                       ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
   /* which looks at the solver, once */
   const PetscBool quiet = (PetscBool)(!ksp->pc->ops->presolve || ksp->pc->ops->presolve == PCPreSolve_CheckKrylov);
-  const PetscBool hooks = (PetscBool)(PATCHFD_KSP_HOOKS(ksp) || !quiet || ksp->pc->ops->postsolve ||
-                                      (ksp->dmActive & KSP_DMACTIVE_RHS));
+  const PetscBool hooks = (PetscBool)(PATCHFD_KSP_HOOKS(ksp) || !quiet || ksp->pc->ops->postsolve || (ksp->dmActive & KSP_DMACTIVE_RHS));
   const PetscBool ready = (PetscBool)(ksp->setupstage == KSP_SETUP_NEWRHS && ksp->pc->setupcalled);
   const PetscBool fixed = (PetscBool)(ksp->normtype == KSP_NORM_NONE && ksp->converged == KSPConvergedSkip && ksp->max_it > 0 &&
                                       !ksp->numbermonitors);
@@ -277,8 +276,8 @@ static PetscErrorCode PCPatchMGExchangeNullSpaces(PC pc, MatNullSpace null[][2])
 /* PCMG's cycle or its transpose */
 static PetscErrorCode PCPatchMGCycle(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), Vec b, Vec x)
 {
-  PC_MG         *mg = (PC_MG *)pc->data;
-  MatNullSpace (*null)[2];
+  PC_MG *mg = (PC_MG *)pc->data;
+  MatNullSpace(*null)[2];
   PetscErrorCode ierr;
 
   PetscFunctionBegin;

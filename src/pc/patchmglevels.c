@@ -54,7 +54,7 @@ static PetscErrorCode PCPatchMGFindOption(PC pc, char option[], size_t size)
 /* of n coarsenings those that make levels, and why */
 static PetscErrorCode PCPatchMGChoose(PC pc, PetscInt *n)
 {
-  PC_PatchMG    *p = PATCHMG(pc);
+  PC_PatchMG    *p      = PATCHMG(pc);
   PetscLogDouble chosen = 0, cycles = 0;
   const PetscInt coarsest = *n;
   PetscInt       limited;
@@ -107,7 +107,7 @@ PetscErrorCode PCPatchMGSetStale_Private(PC pc)
 {
   PetscFunctionBegin;
   PetscCall((*pc->ops->reset)(pc));
-  pc->setupcalled   = PETSC_FALSE;
+  pc->setupcalled    = PETSC_FALSE;
   PATCHMG(pc)->stale = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -186,8 +186,8 @@ PetscErrorCode PCPatchMGReadOptions_Private(PC pc, PatchFDOptionItems PetscOptio
 /* n levels, with what was set for all of them, also by -pc_mg_* */
 static PetscErrorCode PCPatchMGMakeLevels(PC pc, PetscInt n)
 {
-  PC_MG          *mg       = (PC_MG *)pc->data;
-  const PetscBool isfree   = PCPatchMGCycleIsFree_Private(pc), made = (PetscBool)(mg->nlevels == n);
+  PC_MG          *mg     = (PC_MG *)pc->data;
+  const PetscBool isfree = PCPatchMGCycleIsFree_Private(pc), made = (PetscBool)(mg->nlevels == n);
   const PetscBool distinct = (PetscBool)(mg->levels && mg->levels[mg->nlevels - 1]->smoothd != mg->levels[mg->nlevels - 1]->smoothu);
 
   PetscFunctionBegin;
@@ -204,10 +204,10 @@ static PetscErrorCode PCPatchMGMakeLevels(PC pc, PetscInt n)
 /* as many levels as the mesh can be coarsened without cells that fold, or fewer; or as degrees can be halved; unless the user chose */
 PetscErrorCode PCPatchMGSetLevels_Private(PC pc)
 {
-  PC_MG          *mg        = (PC_MG *)pc->data;
-  PC_PatchMG     *p         = PATCHMG(pc);
-  const PetscBool again     = (PetscBool)(mg->levels && p->stale && p->levels == mg->nlevels), assembled = p->assembled;
-  PetscBool       isbox     = PETSC_FALSE, same;
+  PC_MG          *mg    = (PC_MG *)pc->data;
+  PC_PatchMG     *p     = PATCHMG(pc);
+  const PetscBool again = (PetscBool)(mg->levels && p->stale && p->levels == mg->nlevels), assembled = p->assembled;
+  PetscBool       isbox = PETSC_FALSE, same;
   PetscInt        n;
 
   PetscFunctionBegin;

@@ -18,7 +18,11 @@ PetscErrorCode KSPRichardsonGetScale_Private(KSP ksp, PetscReal *scale, PetscBoo
     PetscReal scale;
     PetscBool selfscale;
   } Richardson;
-  static enum {UNTRIED, KNOWN, UNKNOWN} layout = UNTRIED;
+  static enum {
+    UNTRIED,
+    KNOWN,
+    UNKNOWN
+  } layout = UNTRIED;
   const Richardson *r;
 
   PetscFunctionBegin;
@@ -88,17 +92,17 @@ static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
 */
 static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptionItems PetscOptionsObject, void *ctx)
 {
-  const PC            pc   = (PC)ctx;
-  const PC_MG        *mg   = (const PC_MG *)pc->data;
-  const MPI_Comm      comm = PetscObjectComm(obj);
-  PetscInt            l    = 1;
-  KSP                 down, up;
-  const char         *prefix, *downprefix;
-  PC                  downpc, uppc;
-  Mat_Box            *m = NULL;
-  PetscBool           richardson, linear, patchfd, own, pcset, order, backward, selfscale = PETSC_FALSE;
-  PetscReal           scale = 1;
-  PetscInt            its;
+  const PC       pc   = (PC)ctx;
+  const PC_MG   *mg   = (const PC_MG *)pc->data;
+  const MPI_Comm comm = PetscObjectComm(obj);
+  PetscInt       l    = 1;
+  KSP            down, up;
+  const char    *prefix, *downprefix;
+  PC             downpc, uppc;
+  Mat_Box       *m = NULL;
+  PetscBool      richardson, linear, patchfd, own, pcset, order, backward, selfscale = PETSC_FALSE;
+  PetscReal      scale = 1;
+  PetscInt       its;
 
   PetscFunctionBegin;
   while (l < mg->nlevels && LAST_READ(mg->levels[l]->smoothd) != obj) l++;

@@ -52,10 +52,10 @@ static PetscErrorCode VisitLevel(const PC_MG *mg, PetscInt l, PetscInt n, const 
 
 static PetscErrorCode TimeLevel(PC pc, PetscInt l, PetscLogDouble *seconds)
 {
-  const PC_MG   *mg    = (const PC_MG *)pc->data;
-  const MPI_Comm comm  = PetscObjectComm((PetscObject)pc);
-  PetscInt       n     = 1;
-  Vec            v[4]  = {NULL, NULL, NULL, NULL};
+  const PC_MG   *mg   = (const PC_MG *)pc->data;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)pc);
+  PetscInt       n    = 1;
+  Vec            v[4] = {NULL, NULL, NULL, NULL};
   Mat            P;
   PetscLogDouble start;
 
@@ -82,17 +82,17 @@ static PetscErrorCode TimeLevel(PC pc, PetscInt l, PetscLogDouble *seconds)
 
 static PetscErrorCode ViewLevel(PC pc, PetscInt l, PetscLogDouble seconds, PetscLogDouble all, PetscViewer viewer)
 {
-  const PC_MG       *mg = (const PC_MG *)pc->data;
-  const PC_MG_Levels *level = mg->levels[l];
-  char               cells[64] = "-", degree[16] = "-", solver[64], size[32] = "-";
-  PetscLogDouble     bytes = 0;
-  PatchFDKernels     kern  = NULL;
-  PetscBool          patches;
-  PetscInt           N;
-  VecType            type;
-  Mat_Box           *m;
-  Mat                P;
-  PC                 sub;
+  const PC_MG        *mg        = (const PC_MG *)pc->data;
+  const PC_MG_Levels *level     = mg->levels[l];
+  char                cells[64] = "-", degree[16] = "-", solver[64], size[32] = "-";
+  PetscLogDouble      bytes = 0;
+  PatchFDKernels      kern  = NULL;
+  PetscBool           patches;
+  PetscInt            N;
+  VecType             type;
+  Mat_Box            *m;
+  Mat                 P;
+  PC                  sub;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(level->smoothd, NULL, &P));

@@ -240,7 +240,7 @@ static PetscErrorCode PCSingleSetOperatorsNative(PC pc)
   PetscCall(MatBoxFind(pc->mat, &A));
   PetscCall(MatBoxFind(pc->pmat, &P));
   PetscCall(DMBoxCopyOperatorData((P ? P : A)->dm, s->dm));
-  PetscCall(DMBoxScaleOperator(s->dm, (P ? P : A)->c.operator, &s->exponent));
+  PetscCall(DMBoxScaleOperator(s->dm, (P ? P : A)->c.operator, & s->exponent));
   s->identity = (P ? P : A)->c.identity;
   if (s->box) PetscCall(MatBoxUpdate(s->box));
   else PetscCall(DMCreateMatrix(s->dm, &s->box));
@@ -376,7 +376,7 @@ static PetscErrorCode PCSetUp_Single(PC pc)
   PetscErrorCode ierr;
   PCFailedReason reason;
   PetscBool      native = PETSC_FALSE, first;
-  PetscInt       extra = PETSC_DETERMINE;
+  PetscInt       extra  = PETSC_DETERMINE;
   Mat_Box       *m;
   DM             dm = NULL;
 
@@ -677,7 +677,7 @@ PetscErrorCode PCCreate_Single(PC pc)
   s->scale   = PETSC_TRUE;
   s->warn    = PETSC_TRUE;
   s->vectype = VECSINGLE;
-  pc->data = s;
+  pc->data   = s;
 
   pc->ops->setup          = PCSetUp_Single;
   pc->ops->setuponblocks  = PCSetUpOnBlocks_Single;

@@ -16,18 +16,18 @@ typedef struct {
 
 /* for the arrays of a kernel table */
 typedef struct {
-  void         *plan, *buffer[2];
-  PatchFDHaloType type; /* PATCHFD_HALO_AUTO until the plan is made */
-  PetscBool     busy; /* between Begin and End */
-  HaloRequests  requests[2][PATCHFD_HALO_MAX_ARRAYS]; /* for each side that is packed, and number of arrays */
+  void           *plan, *buffer[2];
+  PatchFDHaloType type;                                 /* PATCHFD_HALO_AUTO until the plan is made */
+  PetscBool       busy;                                 /* between Begin and End */
+  HaloRequests    requests[2][PATCHFD_HALO_MAX_ARRAYS]; /* for each side that is packed, and number of arrays */
 } HaloTable;
 
 struct _n_PatchFDHalo {
-  PetscSF       sf; /* its communicator; tags are its own */
+  PetscSF         sf; /* its communicator; tags are its own */
   PatchFDHaloType want;
-  PetscMPIInt   tag, n, *rank; /* ranks that this one receives from or sends to */
-  PetscInt     *first[2], *index[2], unit;
-  HaloTable     table[PATCHFD_NUM_KERNELS];
+  PetscMPIInt     tag, n, *rank; /* ranks that this one receives from or sends to */
+  PetscInt       *first[2], *index[2], unit;
+  HaloTable       table[PATCHFD_NUM_KERNELS];
 };
 
 PetscInt PatchFDHaloPatience = 1800;
@@ -197,7 +197,7 @@ static PetscErrorCode HaloConnect(PatchFDHalo h, PatchFDHaloKernels k, void *pla
 static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFDHaloDesc *desc, PatchFDHaloType type, void **plan,
                               const char **why)
 {
-  const MPI_Comm comm = PetscObjectComm((PetscObject)h->sf);
+  const MPI_Comm comm  = PetscObjectComm((PetscObject)h->sf);
   PetscBool      works = PETSC_TRUE;
 
   PetscFunctionBegin;
@@ -223,10 +223,10 @@ static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFD
 static PetscErrorCode HaloChoose(PatchFDHalo h, PatchFDKernels kern, const PatchFDHaloDesc *desc, PatchFDHaloType *type, void **plan)
 {
   /* without the host first */
-  static const PatchFDHaloType all[] = {PATCHFD_HALO_PEER, PATCHFD_HALO_NCCL, PATCHFD_HALO_MPI, PATCHFD_HALO_HOST};
-  const MPI_Comm             comm  = PetscObjectComm((PetscObject)h->sf);
-  const PetscBool            any   = (PetscBool)(h->want == PATCHFD_HALO_AUTO);
-  PetscBool                  together = PETSC_TRUE, sharing = PETSC_FALSE;
+  static const PatchFDHaloType all[]    = {PATCHFD_HALO_PEER, PATCHFD_HALO_NCCL, PATCHFD_HALO_MPI, PATCHFD_HALO_HOST};
+  const MPI_Comm               comm     = PetscObjectComm((PetscObject)h->sf);
+  const PetscBool              any      = (PetscBool)(h->want == PATCHFD_HALO_AUTO);
+  PetscBool                    together = PETSC_TRUE, sharing = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (any || h->want == PATCHFD_HALO_PEER) PetscCall(HaloFindPlaces(comm, tables[kern->id], &together, &sharing));

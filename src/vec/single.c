@@ -157,10 +157,10 @@ static PetscErrorCode VecCreateWithStorage_Single(Vec v, VecSingleKernels kern, 
   PetscCall(PetscLayoutSetUp(v->map));
   PetscCall(PetscNew(&s));
   s->kern = kern;
-  s->a = storage;
+  s->a    = storage;
 
   v->data             = s;
-  v->petscnative      = PETSC_FALSE; /* otherwise PETSc takes the storage for PetscScalars */
+  v->petscnative      = PETSC_FALSE;       /* otherwise PETSc takes the storage for PetscScalars */
   v->offloadmask      = PETSC_OFFLOAD_CPU; /* where VecGetArray() returns one */
   v->stash.insertmode = NOT_SET_VALUES;
 

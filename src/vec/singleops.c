@@ -147,11 +147,8 @@ static PetscErrorCode VecMAXPY_Single(Vec y, PetscInt m, const PetscScalar *a, V
     PetscCall(LogFlops(w, w->map->n)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-PointwiseBinary(VecPointwiseMult, mult)
-PointwiseBinary(VecPointwiseDivide, divide)
-PointwiseBinary(VecPointwiseMax, pointwisemax)
-PointwiseBinary(VecPointwiseMin, pointwisemin)
-PointwiseBinary(VecPointwiseMaxAbs, pointwisemaxabs)
+PointwiseBinary(VecPointwiseMult, mult) PointwiseBinary(VecPointwiseDivide, divide) PointwiseBinary(VecPointwiseMax, pointwisemax)
+  PointwiseBinary(VecPointwiseMin, pointwisemin) PointwiseBinary(VecPointwiseMaxAbs, pointwisemaxabs)
 
 /* the callers of these leave the increase of the state to the type */
 #define PointwiseUnary(Name, kernel) \
@@ -164,13 +161,10 @@ PointwiseBinary(VecPointwiseMaxAbs, pointwisemaxabs)
     PetscCall(LogFlops(x, x->map->n)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-PointwiseUnary(VecReciprocal, reciprocal)
-PointwiseUnary(VecSqrtAbs, sqrtabs)
-PointwiseUnary(VecAbs, abs)
-PointwiseUnary(VecExp, exp)
-PointwiseUnary(VecLog, log)
+    PointwiseUnary(VecReciprocal, reciprocal) PointwiseUnary(VecSqrtAbs, sqrtabs) PointwiseUnary(VecAbs, abs) PointwiseUnary(VecExp, exp)
+      PointwiseUnary(VecLog, log)
 
-static PetscErrorCode VecShift_Single(Vec x, PetscScalar a)
+        static PetscErrorCode VecShift_Single(Vec x, PetscScalar a)
 {
   PetscFunctionBegin;
   PetscCall(NeedStorage(x));

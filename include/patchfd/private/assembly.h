@@ -42,8 +42,8 @@ PETSC_INTERN void PatchFDHostEvaluate(PetscInt dim, const PetscInt degree[3], Pe
    how many there are */
 /* how many of the points are finite, and were not among those that `placed` has; it has them then */
 PETSC_INTERN PetscCount PatchFDHostPlacePoints(PetscInt dim, const PatchFDRange range, const PetscReal x[], PetscBT placed, PatchFDShape *);
-PETSC_INTERN void     PatchFDHostBytesToReals(PetscInt n, PetscInt size, PetscBool swap, const char *bytes, PetscReal x[]);
-PETSC_INTERN PetscInt PatchFDHostParseReals(PetscInt n, const char *text, const char *end, PetscReal x[]);
+PETSC_INTERN void       PatchFDHostBytesToReals(PetscInt n, PetscInt size, PetscBool swap, const char *bytes, PetscReal x[]);
+PETSC_INTERN PetscInt   PatchFDHostParseReals(PetscInt n, const char *text, const char *end, PetscReal x[]);
 /* around the nodes of these cells */
 PETSC_INTERN void PatchFDHostBounds(PetscInt dim, const PatchFDShape *, const PatchFDRange cells, PetscInt degree, PetscReal lower[],
                                     PetscReal upper[]);
@@ -62,12 +62,12 @@ typedef struct {
 
 /* A field at points that all fields have in common, and where its nodes lie in an array */
 typedef struct {
-  PatchFDQuadrature q[3];
-  PatchFDBox        box;
-  size_t            at;    /* where the field begins in the array */
-  PatchFDRange      write; /* the nodes that get loads */
+  PatchFDQuadrature   q[3];
+  PatchFDBox          box;
+  size_t              at;    /* where the field begins in the array */
+  PatchFDRange        write; /* the nodes that get loads */
   const PatchFDShape *shape; /* of this field's nodes, or NULL where the mesh is the box itself; the first field's is that of the points */
-  PetscInt          side;  /* the direction in which the points are at an end, or -1 */
+  PetscInt            side;  /* the direction in which the points are at an end, or -1 */
 } PatchFDFieldPoints;
 
 /* b_i += integral of f_c phi_i over the cells of `cells`, for field c, c = 0 .. nfield - 1, and its nodes i of `write`; f has nfield
@@ -133,7 +133,7 @@ typedef struct {
   PetscInt      cell[3];
 } PatchFDMetric;
 /* looks for the last two defects alone, and for the largest shift; npoint: points of a cell */
-PETSC_INTERN void PatchFDHostCheckCoefficients(const PatchFDPoints *, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *);
+PETSC_INTERN void           PatchFDHostCheckCoefficients(const PatchFDPoints *, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *);
 PETSC_INTERN PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, const PatchFDPoints *,
                                               PatchFDMetric *);
 /* looks for the first defect, in cells of a mesh that is mapped (geometry.c) */

@@ -7,24 +7,24 @@
 /* what there is for each kernel table, made when it is first needed */
 typedef struct {
   void *plan;
-  void *x, *y;           /* global: arrays with ghosts, for Vecs without room for them; element: x is the array of the nodes */
-  void *leaf, *root;     /* copies in another precision, where this one cannot be summed */
-  Vec   scale, inverse;  /* element: S, and S^{-1}; zero at nodes that are not in the global vectors */
+  void *x, *y;          /* global: arrays with ghosts, for Vecs without room for them; element: x is the array of the nodes */
+  void *leaf, *root;    /* copies in another precision, where this one cannot be summed */
+  Vec   scale, inverse; /* element: S, and S^{-1}; zero at nodes that are not in the global vectors */
   Vec   work[2];
 } BakeoffKernels;
 
 typedef struct {
-  DM                dm;
-  MatBakeoffProblem problem;
-  MatBakeoffLayout  layout;
+  DM                    dm;
+  MatBakeoffProblem     problem;
+  MatBakeoffLayout      layout;
   MatBakeoffFactorsType factors;
-  PetscReal         lambda;
-  PlexCells         cells;
-  PetscSF           sf;      /* from nodes to ghosts, or to the nodes of cells; NULL on one rank in the layout global */
-  PatchFDHalo       halo;    /* that of ghosts, in the layout global */
-  PatchFDHaloType     halotype;
-  size_t            nowned, nleaf, nlocal; /* numbers: of nodes of this rank, of the leaves' array, of the kernels' arrays */
-  BakeoffKernels    kern[PATCHFD_NUM_KERNELS];
+  PetscReal             lambda;
+  PlexCells             cells;
+  PetscSF               sf;   /* from nodes to ghosts, or to the nodes of cells; NULL on one rank in the layout global */
+  PatchFDHalo           halo; /* that of ghosts, in the layout global */
+  PatchFDHaloType       halotype;
+  size_t                nowned, nleaf, nlocal; /* numbers: of nodes of this rank, of the leaves' array, of the kernels' arrays */
+  BakeoffKernels        kern[PATCHFD_NUM_KERNELS];
 } Mat_Bakeoff;
 
 static inline PetscBool BakeoffIsMass(const Mat_Bakeoff *m)
@@ -40,7 +40,7 @@ static inline void *BakeoffGhosts(const Mat_Bakeoff *m, PatchFDKernels kern, con
 
 /* the data of a matrix of MatCreateBakeoff(), or an error */
 PETSC_INTERN PetscErrorCode BakeoffGet(Mat, Mat_Bakeoff **);
-PETSC_INTERN void BakeoffDescribe(const Mat_Bakeoff *, PatchFDPoints *);
+PETSC_INTERN void           BakeoffDescribe(const Mat_Bakeoff *, PatchFDPoints *);
 /* forget what was made for kernels: coefficients have changed */
 PETSC_INTERN PetscErrorCode BakeoffReset(Mat_Bakeoff *);
 /* the plan and arrays for a table */

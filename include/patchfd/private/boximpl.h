@@ -21,8 +21,8 @@ enum {
 };
 
 enum {
-  DMBOX_MAX_FIELDS       = PATCHFD_MAX_FIELDS,
-  DMBOX_MAX_COEFFICIENTS = 8,
+  DMBOX_MAX_FIELDS          = PATCHFD_MAX_FIELDS,
+  DMBOX_MAX_COEFFICIENTS    = 8,
   DMBOX_GALERKIN_MAX_DEGREE = (PATCHFD_POINTS_MAX_DEGREE + 1) / 2 /* kernels have so many points in a direction, 2 degree + 1 */
 };
 
@@ -38,10 +38,10 @@ typedef struct _n_DMBoxHalo *DMBoxHalo;
 
 /* A scalar component of the functions on a DMBOX.  The fields of a rank lie one after another in its part of a Vec. */
 typedef struct {
-  PatchFDLine  line[3];
+  PatchFDLine line[3];
   /* owned nodes: those of the rank's cells, without the last one where it belongs to the next cell, too, and that is another rank's */
   PatchFDRange own;
-  PatchFDRange free; /* nodes of the whole box that are not fixed */
+  PatchFDRange free;            /* nodes of the whole box that are not fixed */
   PatchFDBox   global, local;   /* storage of the owned nodes; of the owned nodes and `ghost` layers of cells around them */
   size_t       global0, local0; /* where the field begins in arrays of either kind */
 } DMBoxField;
@@ -55,13 +55,13 @@ typedef struct {
   PatchFDLine  line[3]; /* of these nodes; empty before the set-up of a mesh whose nodes come from a file */
   char        *file;    /* its name, for errors */
   PatchFDShape nodes;
-  Vec          device;  /* nodes.x in GPU memory, or NULL */
+  Vec          device; /* nodes.x in GPU memory, or NULL */
 } DMBoxShape;
 
 /* Numbers of cells, or of their quadrature points, for all meshes of a hierarchy: src/dm/celldata.c */
 typedef struct {
-  PetscInt  refct;
-  PetscInt  dim, n, points; /* numbers of a group; groups of a cell in a direction, 1 for one group a cell */
+  PetscInt refct;
+  PetscInt dim, n, points; /* numbers of a group; groups of a cell in a direction, 1 for one group a cell */
   /* the layout of the mesh that they were given for, and the first cell of each rank */
   PetscInt  cells[3], processes[3], *splits[3], *first;
   PetscBool device; /* are they in GPU memory? */
@@ -75,65 +75,65 @@ struct _n_DMBoxMatrix {
   PetscBool        follows;  /* are its coefficients those of the DM, whatever these become? */
   PetscObjectState state;    /* of A when it was assembled */
   PetscErrorCode (*changed)(DMBoxMatrix);
-  DMBoxMatrix      next;
+  DMBoxMatrix next;
 };
 
 typedef struct {
   /* what the user asks for, before set-up */
-  PetscInt          cells[3];     /* global number of cells */
-  PetscReal         lower[3], upper[3];
-  PetscInt          nvertices[3]; /* number of the user's coordinates, 0 for a uniform direction */
-  PetscReal        *vertices[3];  /* user's coordinates, or NULL for a uniform direction */
-  PetscInt          refine;       /* -dm_refine: how often set-up doubles the cells; zero afterwards */
-  PetscInt          degree;
+  PetscInt   cells[3]; /* global number of cells */
+  PetscReal  lower[3], upper[3];
+  PetscInt   nvertices[3]; /* number of the user's coordinates, 0 for a uniform direction */
+  PetscReal *vertices[3];  /* user's coordinates, or NULL for a uniform direction */
+  PetscInt   refine;       /* -dm_refine: how often set-up doubles the cells; zero afterwards */
+  PetscInt   degree;
   /* for operators by quadrature: Gauss points in a direction, more than the degree, in double and in single precision */
   PetscInt          extra[2];
   DMBoxSpace        space;
   DMBoxBoundaryType boundary[6];  /* lower x, upper x, lower y, ... */
   PetscInt          processes[3]; /* PETSC_DECIDE until set-up */
   /* [processes + 1]: rank p of direction d owns the cells splits[d][p] .. splits[d][p+1] - 1; given by the finer DM or made in set-up */
-  PetscInt         *splits[3];
-  DMBoxMappingType  maptype;      /* the map from the box to space: one by name, with its parameter, */
-  PetscReal         mapparameter;
-  DMBoxFunctionFn     *map;          /* a function, */
-  void             *mapctx;
-  DMBoxShape       *mapfrom;      /* or the polynomials of the mesh of another DM */
-  PetscInt64        mapversion;   /* equal numbers are equal coordinates */
-  PetscInt          mapdegree;    /* of the images of cells: 1, or PETSC_DETERMINE for that of the space */
-  PetscBool         mayfold;      /* whoever makes the DM looks for cells that fold */
-  PatchFDHaloType     halotype;
+  PetscInt        *splits[3];
+  DMBoxMappingType maptype; /* the map from the box to space: one by name, with its parameter, */
+  PetscReal        mapparameter;
+  DMBoxFunctionFn *map; /* a function, */
+  void            *mapctx;
+  DMBoxShape      *mapfrom;    /* or the polynomials of the mesh of another DM */
+  PetscInt64       mapversion; /* equal numbers are equal coordinates */
+  PetscInt         mapdegree;  /* of the images of cells: 1, or PETSC_DETERMINE for that of the space */
+  PetscBool        mayfold;    /* whoever makes the DM looks for cells that fold */
+  PatchFDHaloType  halotype;
   /* directions with less than this of the strongest coupling are not halved; PETSC_DETERMINE until the user says it */
-  PetscReal         semicoarsening;
-  PetscBool         coupled;      /* is it decided? */
-  PetscReal         coupling[3];  /* of neighbouring cells in each direction, the mean over the mesh, times any number, */
-  PetscReal         coupledfor[DMBOX_MAX_COEFFICIENTS]; /* with these coefficients but for the mass, */
-  PetscInt64        coupledversion;                     /* and these data of the operator */
-  PetscBool3        galerkin;     /* coarse operators: those of the finer mesh; UNKNOWN: where coefficients jump much inside coarse cells */
-  PetscBool         restricted;   /* is the operator such a one?  It has 2 degree + 1 points in a direction */
+  PetscReal  semicoarsening;
+  PetscBool  coupled;                            /* is it decided? */
+  PetscReal  coupling[3];                        /* of neighbouring cells in each direction, the mean over the mesh, times any number, */
+  PetscReal  coupledfor[DMBOX_MAX_COEFFICIENTS]; /* with these coefficients but for the mass, */
+  PetscInt64 coupledversion;                     /* and these data of the operator */
+  PetscBool3 galerkin;   /* coarse operators: those of the finer mesh; UNKNOWN: where coefficients jump much inside coarse cells */
+  PetscBool  restricted; /* is the operator such a one?  It has 2 degree + 1 points in a direction */
   /* after so many coarsenings the next one leaves the cells as they are and lowers the degree to 1; -1 for none */
-  PetscInt          lowering;
-  PetscInt          higher;       /* the degree of the finer mesh where that made this one, or 0 */
-  PetscInt          coarsenings;  /* that this mesh comes from, one after the other, */
+  PetscInt lowering;
+  PetscInt higher;      /* the degree of the finer mesh where that made this one, or 0 */
+  PetscInt coarsenings; /* that this mesh comes from, one after the other, */
   /* and which of them halved a direction: a bit each, the last one is bit 0; each one leaves at most half of the cells, so that there is
      room */
-  PetscInt64        halved[3];
-  DMBoxOperator     op;           /* the operator that the DM carries, with its coefficients; each DM has its own */
-  DMBoxMatrix       matrix;       /* a list of its matrices */
+  PetscInt64    halved[3];
+  DMBoxOperator op;     /* the operator that the DM carries, with its coefficients; each DM has its own */
+  DMBoxMatrix   matrix; /* a list of its matrices */
 
   /* made by set-up */
-  PetscInt       nfield;
-  DMBoxField     field[DMBOX_MAX_FIELDS];
+  PetscInt   nfield;
+  DMBoxField field[DMBOX_MAX_FIELDS];
   /* layers of cells around the owned ones: 2 where local solvers see the cells beside their patches, otherwise 1 */
-  PetscInt       ghost;
-  PetscInt       coord[3]; /* this rank's place in the process grid */
-  PatchFDRange   owncells;
-  size_t         nglobal, nlocal; /* sizes of global and local arrays; equal on one rank */
-  DMBoxShape    *shape;    /* for operators on mapped meshes; otherwise NULL */
-  DMBoxHalo      halo;     /* fills ghosts; NULL on one rank */
+  PetscInt     ghost;
+  PetscInt     coord[3]; /* this rank's place in the process grid */
+  PatchFDRange owncells;
+  size_t       nglobal, nlocal; /* sizes of global and local arrays; equal on one rank */
+  DMBoxShape  *shape;           /* for operators on mapped meshes; otherwise NULL */
+  DMBoxHalo    halo;            /* fills ghosts; NULL on one rank */
   /* numbers before and after the owned ones in a local array, where they are contiguous in it: global Vecs have room for them */
   size_t         room[2];
   PetscInt      *owned[DMBOX_MAX_FIELDS + 1][3]; /* for DMBoxGetOwnershipRanges(): cells, then nodes of each field; NULL before */
-  PatchFDKernels kernels[PATCHFD_NUM_KERNELS]; /* the table that allocated work[id], NULL before */
+  PatchFDKernels kernels[PATCHFD_NUM_KERNELS];   /* the table that allocated work[id], NULL before */
   void          *work[PATCHFD_NUM_KERNELS][DMBOX_NUM_WORK];
 } DM_Box;
 
@@ -177,14 +177,14 @@ struct _p_DMBoxOperator {
   struct _DMBoxOperatorOps ops;
   char                    *name;
   PetscReal                coefficient[DMBOX_MAX_COEFFICIENTS];
-  PetscInt                 mass;      /* the coefficient that multiplies the mass matrix, or -1 */
-  PetscBool                saddle;    /* a saddle point problem: the last field is the multiplier, and no coefficients make it definite */
-  PetscInt                 reach;     /* 1 if the rows of a cell see the cells beside it even in a continuous space, otherwise 0 */
-  PetscReal                rate;      /* what a time integrator adds to it: its a in the Jacobian a M + A */
+  PetscInt                 mass;       /* the coefficient that multiplies the mass matrix, or -1 */
+  PetscBool                saddle;     /* a saddle point problem: the last field is the multiplier, and no coefficients make it definite */
+  PetscInt                 reach;      /* 1 if the rows of a cell see the cells beside it even in a continuous space, otherwise 0 */
+  PetscReal                rate;       /* what a time integrator adds to it: its a in the Jacobian a M + A */
   PetscReal                penalty[2]; /* factors of interior penalties, between cells and at Dirichlet sides */
-  PetscBool                mapped;    /* it takes a map from the box to space */
-  void                    *data;      /* what coefficients cannot hold, or NULL */
-  PetscInt64               version;   /* of the data: equal numbers are equal data */
+  PetscBool                mapped;     /* it takes a map from the box to space */
+  void                    *data;       /* what coefficients cannot hold, or NULL */
+  PetscInt64               version;    /* of the data: equal numbers are equal data */
   int                      exponent[3][2]; /* for float: masses and stiffnesses of each direction are multiplied by two to these powers */
 };
 
@@ -207,7 +207,7 @@ PETSC_INTERN PetscErrorCode DMBoxCopyOperatorData(DM from, DM to);
 */
 PETSC_INTERN PetscErrorCode DMBoxScaleOperator(DM, const PetscReal coefficient[], int *exponent);
 /* the operator, or an error that names the routine `who` if it is another one */
-PETSC_INTERN PetscErrorCode DMBoxGetOperatorOfType(DM, const char name[], const char who[], DMBoxOperator *);
+PETSC_INTERN PetscErrorCode    DMBoxGetOperatorOfType(DM, const char name[], const char who[], DMBoxOperator *);
 PETSC_INTERN PetscFunctionList DMBoxOperatorList;
 
 PETSC_INTERN PetscErrorCode DMCreate_Box(DM);
@@ -228,7 +228,7 @@ PETSC_INTERN PetscErrorCode DMBoxGetWork(DM, PatchFDKernels, int slot, void **);
 /* -info: which kernels the plans for `what` have, if they have a choice (kernels is not NULL) */
 PETSC_INTERN PetscErrorCode DMBoxInfoKernels(DM, PatchFDKernels, const char what[], const char kernels[]);
 /* do global Vecs have room for ghosts? */
-PETSC_INTERN PetscBool      DMBoxHasRoom(DM);
+PETSC_INTERN PetscBool DMBoxHasRoom(DM);
 /* fill the ghosts of n local arrays, in messages that they share; no-op on one rank */
 PETSC_INTERN PetscErrorCode DMBoxHaloBegin(DM, PatchFDKernels, PetscInt n, void *const local[]);
 PETSC_INTERN PetscErrorCode DMBoxHaloEnd(DM, PatchFDKernels, PetscInt n, void *const local[]);
@@ -236,10 +236,10 @@ PETSC_INTERN PetscErrorCode DMBoxHaloEnd(DM, PatchFDKernels, PetscInt n, void *c
 PETSC_INTERN PetscErrorCode DMBoxHaloStageBegin(DM, PatchFDKernels, DMBoxHaloKind, PetscInt direction, PetscInt n, void *const local[]);
 PETSC_INTERN PetscErrorCode DMBoxHaloStageEnd(DM, PatchFDKernels, DMBoxHaloKind, PetscInt direction, PetscInt n, void *const local[]);
 /* is there a patch whose first cell has this parity in direction d, and which two ranks have?  On several ranks */
-PETSC_INTERN PetscBool      DMBoxHaloIsStraddled(const DM_Box *, PetscInt d, PetscInt parity);
-PETSC_INTERN PatchFDHaloType  DMBoxHaloTypeInUse(DM, PatchFDKernels);
+PETSC_INTERN PetscBool       DMBoxHaloIsStraddled(const DM_Box *, PetscInt d, PetscInt parity);
+PETSC_INTERN PatchFDHaloType DMBoxHaloTypeInUse(DM, PatchFDKernels);
 /* without the host, once ghosts have been filled; on one rank, too */
-PETSC_INTERN PetscBool      DMBoxExchangesOnDevice(DM, PatchFDKernels);
+PETSC_INTERN PetscBool DMBoxExchangesOnDevice(DM, PatchFDKernels);
 /* add the ghosts of a local array to their owners (values in the ghosts are left undefined) */
 PETSC_INTERN PetscErrorCode DMBoxHaloAdd(DM, PatchFDKernels, void *local);
 /*
@@ -266,7 +266,7 @@ PETSC_INTERN PetscErrorCode DMBoxSetFixedVec(DM, Vec y, PetscReal b, Vec x);
 PETSC_INTERN void DMBoxFreeNodes(const DMBoxField *, PetscBool local, PatchFDRange);
 /* global numbers of the nodes of the local boxes, field by field from `first` on, in PETSc's numbering of these fields alone; or of all;
    the caller frees */
-PETSC_INTERN PetscErrorCode DMBoxGetFieldsLocalToGlobal(DM, PetscInt first, PetscInt **index);
+PETSC_INTERN PetscErrorCode  DMBoxGetFieldsLocalToGlobal(DM, PetscInt first, PetscInt **index);
 static inline PetscErrorCode DMBoxGetLocalToGlobal(DM dm, PetscInt **index)
 {
   return DMBoxGetFieldsLocalToGlobal(dm, 0, index);
@@ -275,15 +275,15 @@ static inline PetscErrorCode DMBoxGetLocalToGlobal(DM dm, PetscInt **index)
 PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
 
 /* ---- between the files of src/dm ---- */
-PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */
-PETSC_INTERN PetscErrorCode DMBoxOptionsMapping(DM, PatchFDOptionItems); /* mappingfile.c */
-PETSC_INTERN const PetscReal DMBoxMappingParameters[]; /* mapping.c: of each DMBoxMappingType, by default */
-PETSC_INTERN PetscErrorCode DMBoxCopyMapping(DM from, DM to);
+PETSC_INTERN PetscErrorCode  DMSetUp_Box(DM);                             /* layout.c */
+PETSC_INTERN PetscErrorCode  DMBoxOptionsMapping(DM, PatchFDOptionItems); /* mappingfile.c */
+PETSC_INTERN const PetscReal DMBoxMappingParameters[];                    /* mapping.c: of each DMBoxMappingType, by default */
+PETSC_INTERN PetscErrorCode  DMBoxCopyMapping(DM from, DM to);
 /* after set-up, to an equal mesh or a coarser one, if coordinates have changed */
 PETSC_INTERN PetscErrorCode DMBoxUpdateMapping(DM from, DM to);
 PETSC_INTERN PetscErrorCode DMBoxCheckMapping(DM);
 PETSC_INTERN PetscErrorCode DMBoxSetUpMapping(DM);
-PETSC_INTERN PetscBool DMBoxIsMapped(const DM_Box *);
+PETSC_INTERN PetscBool      DMBoxIsMapped(const DM_Box *);
 PETSC_INTERN PetscErrorCode DMBoxShapeCreate(DM dm, DMBoxShape **shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeFillGhosts(DM dm, DMBoxShape *shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeEvaluate(DM dm, const DMBoxShape *from, DMBoxShape *shape);
@@ -301,7 +301,7 @@ PETSC_INTERN PetscErrorCode DMBoxReadFile(MPI_Comm, const char who[], const char
 PETSC_INTERN PetscInt       DMBoxGetMappingDegree_Private(DM); /* of the images of cells */
 /* sums over all ranks, and an error, which names the cell, if there is a defect */
 PETSC_INTERN PetscErrorCode DMBoxReduceMetric(DM, PatchFDMetric *);
-PETSC_INTERN PetscErrorCode DMBoxResetLayout(DM);   /* frees what set-up made */
+PETSC_INTERN PetscErrorCode DMBoxResetLayout(DM); /* frees what set-up made */
 /* a space on the cells of a direction */
 PETSC_INTERN PetscErrorCode DMBoxCreateLine(DM, PatchFDContinuity, PetscInt degree, PetscInt direction, PatchFDLine *);
 /* nodes that rank p of a direction owns */
@@ -346,8 +346,8 @@ PETSC_INTERN PetscErrorCode DMBoxCellDataCreate(DM, PetscInt n, Vec, const char 
 PETSC_INTERN PetscErrorCode DMBoxCellDataDestroy(DMBoxCellData **);
 /* of these cells, for all points, as PatchFDPoints has them, in a Vec that the caller destroys and nobody changes */
 PETSC_INTERN PetscErrorCode DMBoxCellDataGet(DM, const DMBoxCellData *, const PatchFDRange cells, Vec *values);
-PETSC_INTERN PetscInt       DMBoxNumGauss(DM);  /* Gauss points in a direction of a cell, for operators by quadrature, */
-PETSC_INTERN PetscInt       DMBoxNumPoints(DM); /* and in all of a cell */
+PETSC_INTERN PetscInt       DMBoxNumGauss(DM);             /* Gauss points in a direction of a cell, for operators by quadrature, */
+PETSC_INTERN PetscInt       DMBoxNumPoints(DM);            /* and in all of a cell */
 PETSC_INTERN PetscErrorCode VecView_Box(Vec, PetscViewer); /* vtk.c */
 PETSC_INTERN PetscErrorCode DMBoxViewMeshVTK(DM, PetscViewer);
 PETSC_INTERN PetscErrorCode VecViewNatural_Box(Vec, PetscViewer); /* natural.c */
@@ -361,8 +361,8 @@ PETSC_INTERN PetscErrorCode DMLocalToLocalBegin_Box(DM, Vec, InsertMode, Vec);
 PETSC_INTERN PetscErrorCode DMLocalToLocalEnd_Box(DM, Vec, InsertMode, Vec);
 PETSC_INTERN PetscErrorCode DMGetLocalToGlobalMapping_Box(DM);
 PETSC_INTERN PetscErrorCode DMCreateFieldIS_Box(DM, PetscInt *, char ***, IS **); /* fields.c */
-PETSC_INTERN PetscErrorCode DMBoxSetUpCoordinates(DM); /* coordinates.c */
-PETSC_INTERN PetscErrorCode DMBoxCheckCoordinates(DM); /* has somebody set others? */
+PETSC_INTERN PetscErrorCode DMBoxSetUpCoordinates(DM);                            /* coordinates.c */
+PETSC_INTERN PetscErrorCode DMBoxCheckCoordinates(DM);                            /* has somebody set others? */
 /* dim numbers a node of a box on these lines, interleaved, which are computed when somebody looks at them */
 /* where the mesh is mapped, of its own nodes only */
 PETSC_INTERN PetscErrorCode DMBoxCreateCoordinateVec(DM, MPI_Comm, const PatchFDLine[3], const PatchFDBox *, Vec *);

@@ -18,7 +18,7 @@ typedef struct _n_PatchFDBoxSolve *PatchFDBoxSolve;
 typedef struct {
   MPI_Comm          comm;
   const PatchFDCut *cut; /* of direction dim - 1, a piece for each rank */
-  PatchFDHaloType     halo;
+  PatchFDHaloType   halo;
 } PatchFDBoxSolveRanks;
 
 /* collective; ranks may be NULL for one.  On several the direction that is cut is described by the eigenvectors of the piece, and its first

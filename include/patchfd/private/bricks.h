@@ -22,7 +22,7 @@ enum {
    fastest */
 typedef struct {
   PetscInt        dim, nproc[3], *start[3];
-  const PetscInt *ranges;  /* first row of each rank */
+  const PetscInt *ranges; /* first row of each rank */
   PatchFDRange    own;
 } PatchFDGrid;
 
@@ -33,31 +33,31 @@ typedef struct {
 
 /* what a rank's rows are */
 typedef struct {
-  unsigned     entries;  /* a bit for each place 9 (dz + 1) + 3 (dy + 1) + dx + 1 that has an entry */
-  PatchFDRange coupled;  /* the rows that have entries beside the diagonal are within this range */
-  PetscCount   nalone;   /* rows that have none */
+  unsigned     entries; /* a bit for each place 9 (dz + 1) + 3 (dy + 1) + dx + 1 that has an entry */
+  PatchFDRange coupled; /* the rows that have entries beside the diagonal are within this range */
+  PetscCount   nalone;  /* rows that have none */
   /* the first row with an entry of an unknown that is not next to its own, and that column; PETSC_INT_MAX for none */
-  PetscInt     bad[2];
-  PetscInt     irregular; /* the first row whose diagonal entry is not positive, or that has entries that are not finite */
+  PetscInt bad[2];
+  PetscInt irregular; /* the first row whose diagonal entry is not positive, or that has entries that are not finite */
 } PatchFDRowKinds;
 
 typedef struct {
-  PetscInt         dim, n[3];  /* unknowns of a brick */
+  PetscInt         dim, n[3]; /* unknowns of a brick */
   PatchFDStencil   stencil;
-  PatchFDBox       box;        /* of the arrays: the bricks and the unknowns next to them */
-  PatchFDRange     nodes;      /* the unknowns of the bricks; the last ones of a direction may be cut */
-  const PetscReal *row;        /* [node of the box][stencil.n]: rows of the matrix, until the plans are made */
-  PetscInt         ncolor;     /* bricks of a colour are not coupled */
+  PatchFDBox       box;    /* of the arrays: the bricks and the unknowns next to them */
+  PatchFDRange     nodes;  /* the unknowns of the bricks; the last ones of a direction may be cut */
+  const PetscReal *row;    /* [node of the box][stencil.n]: rows of the matrix, until the plans are made */
+  PetscInt         ncolor; /* bricks of a colour are not coupled */
   PetscCount       nbrick;
-  PetscInt        *first;      /* [nbrick][3] first unknown */
+  PetscInt        *first; /* [nbrick][3] first unknown */
   /* numbers of a record: for each direction S[n][n] and lambda[n], then the scale of each unknown, which is zero for those that do not
      belong to the brick */
-  PetscCount       nrecord;
-  PetscReal       *record;
-  PetscInt         ngroup, maxsteps; /* bricks of a group have one colour and take the same number of steps */
-  PetscCount      *group, *order;    /* group i: bricks order[group[i]] .. order[group[i + 1] - 1] */
-  PetscInt        *color, *steps;    /* of a group */
-  PetscReal       *coef;             /* [nbrick][maxsteps][2], as in PatchFDFit */
+  PetscCount  nrecord;
+  PetscReal  *record;
+  PetscInt    ngroup, maxsteps; /* bricks of a group have one colour and take the same number of steps */
+  PetscCount *group, *order;    /* group i: bricks order[group[i]] .. order[group[i + 1] - 1] */
+  PetscInt   *color, *steps;    /* of a group */
+  PetscReal  *coef;             /* [nbrick][maxsteps][2], as in PatchFDFit */
 } PatchFDBricks;
 
 /* ---- set-up, in double precision (src/host/bricks.c) ---- */

@@ -8,10 +8,10 @@
 /* Values at points elsewhere: in each direction, point i of all lies in a cell behind one of its groups, and as far towards the next one as
    its weight says */
 typedef struct {
-  PetscInt   n;                    /* numbers of a group */
-  PetscInt   cells[3], points[3];  /* that are made, and points of a cell in each direction */
-  PetscInt   from[3], groups[3];   /* cells that there are, and their groups */
-  PetscInt  *cell[3], *group[3];   /* [cells points] */
+  PetscInt   n;                   /* numbers of a group */
+  PetscInt   cells[3], points[3]; /* that are made, and points of a cell in each direction */
+  PetscInt   from[3], groups[3];  /* cells that there are, and their groups */
+  PetscInt  *cell[3], *group[3];  /* [cells points] */
   PetscReal *weight[3];
 } PatchFDCellValues;
 

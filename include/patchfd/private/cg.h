@@ -40,11 +40,11 @@ struct PatchFDCG {
   PatchFDSweep sweep; /* b, pw, and a PatchFDCGStop: while that is not zero, sweeps do nothing to x, r and the numbers here */
   double       sum[PATCHFD_CG_NUM_SUMS]; /* like pw of this rank, or of all */
   /* these sums are all that there is: the second sweep ends with PatchFDCGNextAlone(), otherwise the total of its sums */
-  int          alone;
-  double       rz, rzold, pwold;
-  double       later; /* a of a step that x has not taken */
-  PetscInt     it;    /* iterations done */
-  double       norm, history[PATCHFD_CG_HISTORY]; /* of iteration i at i % PATCHFD_CG_HISTORY */
+  int      alone;
+  double   rz, rzold, pwold;
+  double   later;                             /* a of a step that x has not taken */
+  PetscInt it;                                /* iterations done */
+  double   norm, history[PATCHFD_CG_HISTORY]; /* of iteration i at i % PATCHFD_CG_HISTORY */
 
   /* when the host has to look */
   KSPNormType normtype;
@@ -110,7 +110,7 @@ typedef PetscErrorCode MatFusedCGSweepFn(Mat, PatchFDKernels, const void *d, con
 
 /* what is summed over ranks in an iteration */
 typedef enum {
-  PATCHFD_CG_TOTAL_PW,  /* after the first sweep */
+  PATCHFD_CG_TOTAL_PW,   /* after the first sweep */
   PATCHFD_CG_TOTAL_SUMS, /* after the second one, which goes on to the next iteration then */
   PATCHFD_CG_NUM_TOTALS
 } PatchFDCGTotal;

@@ -19,7 +19,7 @@ typedef PetscOptionItems PatchFDOptionItems;
 /* ---- 3.24: PetscBool is bool, no enum; PCs hear of KSPSetReusePreconditioner(); three values on the command line ---- */
 #if PETSC_VERSION_LT(3, 24, 0)
   #define PATCHFD_REUSE_INNER(pc, inner) PCSetReusePreconditioner(inner, (pc)->reusepreconditioner)
-  #define PATCHFD_MPI_BOOL MPIU_BOOL
+  #define PATCHFD_MPI_BOOL               MPIU_BOOL
   #define PetscOptionsBool3(opt, text, man, current, value, set) \
     PatchFDOptionsBool3(PetscOptionsObject, opt, text, man, current, value, set)
 static inline PetscErrorCode PatchFDOptionsBool3(PatchFDOptionItems PetscOptionsObject, const char opt[], const char text[],
@@ -42,8 +42,8 @@ static inline PetscErrorCode PatchFDOptionsBool3(PatchFDOptionItems PetscOptions
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #else
-  #define PATCHFD_REUSE_INNER(pc, inner)  PETSC_SUCCESS
-  #define PATCHFD_MPI_BOOL                MPI_C_BOOL
+  #define PATCHFD_REUSE_INNER(pc, inner) PETSC_SUCCESS
+  #define PATCHFD_MPI_BOOL               MPI_C_BOOL
 #endif
 
 /* ---- 3.25: names of contexts; what a KSP takes from its DM one by one; energy of a GPU ---- */

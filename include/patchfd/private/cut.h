@@ -45,7 +45,7 @@ typedef struct {
   PetscReal *A, *M;           /* [nunknown][width]: entry (i, i - j) is [i][j] */
   /* numbers that begin at lambda and end with M, one array, zero but for the pieces that are set: for a sum over ranks */
   PetscCount size;
-  PetscBool  singular;        /* are constants a null space of A? */
+  PetscBool  singular; /* are constants a null space of A? */
 } PatchFDCut;
 
 /* without pieces; every one has a cell */

@@ -24,13 +24,13 @@ typedef struct {
   PatchFDContinuity continuity;
   PetscInt          degree;
   PetscInt          ncells;
-  PetscInt          stride;       /* nodes from a cell to the next: degree, or degree + 1 where nothing is shared */
+  PetscInt          stride; /* nodes from a cell to the next: degree, or degree + 1 where nothing is shared */
   PetscInt          nnodes;
-  PetscReal        *vertices;     /* [ncells + 1], increasing */
+  PetscReal        *vertices; /* [ncells + 1], increasing */
   /* Dirichlet condition at the lower, upper end: the end node is fixed, or, in a discontinuous line, weak */
-  PetscBool         dirichlet[2];
+  PetscBool dirichlet[2];
   /* the derivative is given there, too, weakly: fourth-order problems.  False until the line's maker says otherwise */
-  PetscBool         clamped[2];
+  PetscBool clamped[2];
 } PatchFDLine;
 
 PETSC_INTERN PetscErrorCode PatchFDLineCreate(PatchFDContinuity, PetscInt degree, PetscInt ncells, const PetscReal vertices[],
@@ -82,9 +82,9 @@ PETSC_INTERN PetscErrorCode PatchFDRuleBasis(const PatchFDRule *, PetscInt npoin
   matrices are one class.  Rows and columns may belong to two lines with the same cells.
 */
 typedef struct {
-  PetscInt   nloc, stride; /* of the rows: nodes of a cell; nodes from a cell to the next */
+  PetscInt   nloc, stride;  /* of the rows: nodes of a cell; nodes from a cell to the next */
   PetscInt   ncol, cstride; /* of the columns */
-  PetscInt   reach;        /* 0: nothing but the cell; 1: terms on the faces between cells */
+  PetscInt   reach;         /* 0: nothing but the cell; 1: terms on the faces between cells */
   PetscInt   ncells;
   PetscInt   nclass;
   PetscInt  *cls; /* [ncells] */
@@ -138,7 +138,7 @@ PETSC_INTERN PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *, PetscReal 
 */
 PETSC_INTERN PetscErrorCode PatchFDLineEndLoad(const PatchFDLine *, int e, PetscReal kappa, PetscReal boundary, PetscReal load[]);
 /* multiply by two to a power */
-PETSC_INTERN void           PatchFDBandScale(PatchFDBand *, int exponent);
+PETSC_INTERN void PatchFDBandScale(PatchFDBand *, int exponent);
 /* int (a u' v' + m u v) on a continuous line, a and m given at so many Gauss points of each cell, or NULL */
 PETSC_INTERN PetscErrorCode PatchFDBandWeighted(const PatchFDLine *, PetscInt gauss, const PetscReal a[], const PetscReal m[],
                                                 PatchFDBand *);
@@ -168,13 +168,13 @@ PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);
 typedef struct {
   PetscInt   n, ext;
   PetscBool  parity;
-  PetscReal *lambda;                /* [n] */
-  PetscReal *S;                     /* [n][n], row: node, column: mode */
-  PetscReal *T;                     /* [n][n], row: mode, column: node */
-  PetscReal *MI, *AI;               /* [n][n + 2 ext] */
-  PetscReal *mu[2], *alpha[2];      /* [n], continuous */
-  PetscReal *value[2], *slope[2];   /* [n], discontinuous */
-  PetscReal *derivative[2];         /* [ext], discontinuous */
+  PetscReal *lambda;              /* [n] */
+  PetscReal *S;                   /* [n][n], row: node, column: mode */
+  PetscReal *T;                   /* [n][n], row: mode, column: node */
+  PetscReal *MI, *AI;             /* [n][n + 2 ext] */
+  PetscReal *mu[2], *alpha[2];    /* [n], continuous */
+  PetscReal *value[2], *slope[2]; /* [n], discontinuous */
+  PetscReal *derivative[2];       /* [ext], discontinuous */
 } PatchFDEigen;
 
 /*
@@ -184,12 +184,12 @@ typedef struct {
 */
 typedef struct {
   PetscInt      npatch;
-  PetscInt     *cell;      /* [npatch] first cell; its parity is the colour */
-  PetscInt     *first;     /* [npatch] first free node */
-  PetscInt     *n;         /* [npatch] number of free nodes */
-  PetscInt     *cls;       /* [npatch] */
+  PetscInt     *cell;  /* [npatch] first cell; its parity is the colour */
+  PetscInt     *first; /* [npatch] first free node */
+  PetscInt     *n;     /* [npatch] number of free nodes */
+  PetscInt     *cls;   /* [npatch] */
   PetscInt      nclass;
-  PatchFDEigen *eigen;     /* [nclass]; uniform lines share one class in the interior */
+  PatchFDEigen *eigen; /* [nclass]; uniform lines share one class in the interior */
 } PatchFDPatches;
 
 PETSC_INTERN PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDPatches *);

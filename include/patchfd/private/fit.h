@@ -16,11 +16,11 @@
 #include <math.h>
 
 enum {
-  PATCHFD_FIT_MAX_POINTS = 17, /* in a direction of a cell */
-  PATCHFD_FIT_MAX_STEPS  = 16,
+  PATCHFD_FIT_MAX_POINTS       = 17, /* in a direction of a cell */
+  PATCHFD_FIT_MAX_STEPS        = 16,
   PATCHFD_FIT_RESIDUAL_DEGREES = 8, /* to which GPUs have products on patches */
-  PATCHFD_FIT_MAX_KINDS  = 4,
-  PATCHFD_FIT_MAX_CELLS  = 2 /* of a patch in a direction */
+  PATCHFD_FIT_MAX_KINDS        = 4,
+  PATCHFD_FIT_MAX_CELLS        = 2 /* of a patch in a direction */
 };
 
 /* What patches of a direction can be like: cells and unknowns; lower is 1 if the unknowns begin behind the first node; where their matrices
@@ -42,34 +42,34 @@ typedef struct {
 } PatchFDFitRun;
 
 struct PatchFDFit {
-  PetscInt    dim, degree;
-  PetscBool   residuals; /* may groups begin with residuals of their own? */
-  PetscBool   packed;    /* those of inner patches from factors in half precision, in a table of single precision in GPU memory */
+  PetscInt  dim, degree;
+  PetscBool residuals; /* may groups begin with residuals of their own? */
+  PetscBool packed;    /* those of inner patches from factors in half precision, in a table of single precision in GPU memory */
   /* g_i are geometric means of the metric, and the matrices those of constants; otherwise matrices are the patch's own, and g_i = 1, i < 3
      */
-  PetscBool   shared;
-  PatchFDBox  box;      /* of the arrays */
-  PatchFDRange read;    /* what is not fixed of them */
-  PatchFDRange cells;   /* that patches consist of, x fastest */
-  PetscInt    nkind[3];
-  PatchFDFitKind kind[3][PATCHFD_FIT_MAX_KINDS];
-  PetscInt    grid[3];  /* patches in a direction: (i, j, k) has the number (k grid[1] + j) grid[0] + i */
+  PetscBool       shared;
+  PatchFDBox      box;   /* of the arrays */
+  PatchFDRange    read;  /* what is not fixed of them */
+  PatchFDRange    cells; /* that patches consist of, x fastest */
+  PetscInt        nkind[3];
+  PatchFDFitKind  kind[3][PATCHFD_FIT_MAX_KINDS];
+  PetscInt        grid[3]; /* patches in a direction: (i, j, k) has the number (k grid[1] + j) grid[0] + i */
   PatchFDFitLine *line[3];
   /* S[n][n], lambda[n], diag A[n], diag M[n] of each direction are in the records: those of constants, then `stride` numbers a patch */
   PetscCount  npatch, nconstant, nrecord, stride;
-  PetscReal  *constants; /* [nconstant] */
-  PetscInt    volume;   /* compact arrays have room for so many unknowns a patch, for the patches of a group */
+  PetscReal  *constants;         /* [nconstant] */
+  PetscInt    volume;            /* compact arrays have room for so many unknowns a patch, for the patches of a group */
   PetscInt    ncolor, parity[8]; /* the colour of patches that begin in cells of each parity, x first, or -1 */
-  char       *take;     /* [npatch] by number: how many steps a patch takes, 0 if it is solved exactly */
-  PetscInt    ngroup, maxsteps; /* patches of a group are of one colour, which do not see each other, and take the same number of steps */
-  PetscCount *group;    /* [ngroup + 1] */
+  char       *take;              /* [npatch] by number: how many steps a patch takes, 0 if it is solved exactly */
+  PetscInt    ngroup, maxsteps;  /* patches of a group are of one colour, which do not see each other, and take the same number of steps */
+  PetscCount *group;             /* [ngroup + 1] */
   PetscInt   *color, *steps, *runs; /* [ngroup]; runs of group i: runs[i] .. runs[i + 1] - 1 */
   PatchFDFitRun *run;
-  PetscCount *coefat;   /* [ngroup + 1] */
+  PetscCount    *coefat; /* [ngroup + 1] */
   /* in memory of the host, for its kernels */
-  PetscInt   *number;   /* [npatch] in the order of groups */
-  PetscReal  *bound;    /* [npatch][2] by number: extreme eigenvalues, or NULL */
-  PetscReal  *coef;     /* from coefat[group] on: [steps][patches of the group][2], a and b */
+  PetscInt  *number; /* [npatch] in the order of groups */
+  PetscReal *bound;  /* [npatch][2] by number: extreme eigenvalues, or NULL */
+  PetscReal *coef;   /* from coefat[group] on: [steps][patches of the group][2], a and b */
 };
 
 #if defined(__CUDACC__)
@@ -99,8 +99,8 @@ PATCHFD_FIT_FUNCTION double PatchFDFitNoise(unsigned i, unsigned j, unsigned k)
   c_ij beside it has those within 1 +- ((d - 1) / d 2 sum c_ij^2)^{1/2} (H. Wolkowicz, G. Styan, Bounds for eigenvalues using traces).
 */
 typedef struct {
-  double lo, hi;       /* of what the directions have in common */
-  double deviation;    /* the largest difference to that, of a direction or of the shift */
+  double lo, hi;    /* of what the directions have in common */
+  double deviation; /* the largest difference to that, of a direction or of the shift */
 } PatchFDFitRatio;
 
 PATCHFD_FIT_FUNCTION double PatchFDFitLarger(double x, double y) /* compilers make a call of fmax() */
@@ -223,7 +223,7 @@ PETSC_INTERN PetscErrorCode PatchFDHostFitSort(const PatchFDFitRule *, PatchFDFi
 typedef struct {
   PetscInt   dim, points; /* in a direction */
   PetscCount ncells;
-  PetscBool stiff, hasshift;
+  PetscBool  stiff, hasshift;
   PetscReal *mean, *cross, *shift;
   float     *log, *logshift;
 } PatchFDFitMeans;
@@ -248,7 +248,7 @@ PATCHFD_FIT_FUNCTION PetscInt PatchFDFitRuleSteps(const PatchFDFitRule *rule, co
 {
   const PetscReal slack = 1e-9, condition = bound[1] > 1.001 * bound[0] ? bound[1] / bound[0] : 1.001,
                   factor = acosh((condition + 1) / (condition - 1));
-  const PetscReal steps = ceil(acosh(1 / rule->reduction) / factor - slack);
+  const PetscReal steps  = ceil(acosh(1 / rule->reduction) / factor - slack);
 
   return steps < 1 ? 1 : (steps < (PetscReal)rule->maxsteps ? (PetscInt)steps : rule->maxsteps);
 }
@@ -259,7 +259,7 @@ PATCHFD_FIT_FUNCTION void PatchFDFitRuleCoefficients(const PatchFDFitRule *rule,
 {
   const PetscReal lo = bound[0], hi = 1.02 * bound[1], theta = (hi + lo) / 2, delta = hi - lo > 2e-3 * hi ? (hi - lo) / 2 : 1e-3 * hi,
                   sigma = theta / delta;
-  PetscReal       rho = 1 / sigma;
+  PetscReal rho         = 1 / sigma;
 
   coef[0] = 0;
   coef[1] = 1 / theta;

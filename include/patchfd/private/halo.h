@@ -74,7 +74,7 @@ typedef enum {
 
 /* entries in the order of the buffers: those of rank i are first[side][i] .. first[side][i + 1] - 1 */
 typedef struct {
-  PetscInt        n; /* of ranks, each of which sends to this one and receives from it, if nothing but a flag */
+  PetscInt        n;    /* of ranks, each of which sends to this one and receives from it, if nothing but a flag */
   PetscInt        unit; /* numbers of an entry: entry i are those from unit * i on */
   const PetscInt *first[2], *index[2];
 } PatchFDHaloDesc;
@@ -82,7 +82,7 @@ typedef struct {
 /* where rank i writes for this rank, to be told to that rank */
 typedef struct {
   char     handle[64];
-  PetscInt flag;              /* its number */
+  PetscInt flag;             /* its number */
   PetscInt stride, first[2]; /* numbers: of a buffer; where those of rank i begin */
 } PatchFDHaloAddress;
 

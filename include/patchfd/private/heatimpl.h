@@ -28,7 +28,7 @@ PETSC_INTERN PetscErrorCode HeatBodyGetArrays(HeatBody, DM, PatchFDKernels, cons
 
 typedef struct {
   DMBoxFunctionFn *f;
-  void         *ctx;
+  void            *ctx;
 } HeatFunction;
 
 /* coefficients of the DMBoxOperator: constants for what is not given as a field */
@@ -52,7 +52,7 @@ typedef struct {
   PetscReal identity;        /* of nodes outside of the body and of fixed nodes */
   PetscBool unit;            /* capacity one, no conductivity, Robin coefficients one on the sides of the mask `sides`: for loads */
   PetscInt  sides;
-  PetscBool whole;           /* columns of fixed nodes are there, too */
+  PetscBool whole; /* columns of fixed nodes are there, too */
 } MatLatticeForm;
 
 typedef struct {
@@ -94,7 +94,7 @@ typedef struct {
   Vec              last, before; /* the solutions at the beginning of this step and of the one before */
   PetscReal        tlast, tbefore;
   Vec              begun, begunbefore; /* for DMBOX_HEAT_GUESS_RECURSIVE: where the solves of these steps began */
-  Vec              load, fixed;  /* N and g at a time, kept until another one or other data are asked for */
+  Vec              load, fixed;        /* N and g at a time, kept until another one or other data are asked for */
   PetscReal        tload, tfixed;
   PetscObjectState load_state, fixed_state;
 } HeatSteps;

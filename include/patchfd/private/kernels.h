@@ -51,7 +51,7 @@ static inline PetscBool PatchFDRangeHas(const PatchFDRange r, const PetscInt i[3
 typedef struct {
   PatchFDBox   xbox, ybox; /* of the arrays that are read and written */
   PatchFDRange read, write;
-  size_t       x0, y0;     /* where the field begins in these arrays */
+  size_t       x0, y0; /* where the field begins in these arrays */
 } PatchFDField;
 
 /* rows of field `row` += coef (dir[2] (x) dir[1] (x) dir[0]) columns of field `col` */
@@ -80,27 +80,27 @@ typedef enum {
 } PatchFDFactors;
 
 typedef struct {
-  PatchFDNodes     nodes;
+  PatchFDNodes nodes;
   /* 2 or 3; of the polynomials; components of a node, one after another, to which the same scalar operator is applied */
   PetscInt         dim, degree, ncomp;
-  PetscInt         gauss;    /* so many Gauss points in a direction, degree + 1, degree + 2 or 2 degree + 1; 0: the nodes are the points */
+  PetscInt         gauss; /* so many Gauss points in a direction, degree + 1, degree + 2 or 2 degree + 1; 0: the nodes are the points */
   PetscCount       ncells;
-  PetscCount       nnodes;   /* nodes of the arrays, not for NODES_BOX */
-  const PetscInt  *index;    /* [ncells][(degree + 1)^dim], NODES_INDEX: the node, or -1 for one that is read as zero and not written */
+  PetscCount       nnodes;     /* nodes of the arrays, not for NODES_BOX */
+  const PetscInt  *index;      /* [ncells][(degree + 1)^dim], NODES_INDEX: the node, or -1 for one that is read as zero and not written */
   PetscInt         geodegree;  /* of the map from the unit cell: polynomials with Gauss-Lobatto nodes, too */
   const PetscInt  *geoindex;   /* [ncells][(geodegree + 1)^dim]; NODES_BOX: the cells in `cells`, x fastest */
   const PetscReal *coordinate; /* [...][dim] */
   /* K: nkappa = 1, or dim (dim + 1) / 2 numbers (xx xy xz yy yz zz) at each point [ncells][points][nkappa], or the same everywhere */
   const PetscReal *kappa;
-  PetscInt         nkappa;     /* 0: no such term */
+  PetscInt         nkappa; /* 0: no such term */
   PetscBool        kappaconstant;
-  const PetscReal *shift;      /* one number a point, or one in all; NULL: no such term */
+  const PetscReal *shift; /* one number a point, or one in all; NULL: no such term */
   PetscBool        shiftconstant;
   /* kappa and shift are the factors themselves, those of a form that another mesh has (PatchFDHostRestrict()): no geometry, and kappa may
      be indefinite at single points */
-  PetscBool        given;
-  PatchFDFactors   factors;
-  void            *owner; /* of the arrays, for who made them */
+  PetscBool      given;
+  PatchFDFactors factors;
+  void          *owner; /* of the arrays, for who made them */
 } PatchFDPoints;
 
 enum {
@@ -143,11 +143,11 @@ typedef struct {
   element has the mean of its corners' for its matrices.  A = mass M(capacity) + stiffness K(conductivity) + Robin terms.
 */
 typedef struct {
-  PetscInt             dim;
-  PetscReal            h[3];    /* size of a cube */
-  PetscInt             n[3];    /* cubes of the whole box */
-  PatchFDBox           xbox, ybox; /* of x and of materials, which have the layers of nodes around those of y; of y */
-  PatchFDRange         read, write;
+  PetscInt     dim;
+  PetscReal    h[3];       /* size of a cube */
+  PetscInt     n[3];       /* cubes of the whole box */
+  PatchFDBox   xbox, ybox; /* of x and of materials, which have the layers of nodes around those of y; of y */
+  PatchFDRange read, write;
   /* NULL, or which of the cubes between the nodes of xbox exist, x fastest: nodes that touch none have rows with a diagonal entry only */
   const unsigned char *active;
   PetscReal            robin[6]; /* a number for each side of the box: times the mass matrix of its triangles */
@@ -155,8 +155,8 @@ typedef struct {
 
 /* where the table's arrays live, in its precision, over xbox; NULL for the constant */
 typedef struct {
-  PetscReal   mass, stiffness, side; /* factors of M, K and the Robin terms */
-  PetscReal   identity;              /* the diagonal entry of nodes that touch no cube */
+  PetscReal   mass, stiffness, side;      /* factors of M, K and the Robin terms */
+  PetscReal   identity;                   /* the diagonal entry of nodes that touch no cube */
   const void *capacity, *conductivity[3]; /* one array for all directions may be given three times */
   PetscReal   constcapacity, constconductivity[3];
 } PatchFDMaterial;
@@ -200,10 +200,10 @@ typedef struct {
 /* fine += P coarse  and  coarse += P' fine; owners are coarse cells */
 typedef struct {
   const PatchFDMeshTransfer *mesh; /* NULL for cells of a box; otherwise dir are embeddings of one cell, and nothing else is looked at */
-  const PatchFDEmbedding *dir[3];
-  PatchFDRange            cells; /* the coarse cells to visit */
-  PatchFDBox              cbox, fbox;
-  PatchFDRange            coarse, fine; /* range of coarse nodes read or written, of fine nodes written or read */
+  const PatchFDEmbedding    *dir[3];
+  PatchFDRange               cells; /* the coarse cells to visit */
+  PatchFDBox                 cbox, fbox;
+  PatchFDRange               coarse, fine; /* range of coarse nodes read or written, of fine nodes written or read */
 } PatchFDTransferDesc;
 
 /*
@@ -230,7 +230,7 @@ typedef enum {
 } PatchFDPrecision;
 
 typedef enum {
-  PATCHFD_LOCAL_FD,   /* fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A, whose eigenvectors the patches have */
+  PATCHFD_LOCAL_FD,    /* fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A, whose eigenvectors the patches have */
   PATCHFD_LOCAL_DENSE, /* products with the inverse */
   PATCHFD_LOCAL_SCHUR /* the last field by conjugate gradients on its Schur complement, the others by fast diagonalization: saddle points */
 } PatchFDLocalKind;
@@ -281,14 +281,14 @@ typedef struct {
   const PatchFDLocalField *field;
   PetscInt                 nclass[3];
   const PetscInt          *cls[3];
-  const PatchFDDense      *dense; /* [nclass of direction 2][nclass of 1][nclass of 0] */
+  const PatchFDDense      *dense;     /* [nclass of direction 2][nclass of 1][nclass of 0] */
   PatchFDPrecision         precision; /* of products with these where a kernel has it */
   /* of the residual b - A x; 0 if A is the sum that is diagonalized, with what the eigenvectors' structures have of it */
-  PetscInt                 nterm;
-  const PatchFDRowTerm    *term;
+  PetscInt              nterm;
+  const PatchFDRowTerm *term;
   /* of the conjugate gradients: the residual, in the norm of the inverse mass matrix, over that at the beginning */
-  PetscReal                rtol;
-  PetscInt                 maxit;
+  PetscReal rtol;
+  PetscInt  maxit;
 } PatchFDLocalDesc;
 
 typedef enum {
@@ -305,8 +305,8 @@ typedef struct {
   PatchFDBox          box;      /* of x and b: the whole box of nodes */
 } PatchFDBoxSolveDesc;
 
-typedef struct PatchFDCG  PatchFDCG;  /* patchfd/private/cg.h */
-typedef struct PatchFDFit PatchFDFit; /* patchfd/private/fit.h */
+typedef struct PatchFDCG      PatchFDCG;  /* patchfd/private/cg.h */
+typedef struct PatchFDFit     PatchFDFit; /* patchfd/private/fit.h */
 typedef struct PatchFDFitRule PatchFDFitRule;
 
 typedef const struct _PatchFDKernels *PatchFDKernels;
@@ -315,7 +315,7 @@ struct _PatchFDKernels {
   size_t       size;    /* bytes of a number */
   PetscMemType memtype; /* where the arrays live */
   MPI_Datatype (*datatype)(void);
-  int          id; /* index for caches of plans, less than PATCHFD_NUM_KERNELS */
+  int id; /* index for caches of plans, less than PATCHFD_NUM_KERNELS */
 
   /* where PetscSF cannot add these numbers in this memory: a table of the same memory for which it can, and conversions; otherwise NULL */
   const struct _PatchFDKernels *wide;
@@ -462,4 +462,4 @@ PETSC_INTERN const struct _PatchFDKernels PatchFDKernelsHostDouble, PatchFDKerne
 #if defined(PETSC_HAVE_CUDA)
 PETSC_INTERN const struct _PatchFDKernels PatchFDKernelsCUDADouble, PatchFDKernelsCUDAFloat;
 #endif
-PETSC_INTERN const PatchFDKernels         PatchFDKernelTables[PATCHFD_NUM_KERNELS]; /* by id; NULL for what this build does not have */
+PETSC_INTERN const PatchFDKernels PatchFDKernelTables[PATCHFD_NUM_KERNELS]; /* by id; NULL for what this build does not have */

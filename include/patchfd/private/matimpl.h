@@ -18,21 +18,21 @@ typedef struct _Mat_Box Mat_Box;
   ...) fills it in for the fields of a DMBOX; everything else is made from it.  Terms point to the bands of the same form.
 */
 struct _MatBoxForm {
-  PetscInt           nband, nterm, nlift;
-  PatchFDBand        band[MATBOX_MAX_BANDS];
-  PatchFDTerm        term[MATBOX_MAX_TERMS];
-  PatchFDTerm        lift[MATBOX_MAX_TERMS]; /* what weak Dirichlet data bring into a right-hand side, from their values at the nodes */
+  PetscInt    nband, nterm, nlift;
+  PatchFDBand band[MATBOX_MAX_BANDS];
+  PatchFDTerm term[MATBOX_MAX_TERMS];
+  PatchFDTerm lift[MATBOX_MAX_TERMS]; /* what weak Dirichlet data bring into a right-hand side, from their values at the nodes */
   /* local solvers: fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A */
   const PatchFDBand *A[DMBOX_MAX_FIELDS][3], *M[DMBOX_MAX_FIELDS][3];
   PetscBool          odd[DMBOX_MAX_FIELDS][3]; /* does a reflection in this direction change the field's sign, too? */
-  PetscBool          points;                 /* the operator is that of points, and the terms are a sum of products, */
+  PetscBool          points;                   /* the operator is that of points, and the terms are a sum of products, */
   /* which is like it if that was asked for (MatBoxFormCreate()), and otherwise one of constants */
-  PetscBool          weighted;
-  PetscBool          separable;              /* the operator is that sum; otherwise local solvers that diagonalize it are inexact */
-  PetscBool          spd;                    /* positive definite, but for the null space */
-  PetscErrorCode   (*nullspace)(const Mat_Box *, MatNullSpace *); /* makes it: constants or vectors; NULL if there is none */
-  PetscInt           constants;              /* a field whose constants can be that of a patch, and are that of MatBoxConstants(); or -1 */
-  const char        *defect;                 /* NULL, or why solvers refuse the operator */
+  PetscBool weighted;
+  PetscBool separable; /* the operator is that sum; otherwise local solvers that diagonalize it are inexact */
+  PetscBool spd;       /* positive definite, but for the null space */
+  PetscErrorCode (*nullspace)(const Mat_Box *, MatNullSpace *); /* makes it: constants or vectors; NULL if there is none */
+  PetscInt    constants; /* a field whose constants can be that of a patch, and are that of MatBoxConstants(); or -1 */
+  const char *defect;    /* NULL, or why solvers refuse the operator */
 };
 
 /* the first of these terms that has the band in direction d, or NULL */
@@ -56,10 +56,10 @@ typedef PetscErrorCode MatBoxTriplesFn(Mat, PetscCount *count, PetscInt **i, Pet
 PETSC_INTERN PetscErrorCode MatBoxShellCreate(DM, size_t nrows, size_t ncols, void *ctx, MatBoxTriplesFn *, Mat *);
 PETSC_INTERN PetscErrorCode MatBoxShellDestroy(Mat);
 /* y = y0 + alpha A x for arrays of a kernel table, y0 NULL for zero, or y; and the same with Vecs */
-typedef PetscErrorCode MatArraysFn(void *ctx, PatchFDKernels, PetscReal alpha, const void *x, const void *y0, void *y);
+typedef PetscErrorCode      MatArraysFn(void *ctx, PatchFDKernels, PetscReal alpha, const void *x, const void *y0, void *y);
 PETSC_INTERN PetscErrorCode MatApplyArrays(MatArraysFn *, void *ctx, PetscReal alpha, Vec x, Vec y0, Vec y);
 typedef struct {
-  MatOperation      op;
+  MatOperation op;
   PetscVoidFn *f;
 } MatShellOperation;
 PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellOperation[]);
@@ -103,13 +103,12 @@ PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellO
   MAT_PRODUCTS(NAME)
 /* and what they are in a table of operations */
 #define MAT_PRODUCT_OPERATIONS(NAME) \
-  {MATOP_MULT,               (PetscVoidFn *)MatMult_##NAME       }, \
-  {MATOP_MULT_ADD,           (PetscVoidFn *)MatMultAdd_##NAME    }, \
-  {MATOP_MULT_TRANSPOSE,     (PetscVoidFn *)MatMult_##NAME       }, \
-  {MATOP_MULT_TRANSPOSE_ADD, (PetscVoidFn *)MatMultAdd_##NAME    }, \
-  {MATOP_RESIDUAL,           (PetscVoidFn *)MatResidual_##NAME   }, \
-  {MATOP_IS_SYMMETRIC,       (PetscVoidFn *)MatIsSymmetric_##NAME}, \
-  {MATOP_IS_HERMITIAN,       (PetscVoidFn *)MatIsSymmetric_##NAME}
+  {MATOP_MULT, (PetscVoidFn *)MatMult_##NAME}, {MATOP_MULT_ADD, (PetscVoidFn *)MatMultAdd_##NAME}, \
+    {MATOP_MULT_TRANSPOSE, (PetscVoidFn *)MatMult_##NAME}, {MATOP_MULT_TRANSPOSE_ADD, (PetscVoidFn *)MatMultAdd_##NAME}, \
+    {MATOP_RESIDUAL, (PetscVoidFn *)MatResidual_##NAME}, {MATOP_IS_SYMMETRIC, (PetscVoidFn *)MatIsSymmetric_##NAME}, \
+  { \
+    MATOP_IS_HERMITIAN, (PetscVoidFn *)MatIsSymmetric_##NAME \
+  }
 /* the four products of an interpolation by MatProlong_NAME(P, x, y0, y), which is y = y0 + P x, and MatRestrict_NAME(P, x, y0, y), y = y0 +
    P' x; y0 = NULL for zero */
 #define MAT_TRANSFERS(NAME) \
@@ -138,10 +137,11 @@ PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellO
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 #define MAT_TRANSFER_OPERATIONS(NAME) \
-  {MATOP_MULT,               (PetscVoidFn *)MatMult_##NAME            }, \
-  {MATOP_MULT_ADD,           (PetscVoidFn *)MatMultAdd_##NAME         }, \
-  {MATOP_MULT_TRANSPOSE,     (PetscVoidFn *)MatMultTranspose_##NAME   }, \
-  {MATOP_MULT_TRANSPOSE_ADD, (PetscVoidFn *)MatMultTransposeAdd_##NAME}
+  {MATOP_MULT, (PetscVoidFn *)MatMult_##NAME}, {MATOP_MULT_ADD, (PetscVoidFn *)MatMultAdd_##NAME}, \
+    {MATOP_MULT_TRANSPOSE, (PetscVoidFn *)MatMultTranspose_##NAME}, \
+  { \
+    MATOP_MULT_TRANSPOSE_ADD, (PetscVoidFn *)MatMultTransposeAdd_##NAME \
+  }
 /* an assembled matrix of the sizes of A; duplicate entries are summed, negative ones dropped */
 PETSC_INTERN PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType, MatReuse,
                                               Mat *B);
@@ -156,15 +156,15 @@ PETSC_INTERN PetscErrorCode MatBoxShellViewASCII(Mat, PetscViewer, PetscBool *as
   terms at its own ends; on uniform meshes that is one matrix for nearly all patches.
 */
 typedef enum {
-  MATBOX_LOCAL_FD,          /* fast diagonalization: exact if the form is separable */
+  MATBOX_LOCAL_FD, /* fast diagonalization: exact if the form is separable */
   MATBOX_LOCAL_FD_ALONE,
-  MATBOX_LOCAL_DENSE,       /* inverses of the patches' matrices */
+  MATBOX_LOCAL_DENSE, /* inverses of the patches' matrices */
   MATBOX_LOCAL_DENSE_ALONE,
-  MATBOX_LOCAL_SCHUR,       /* fast diagonalization of the velocities, conjugate gradients for the pressure */
+  MATBOX_LOCAL_SCHUR, /* fast diagonalization of the velocities, conjugate gradients for the pressure */
   MATBOX_LOCAL_SCHUR_ALONE,
-  MATBOX_LOCAL_OWN,         /* fast diagonalization of a fit to each patch: matrices of its own, */
-  MATBOX_LOCAL_SHARED,      /* or numbers of its own and matrices of constants */
-  MATBOX_LOCAL_WHOLE        /* the inverse of the matrix itself: the whole mesh is one patch */
+  MATBOX_LOCAL_OWN,    /* fast diagonalization of a fit to each patch: matrices of its own, */
+  MATBOX_LOCAL_SHARED, /* or numbers of its own and matrices of constants */
+  MATBOX_LOCAL_WHOLE   /* the inverse of the matrix itself: the whole mesh is one patch */
 } MatBoxLocalType;
 
 typedef struct _MatBoxFit *MatBoxFit; /* fit.c */
@@ -180,27 +180,27 @@ typedef struct {
 /* Those who ask for the same of the same matrix have one in common (MatBoxLocalGet()); it holds the matrix' numbers, not the Mat */
 typedef struct _MatBoxLocal MatBoxLocal;
 struct _MatBoxLocal {
-  PetscInt        refct;
-  Mat_Box        *m;
-  MatBoxLocal    *next; /* of the same matrix */
-  MatBoxLocalRule rule;
-  PetscReal       damping; /* see MatBoxGetDamping(); 0 before */
-  Vec             scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxLocalGetScaling() */
-  MatBoxForm      weighted;                     /* whose patches those of MATBOX_LOCAL_FD are on a form of points; empty for others */
-  PatchFDPatches patches[DMBOX_MAX_FIELDS][3];
-  PetscBool      havepatches;
-  PetscInt       nclass[3], *cls[3]; /* the classes that say all about a patch in a direction, whatever the field */
+  PetscInt          refct;
+  Mat_Box          *m;
+  MatBoxLocal      *next; /* of the same matrix */
+  MatBoxLocalRule   rule;
+  PetscReal         damping;                      /* see MatBoxGetDamping(); 0 before */
+  Vec               scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxLocalGetScaling() */
+  MatBoxForm        weighted;                     /* whose patches those of MATBOX_LOCAL_FD are on a form of points; empty for others */
+  PatchFDPatches    patches[DMBOX_MAX_FIELDS][3];
+  PetscBool         havepatches;
+  PetscInt          nclass[3], *cls[3]; /* the classes that say all about a patch in a direction, whatever the field */
   PatchFDLocalField field[DMBOX_MAX_FIELDS];
-  PetscInt       nterm;
-  PatchFDRows    rows[MATBOX_MAX_BANDS]; /* of the form's bands, for residuals */
-  PatchFDRowTerm term[MATBOX_MAX_TERMS];
-  PetscInt       ndense;
-  PatchFDDense  *dense;
-  PetscInt       nphase, ncolor;
-  PatchFDColor   color[MATBOX_MAX_COLORS];
-  void          *plan[PATCHFD_NUM_KERNELS][PATCHFD_NUM_PRECISIONS];
-  MatBoxFit      fit[PATCHFD_NUM_KERNELS]; /* in place of plans */
-  PetscBool      singular; /* a patch of this rank is, or is not definite where it should be: the solver must not be used */
+  PetscInt          nterm;
+  PatchFDRows       rows[MATBOX_MAX_BANDS]; /* of the form's bands, for residuals */
+  PatchFDRowTerm    term[MATBOX_MAX_TERMS];
+  PetscInt          ndense;
+  PatchFDDense     *dense;
+  PetscInt          nphase, ncolor;
+  PatchFDColor      color[MATBOX_MAX_COLORS];
+  void             *plan[PATCHFD_NUM_KERNELS][PATCHFD_NUM_PRECISIONS];
+  MatBoxFit         fit[PATCHFD_NUM_KERNELS]; /* in place of plans */
+  PetscBool         singular; /* a patch of this rank is, or is not definite where it should be: the solver must not be used */
 };
 
 /* of arrays to other ranks and back; nothing where it is NULL */
@@ -226,40 +226,40 @@ struct _Mat_Box {
   DM                 dm;
   DMBoxMatrix        entry; /* in the DM's list of matrices */
   MatBoxFixedNodes   fixed;
-  MatBoxCoefficients c;     /* what the objects below were made for */
-  MatBoxCoefficients taken; /* those of the DM's operator when the matrix last took them over */
+  MatBoxCoefficients c;       /* what the objects below were made for */
+  MatBoxCoefficients taken;   /* those of the DM's operator when the matrix last took them over */
   PetscInt64         version; /* of the operator's data, and which of them the objects were made for */
   MatBoxForm         form;
   PatchFDEigen       whole[3]; /* eigenvectors of the lines of the whole box */
   PetscBool          havewhole[3];
-  PC                 factors;  /* of the whole box, where there are no such eigenvectors, on every rank */
+  PC                 factors; /* of the whole box, where there are no such eigenvectors, on every rank */
   VecScatter         toall;
-  MatNullSpace       factor_null; /* the constants, if these are what the first unknown is fixed for */
+  MatNullSpace       factor_null;            /* the constants, if these are what the first unknown is fixed for */
   Vec                factor_x, all_b, all_x; /* layout of the distributed vectors; whole ones */
   /* to the arrays that are solved directly, and back: the whole box on every rank, or slabs that they share; whole.c */
-  MatBoxTransfer     direct[2];
-  PatchFDCut         cut;       /* of the last direction into slabs of the ranks, and the eigenvectors of this one's piece */
-  PatchFDEigen       piece;
-  PetscBool          shared[PATCHFD_NUM_KERNELS]; /* do ranks share the direct solve? */
-  void              *mult[PATCHFD_NUM_KERNELS];
-  PatchFDBoxSolve    boxsolve[PATCHFD_NUM_KERNELS];
-  void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* these arrays */
-  PetscBool          wholesingular; /* the direct solve divides by zero, or nearly so */
+  MatBoxTransfer  direct[2];
+  PatchFDCut      cut; /* of the last direction into slabs of the ranks, and the eigenvectors of this one's piece */
+  PatchFDEigen    piece;
+  PetscBool       shared[PATCHFD_NUM_KERNELS]; /* do ranks share the direct solve? */
+  void           *mult[PATCHFD_NUM_KERNELS];
+  PatchFDBoxSolve boxsolve[PATCHFD_NUM_KERNELS];
+  void           *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* these arrays */
+  PetscBool       wholesingular;                                               /* the direct solve divides by zero, or nearly so */
 };
 
 /* the functions of a DMBoxOperator that are the same for all operators with a form; the operator sets `form` and what is its own
    (src/mat/box.c) */
 PETSC_INTERN PetscErrorCode DMBoxOperatorSetMatBox(DMBoxOperator);
-PETSC_INTERN PetscErrorCode DMBoxLift_MatBox(DM, Vec g, Vec b); /* its lift, for operators that have to look at the data first */
-PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator);                     /* poisson.c */
-PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator);                  /* biharmonic.c */
-PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator);                      /* stokes.c */
-PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator);                        /* heat.c */
-PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator);                   /* diffusion.c */
+PETSC_INTERN PetscErrorCode DMBoxLift_MatBox(DM, Vec g, Vec b);            /* its lift, for operators that have to look at the data first */
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator);    /* poisson.c */
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator); /* biharmonic.c */
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator);     /* stokes.c */
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator);       /* heat.c */
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator);  /* diffusion.c */
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
 /* an interpolation, not assembled, to the nodes with a one only */
 PETSC_INTERN PetscErrorCode MatTransferSetMask(Mat, Vec mask);
-PETSC_INTERN PetscErrorCode DMSetUpSolvers_MatBox(DM);                                      /* solvers.c */
+PETSC_INTERN PetscErrorCode DMSetUpSolvers_MatBox(DM); /* solvers.c */
 /* called when a matrix is made, since that is the one thing that a SNES without callbacks asks of its DM: solvers.c */
 PETSC_INTERN PetscErrorCode DMBoxSetSNESDefaults(DM);
 
@@ -277,7 +277,7 @@ PETSC_INTERN PetscErrorCode MatBoxFormDestroy(MatBoxForm *);
 /* frees what was made */
 PETSC_INTERN PetscErrorCode MatBoxReset(Mat_Box *);
 /* its products with global arrays; the context is a Mat_Box */
-PETSC_INTERN MatArraysFn    MatBoxApply;
+PETSC_INTERN MatArraysFn MatBoxApply;
 /* the terms on this rank's part, for a plan: the fields go to `field`, an array of DMBOX_MAX_FIELDS; and the plan */
 PETSC_INTERN void           MatBoxDescribe(const Mat_Box *, PatchFDField field[], PatchFDOperatorDesc *);
 PETSC_INTERN PetscErrorCode MatBoxOperatorCreate(const Mat_Box *, PatchFDKernels, PatchFDOperatorDesc *, void **plan);
@@ -321,8 +321,8 @@ PETSC_INTERN PetscErrorCode MatBoxCheckData(const Mat_Box *);
 
 /* of the DM's operator, with what a time integrator adds to the mass matrix */
 PETSC_INTERN MatBoxCoefficients MatBoxCoefficientsOfDM(DM, PetscReal rate);
-PETSC_INTERN PetscBool MatBoxCoefficientsAXPBY(MatBoxCoefficients *, PetscReal, PetscReal, const MatBoxCoefficients *);
-PETSC_INTERN MatBoxTakeFn MatBoxTake_Box;
+PETSC_INTERN PetscBool          MatBoxCoefficientsAXPBY(MatBoxCoefficients *, PetscReal, PetscReal, const MatBoxCoefficients *);
+PETSC_INTERN MatBoxTakeFn       MatBoxTake_Box;
 /* the matrix can be scaled, copied and added to others of its kind, and take over what its DM has */
 PETSC_INTERN PetscErrorCode MatBoxSetAlgebra(Mat, Mat_Box *);
 
@@ -366,7 +366,7 @@ PETSC_INTERN PetscErrorCode MatBoxLocalRelease(MatBoxLocal **);
 /* Patches, colours and the kernels' plan, unless they are there.  Collective, as everything here */
 PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *, PatchFDKernels, PatchFDPrecision);
 /* which kernels it has then, for people to read; NULL where there is no choice */
-PETSC_INTERN const char    *MatBoxLocalKernels(const MatBoxLocal *, PatchFDKernels, PatchFDPrecision);
+PETSC_INTERN const char *MatBoxLocalKernels(const MatBoxLocal *, PatchFDKernels, PatchFDPrecision);
 /* do dense inverses converge faster in time than fast diagonalization of what is separable?  By measurement (benchmarks/poisson
    -dm_box_operator biharmonic) */
 PETSC_INTERN PetscBool MatBoxLocalIsDenseBest(const Mat_Box *, PatchFDKernels);

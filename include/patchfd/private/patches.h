@@ -9,21 +9,21 @@
 
 /* the settings of a PCPATCHFD */
 typedef struct {
-  PCPatchFDType      type;
-  PCPatchFDPatch     patch;
-  PCPatchFDVariant   variant;
-  PCPatchFDLocal     local;
-  PCPatchFDFit       fit;
-  PatchFDFitRule     rule; /* its inner steps; exact may be PETSC_DETERMINE, or PETSC_UNLIMITED for none */
-  PCPatchFDClassesType   classes;
-  PCPatchFDPrecision precision;
-  PCPatchFDUpdate    update;
-  PCPatchFDOrder     order; /* not auto where local solvers are made */
-  PetscReal          damping; /* PETSC_DETERMINE for the one that suits the local solver */
-  PetscInt           sweeps;
-  PetscReal          schurrtol; /* PETSC_DETERMINE for what keeps the iteration counts of an exact solver */
-  PetscInt           schurmaxit;
-  PetscInt           bricksize; /* unknowns of a brick in each direction, or PETSC_DETERMINE */
+  PCPatchFDType        type;
+  PCPatchFDPatch       patch;
+  PCPatchFDVariant     variant;
+  PCPatchFDLocal       local;
+  PCPatchFDFit         fit;
+  PatchFDFitRule       rule; /* its inner steps; exact may be PETSC_DETERMINE, or PETSC_UNLIMITED for none */
+  PCPatchFDClassesType classes;
+  PCPatchFDPrecision   precision;
+  PCPatchFDUpdate      update;
+  PCPatchFDOrder       order;   /* not auto where local solvers are made */
+  PetscReal            damping; /* PETSC_DETERMINE for the one that suits the local solver */
+  PetscInt             sweeps;
+  PetscReal            schurrtol; /* PETSC_DETERMINE for what keeps the iteration counts of an exact solver */
+  PetscInt             schurmaxit;
+  PetscInt             bricksize; /* unknowns of a brick in each direction, or PETSC_DETERMINE */
 } MatPatchesSpec;
 
 enum {
@@ -31,8 +31,8 @@ enum {
 };
 
 typedef enum {
-  PATCHES_WORK_R, /* residuals */
-  PATCHES_WORK_Z, /* and corrections in a sweep, */
+  PATCHES_WORK_R,            /* residuals */
+  PATCHES_WORK_Z,            /* and corrections in a sweep, */
   PATCHES_WORK_RICHARDSON_R, /* and around it */
   PATCHES_WORK_RICHARDSON_Z,
   PATCHES_NUM_WORK
@@ -63,7 +63,7 @@ struct _MatPatches {
   const struct _MatPatchesOps *ops;
   void                        *data;
   MatPatches                   before; /* while they are made, those in whose place they come */
-  Mat                          A; /* of which they were made, in this state */
+  Mat                          A;      /* of which they were made, in this state */
   PetscObjectState             state;
   PetscBool                    exchanged;
   MatPatchesSpec               spec;
@@ -94,7 +94,7 @@ PETSC_INTERN PetscErrorCode MatPatchesIterate(MatPatches, Mat A, PetscInt its, P
 /* ---- for makers ---- */
 
 /* makes them in place of *patches, of which it may take parts, and which it destroys */
-typedef PetscErrorCode MatCreatePatchesFn(Mat A, const MatPatchesSpec *, MatPatches *);
+typedef PetscErrorCode          MatCreatePatchesFn(Mat A, const MatPatchesSpec *, MatPatches *);
 PETSC_INTERN MatCreatePatchesFn MatCreatePatches_Box;
 PETSC_INTERN PetscErrorCode     MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *, MatPatches *);
 /* an object without operations, with *patches as what was before */

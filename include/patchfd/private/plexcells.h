@@ -6,12 +6,12 @@
    conditions are not in vectors */
 typedef struct {
   PetscInt    dim, degree, ncomp;
-  PetscCount  ncells;     /* without the overlap */
-  PetscInt    size;       /* nodes of a cell, x fastest */
+  PetscCount  ncells; /* without the overlap */
+  PetscInt    size;   /* nodes of a cell, x fastest */
   PetscInt    nghost;
   PetscLayout nodes;
-  PetscInt   *index;      /* [ncells][size], -1 for nodes with Dirichlet conditions */
-  PetscInt   *ghost;      /* [nghost] global numbers */
+  PetscInt   *index; /* [ncells][size], -1 for nodes with Dirichlet conditions */
+  PetscInt   *ghost; /* [nghost] global numbers */
   PetscInt    geodegree;
   PetscInt   *geoindex;   /* [ncells][(geodegree + 1)^dim] */
   PetscReal  *coordinate; /* [...][dim] */

@@ -83,7 +83,7 @@ typedef struct {
 typedef const struct _VecSingleKernels *VecSingleKernels;
 struct _VecSingleKernels {
   VecType      type;
-  PetscMemType memtype; /* of the floats */
+  PetscMemType memtype;                            /* of the floats */
   PetscErrorCode (*malloc)(PetscInt n, float **x); /* zeroed */
   PetscErrorCode (*free)(float **x);
 

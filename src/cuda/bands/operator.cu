@@ -33,13 +33,13 @@ struct BandCellData {
 
 template <typename T>
 struct BandOperatorPlan {
-  BandCellData<T>   cell   = {};
-  BandOperatorFast *fast   = NULL; /* or NULL */
+  BandCellData<T>   cell = {};
+  BandOperatorFast *fast = NULL; /* or NULL */
   /* are all free nodes inside of patches of every parity that has their cells?  Not those at the ends of lines */
-  bool              inside = true;
-  size_t            x0     = 0, y0 = 0, size = 0; /* where the field begins; nodes of y */
-  PetscLogDouble    flops  = 0, color = 0; /* color: of the residual of one colour's patches */
-  PlanMemory        memory;
+  bool           inside = true;
+  size_t         x0 = 0, y0 = 0, size = 0; /* where the field begins; nodes of y */
+  PetscLogDouble flops = 0, color = 0;     /* color: of the residual of one colour's patches */
+  PlanMemory     memory;
 
   PetscErrorCode free()
   {
@@ -67,7 +67,7 @@ static bool BandMultiple(const std::vector<PetscReal> &reference, PetscInt n, co
 static bool BandCoupling(const CellReference &ref, PetscInt n, const PetscReal *B, PetscReal number[BAND_CELL])
 {
   std::vector<std::vector<PetscReal>> columns = {ref.H, ref.M};
-  PetscReal                           scale = 0, coef[6];
+  PetscReal                           scale   = 0, coef[6];
 
   for (PetscInt i = 0; i < 3 * n * n; i++) scale = PetscMax(scale, PetscAbsReal(B[i]));
   for (int e = 0; e < 2; e++) {

@@ -68,10 +68,10 @@ __launch_bounds__(BandSizes<T, K, DIM, COLOR>::THREADS, BandTile<T, K, DIM, COLO
   void BandKernel(const __grid_constant__ BandMatrices<T, K> m, const __grid_constant__ BandGeometry g,
                   const __grid_constant__ BandNumbers<T> numbers, T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
-  using S = BandSizes<T, K, DIM, COLOR>;
-  constexpr int BUFFERS = BandTile<T, K, DIM, COLOR>::BUFFERS;
+  using S                           = BandSizes<T, K, DIM, COLOR>;
+  constexpr int             BUFFERS = BandTile<T, K, DIM, COLOR>::BUFFERS;
   extern __shared__ double2 band_shared[];
-  T *const                      mix = (T *)band_shared, *const ynumbers = mix + S::C * MIX_CELL, *const steps = mix + S::NUMBERS;
+  T *const mix = (T *)band_shared, *const ynumbers = mix + S::C * MIX_CELL, *const steps = mix + S::NUMBERS;
   const BandPlace<S>            place(g);
   const bool                    rows = HasRows<S, DIM>(g, place);
   BandY<T, K, DIM, COLOR>       liney(g, place);
@@ -121,7 +121,7 @@ struct BandOperatorDegree : BandOperatorFast {
 
   template <bool COLOR>
   struct Cut {
-    using S = BandSizes<T, K, DIM, COLOR>;
+    using S                    = BandSizes<T, K, DIM, COLOR>;
     static constexpr int layer = COLOR ? 2 : 1, size[3] = {S::Q, S::R, layer};
 
     static __host__ int tiles(const BandGeometry &g, int d)
@@ -234,7 +234,7 @@ struct BandOperatorDegree : BandOperatorFast {
   template <bool COLOR>
   PetscErrorCode launch(const BandGeometry &from, PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const
   {
-    using S = BandSizes<T, K, DIM, COLOR>;
+    using S               = BandSizes<T, K, DIM, COLOR>;
     BandGeometry geometry = from;
     dim3         grid;
 

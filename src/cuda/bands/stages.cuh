@@ -33,9 +33,9 @@ struct BandStep {
 /* In 3D: a y-line.  u: from the cell below those that are computed to the one above them */
 template <typename T, int K, int DIM, bool COLOR>
 struct BandY {
-  using S = BandSizes<T, K, DIM, COLOR>;
+  using S                = BandSizes<T, K, DIM, COLOR>;
   static constexpr int N = S::N, R = S::R;
-  int                  i, p;  /* column, plane of the step */
+  int                  i, p;               /* column, plane of the step */
   bool                 load, full, inside; /* has x the line; are all of P wanted; has x all of its nodes? */
   ptrdiff_t            from;
   T                    u[S::FETCH];
@@ -90,7 +90,10 @@ struct BandY {
 
 private:
   /* the line's first node */
-  __device__ __forceinline__ int from1(const BandGeometry &g) const { return (g.cell0[1] + (int)blockIdx.y * R) * K - S::OWN; }
+  __device__ __forceinline__ int from1(const BandGeometry &g) const
+  {
+    return (g.cell0[1] + (int)blockIdx.y * R) * K - S::OWN;
+  }
 
   static __device__ __forceinline__ void take(const T *from, T v[N])
   {
@@ -130,7 +133,8 @@ private:
 
     take(u + S::OWN, v);
     if (FULL) {
-      EndOf<T, K>(m, [&](int j) { return u[K - j]; }, here.g[1], here.b[1]);
+      EndOf<T, K>(
+        m, [&](int j) { return u[K - j]; }, here.g[1], here.b[1]);
       after = EndsOf<T, K>(m, v);
     }
     if (S::LOW) {
@@ -151,7 +155,9 @@ private:
         before = here;
         here   = after;
         if (c + 1 < R) after = EndsOf<T, K>(m, next);
-        else EndOf<T, K>(m, [&](int j) { return u[S::OWN + R * K + j]; }, after.g[0], after.b[0]);
+        else
+          EndOf<T, K>(
+            m, [&](int j) { return u[S::OWN + R * K + j]; }, after.g[0], after.b[0]);
         w = Weights(number + BAND_END, here, before.g[1], before.b[1], after.g[0], after.b[0]);
         SplitEnds(w);
       }
@@ -159,7 +165,7 @@ private:
 
 #pragma unroll
       for (int r = 0; r < S::H; r++) {
-        const bool pair  = r < N / 2;
+        const bool pair    = r < N / 2;
         T          mass[2] = {0, 0}, stiff[2] = {0, 0}, bend[2] = {0, 0}, out[3][2];
 
         F::add(m.mass, v, r, mass[0], mass[1]);
@@ -230,7 +236,7 @@ struct BandY<T, K, 2, COLOR> {
 
 template <typename T, int K, int DIM, bool COLOR>
 struct BandX {
-  using S = BandSizes<T, K, DIM, COLOR>;
+  using S                = BandSizes<T, K, DIM, COLOR>;
   static constexpr int N = S::N;
   int                  lane, row; /* row: plane and y-node */
 
@@ -248,8 +254,8 @@ struct BandX {
     const bool active = row < S::ROWS * K && (!only || row >= S::ROWS * (K - 1));
 
     if (!__any_sync(0xffffffff, active)) return;
-    const int at  = row < S::ROWS * K ? row : (int)threadIdx.x / 32 * S::GROUPS; /* lanes without a row read one of their warp */
-    T        *M   = P.M + at * S::PITCHM, *Ks = P.K + at * S::PITCH, *B = P.B + at * S::PITCH;
+    const int at = row < S::ROWS * K ? row : (int)threadIdx.x / 32 * S::GROUPS; /* lanes without a row read one of their warp */
+    T        *M = P.M + at * S::PITCHM, *Ks = P.K + at * S::PITCH, *B = P.B + at * S::PITCH;
     const T  *mix = numbers + lane * MIX_CELL;
     T         pm[N], pk[N], pb[N], out[3][2];
     Ends<T>   w;
@@ -281,7 +287,7 @@ private:
   /* of both ends, split: numbers of the cells beside come from the lanes beside; for the cells outside of the lanes they are made here */
   __device__ __forceinline__ Ends<T> weights(const BandMatrices<T, K> &m, const T *ends, const T *M, const T pm[N]) const
   {
-    const Ends<T> own = EndsOf<T, K>(m, pm);
+    const Ends<T> own    = EndsOf<T, K>(m, pm);
     T             belowg = __shfl_up_sync(0xffffffff, own.g[1], 1), belowb = __shfl_up_sync(0xffffffff, own.b[1], 1);
     T             aboveg = __shfl_down_sync(0xffffffff, own.g[0], 1), aboveb = __shfl_down_sync(0xffffffff, own.b[0], 1);
 
@@ -289,7 +295,8 @@ private:
       const bool low = lane == 0;
       T          g, b;
 
-      EndOf<T, K>(m, [&](int j) { return M[low ? S::at(0, K - j) : S::at(S::C + 1, j)]; }, g, b);
+      EndOf<T, K>(
+        m, [&](int j) { return M[low ? S::at(0, K - j) : S::at(S::C + 1, j)]; }, g, b);
       belowg = low ? g : belowg;
       belowb = low ? b : belowb;
       aboveg = low ? aboveg : g;
@@ -334,12 +341,12 @@ private:
   __device__ __forceinline__ void store(int r, const T out[3][2], T *M, T *Ks, T *B) const
   {
     M[S::at(lane + 1, r)] = out[0][0];
-    Ks[S::at(lane, r)]     = out[1][0];
-    B[S::at(lane, r)]      = out[2][0];
+    Ks[S::at(lane, r)]    = out[1][0];
+    B[S::at(lane, r)]     = out[2][0];
     if (r > 0 && r < N / 2) {
       M[S::at(lane + 1, K - r)] = out[0][1];
-      Ks[S::at(lane, K - r)]     = out[1][1];
-      B[S::at(lane, K - r)]      = out[2][1];
+      Ks[S::at(lane, K - r)]    = out[1][1];
+      B[S::at(lane, K - r)]     = out[2][1];
     }
   }
 };
@@ -348,7 +355,7 @@ private:
 
 template <typename T, int K, int DIM, bool COLOR>
 struct BandZ {
-  using S = BandSizes<T, K, DIM, COLOR>;
+  using S                = BandSizes<T, K, DIM, COLOR>;
   static constexpr int N = S::N;
   int                  atm, at;
   bool                 store; /* is there such a node? */
@@ -380,7 +387,10 @@ struct BandZ {
   }
 
   /* is row r of cell c wanted? */
-  static __device__ __forceinline__ bool wants(const BandGeometry &geo, int c, int r) { return !COLOR || r || (c - geo.cell0[2]) % 2; }
+  static __device__ __forceinline__ bool wants(const BandGeometry &geo, int c, int r)
+  {
+    return !COLOR || r || (c - geo.cell0[2]) % 2;
+  }
 
   /* y0 of the K planes of cell c */
   __device__ __forceinline__ void fetch(const BandGeometry &geo, int c, const T *y0)

@@ -24,9 +24,9 @@ enum {
 
 /* in 2D direction 2 is y, and direction 1 has one node */
 struct BandGeometry {
-  int    cell0[3];         /* the first cell of the first tile */
-  int    number0[3];       /* the cell with the first numbers */
-  int    layers, chunk;    /* of all marches together and of each */
+  int    cell0[3];      /* the first cell of the first tile */
+  int    number0[3];    /* the cell with the first numbers */
+  int    layers, chunk; /* of all marches together and of each */
   Layout xl, yl;
   Range  read, write, store; /* nodes of x that are not zero, rows that are not zero, all of y */
 };
@@ -35,7 +35,7 @@ template <typename T, int K>
 struct BandMatrices {
   static constexpr int N = K + 1, H = (N + 1) / 2;
   T                    mass[H * N], stiff[H * N], bend[H * N], g[N], b[N]; /* for split lines */
-  T                    mass0[N], stiff0[N], bend0[N], g0[N], b0[N];       /* first rows, and functionals of the lower end */
+  T                    mass0[N], stiff0[N], bend0[N], g0[N], b0[N];        /* first rows, and functionals of the lower end */
 
   void create(const CellReference &r)
   {
@@ -130,12 +130,12 @@ TILE(float, 8, 2, true, 32, 1, 3, 2, false);
 */
 template <typename T, int K, int DIM, bool COLOR>
 struct BandSizes {
-  using Tile = BandTile<T, K, DIM, COLOR>;
-  static constexpr int  LOW = COLOR ? 0 : 1, N = K + 1, H = (N + 1) / 2, C = Tile::C, Q = C - LOW, R = Tile::R;
-  static constexpr int  wanted(int cells) { return COLOR ? cells / 2 * (2 * K - 1) : cells * K; }
+  using Tile               = BandTile<T, K, DIM, COLOR>;
+  static constexpr int LOW = COLOR ? 0 : 1, N = K + 1, H = (N + 1) / 2, C = Tile::C, Q = C - LOW, R = Tile::R;
+  static constexpr int wanted(int cells) { return COLOR ? cells / 2 * (2 * K - 1) : cells * K; }
   /* of wanted nodes, and back; the boundary of a patch is not wanted */
-  __host__ __device__ static constexpr int number(int node) { return COLOR ? node - 1 - node / (2 * K) : node; }
-  __host__ __device__ static constexpr int node(int number) { return COLOR ? number + 1 + number / (2 * K - 1) : number; }
+  __host__ __device__ static constexpr int  number(int node) { return COLOR ? node - 1 - node / (2 * K) : node; }
+  __host__ __device__ static constexpr int  node(int number) { return COLOR ? number + 1 + number / (2 * K - 1) : number; }
   __host__ __device__ static constexpr bool wants(int node) { return !COLOR || node % (2 * K); }
 
   static constexpr int  ROWS = DIM == 3 ? wanted(R) : 1, XLINES = wanted(Q);
@@ -145,7 +145,7 @@ struct BandSizes {
   static constexpr int  THREADS = RoundUp(max(DIM == 3 ? LINES1 : 1, max(32 * WARPS2, LINES3)), 32);
   static constexpr bool LATE    = Tile::LATE;
   /* values of x that a thread has at a time; in 3D the first own one */
-  static constexpr int  OWN = (LOW + 1) * K, FETCH = DIM == 3 ? OWN + (R + 1) * K + 1 : (LINES1 + THREADS - 1) / THREADS;
+  static constexpr int OWN = (LOW + 1) * K, FETCH = DIM == 3 ? OWN + (R + 1) * K + 1 : (LINES1 + THREADS - 1) / THREADS;
 
   static constexpr bool PAD = 128 / sizeof(T) % K == 0 && (K % 4 == 0 || C > 8);
   using Row                 = SharedRow<T, C, K, PAD>;
@@ -171,7 +171,7 @@ struct Ends {
 template <typename T, int K>
 __device__ __forceinline__ Ends<T> EndsOf(const BandMatrices<T, K> &m, const T v[K + 1])
 {
-  using S = Mirror<T, K + 1>;
+  using S   = Mirror<T, K + 1>;
   Ends<T> e = {{0, 0}, {0, 0}};
 
   S::add(m.g, v, 0, e.g[0], e.g[1]);

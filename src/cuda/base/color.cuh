@@ -27,10 +27,10 @@ struct ColorPatches {
     }
   }
   __device__ __forceinline__ bool overlap() const { return step == 1; }
-  __host__ __device__ int slots() const { return (count[0] + phases - 1) / phases; }
-  __device__ __forceinline__ int q0(int slot, int q1, int q2) const { return phases == 2 ? 2 * slot + ((phase + q1 + q2) & 1) : slot; }
+  __host__ __device__ int         slots() const { return (count[0] + phases - 1) / phases; }
+  __device__ __forceinline__ int  q0(int slot, int q1, int q2) const { return phases == 2 ? 2 * slot + ((phase + q1 + q2) & 1) : slot; }
   /* the slots of all rows one after another: the patch in one of them, if there is one */
-  __host__ __device__ size_t     items() const { return (size_t)slots() * count[1] * count[2]; }
+  __host__ __device__ size_t      items() const { return (size_t)slots() * count[1] * count[2]; }
   __device__ __forceinline__ bool find(size_t item, int number[3]) const
   {
     const size_t rows = (size_t)slots() * count[1];
@@ -42,8 +42,8 @@ struct ColorPatches {
     number[2] = start[2] + step * (there ? q2 : 0);
     return there;
   }
-  bool                           empty() const { return !count[0] || !count[1] || !count[2]; }
-  PetscLogDouble                 patches() const { return (PetscLogDouble)count[0] * count[1] * count[2] / phases; } /* about */
+  bool           empty() const { return !count[0] || !count[1] || !count[2]; }
+  PetscLogDouble patches() const { return (PetscLogDouble)count[0] * count[1] * count[2] / phases; } /* about */
 };
 
 } // namespace patchfd

@@ -51,7 +51,7 @@ struct Range {
   {
     return i >= lo[0] && i < hi[0] && j >= lo[1] && j < hi[1] && k >= lo[2] && k < hi[2];
   }
-  bool                     empty() const { return lo[0] >= hi[0] || lo[1] >= hi[1] || lo[2] >= hi[2]; }
+  bool   empty() const { return lo[0] >= hi[0] || lo[1] >= hi[1] || lo[2] >= hi[2]; }
   size_t size() const { return empty() ? 0 : (size_t)(hi[0] - lo[0]) * (size_t)(hi[1] - lo[1]) * (size_t)(hi[2] - lo[2]); }
 };
 
@@ -244,7 +244,7 @@ struct CG {
 
 /* of any precision */
 PetscErrorCode HaloFailure(volatile unsigned **); /* what an exchange that fails sets (exchange/halo.cu) */
-PetscErrorCode HaloCheck(void);                    /* an error if one has */
+PetscErrorCode HaloCheck(void);                   /* an error if one has */
 PetscErrorCode RecordBegin(void **);
 PetscErrorCode RecordBeginLoop(LoopCondition *, void **);
 PetscErrorCode RecordEnd(PetscBool, void **);

@@ -47,8 +47,9 @@ PetscErrorCode CheckDevice()
              "%" PetscInt_FMT,
              (int)shared_least, least_capability / 10, least_capability % 10, limit);
   shared_most = PetscMin((size_t)limit, device.sharedMemPerBlockOptin);
-  if (set) PetscCall(PetscInfo(NULL, "Blocks of threads may have %zu bytes of shared memory, of %zu on this GPU\n", shared_most,
-                               device.sharedMemPerBlockOptin));
+  if (set)
+    PetscCall(PetscInfo(NULL, "Blocks of threads may have %zu bytes of shared memory, of %zu on this GPU\n", shared_most,
+                        device.sharedMemPerBlockOptin));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -67,7 +67,7 @@ struct SharedRow {
   static constexpr int BANKS = 128 / sizeof(T);
 
   __host__ __device__ static constexpr int at(int e) { return e + PAD * (e / BANKS); }
-  static constexpr int conflicts(int pitch)
+  static constexpr int                     conflicts(int pitch)
   {
     int sum = 0;
 
@@ -102,7 +102,7 @@ static PetscErrorCode CutMarches(Kernel kernel, int threads, size_t shared, size
   *chunk = 1;
   *parts = 0;
   for (int z = 1; z <= PetscMin(steps, 65534); z++) {
-    const int    c = (steps + z - 1) / z;
+    const int c = (steps + z - 1) / z;
     /* 0 blocks: the launch will fail */
     const size_t total = tiles * z, waves = (size_t)processors * PetscMax(1, blocks), taken = (total + waves - 1) / waves * (c + more);
 

@@ -61,9 +61,9 @@ struct ProductsData {
 
 template <typename T>
 struct Products {
-  ProductsData<T> data   = {};
+  ProductsData<T> data = {};
   PlanMemory      memory;
-  PetscLogDouble  flops  = 0;
+  PetscLogDouble  flops = 0;
 
   PetscErrorCode create(PetscInt nfield, const PatchFDField field[], std::vector<ProductTerm> terms, const PatchFDRange cells);
   PetscErrorCode add(PetscReal alpha, const T *x, T *y, cudaStream_t stream) const;

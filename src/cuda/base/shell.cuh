@@ -22,10 +22,10 @@ struct Shell {
       const int lo = PetscMin(PetscMax(hole.lo[d], whole.lo[d]), whole.hi[d]), hi = PetscMax(PetscMin(hole.hi[d], whole.hi[d]), lo);
 
       part[4 - 2 * d] = part[5 - 2 * d] = whole;
-      part[4 - 2 * d].hi[d] = lo;
-      part[5 - 2 * d].lo[d] = hi;
-      whole.lo[d]           = lo;
-      whole.hi[d]           = hi;
+      part[4 - 2 * d].hi[d]             = lo;
+      part[5 - 2 * d].lo[d]             = hi;
+      whole.lo[d]                       = lo;
+      whole.hi[d]                       = hi;
     }
     for (int i = 0; i < 6; i++) end[i] = total += part[i].size();
   }

@@ -48,8 +48,8 @@ struct DGSmootherFast {
   /* op: RESIDUAL, SOLVE or BOUNDARY.  x = beta x + omega u; u = A_II^{-1} b_I in SOLVE, A_II^{-1} (b_I - A_IB x_B) in BOUNDARY */
   virtual PetscErrorCode apply(const ColorPatches &, PatchFDPatchOp op, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b,
                                void *r, cudaStream_t) const = 0;
-  virtual PetscErrorCode destroy()                       = 0;
-  virtual PetscLogDouble flops(PatchFDPatchOp) const = 0; /* of one patch */
+  virtual PetscErrorCode destroy()                          = 0;
+  virtual PetscLogDouble flops(PatchFDPatchOp) const        = 0; /* of one patch */
 };
 
 template <typename T>

@@ -43,8 +43,8 @@ struct DGReference : CellReference {
       X[i * (n + 2) + n + 1] = g[i];
     }
     factor = M;
-    info = LAPACKE_dgesv(LAPACK_ROW_MAJOR, (lapack_int)n, (lapack_int)(n + 2), factor.data(), (lapack_int)n, pivot.data(), X.data(),
-                         (lapack_int)(n + 2));
+    info   = LAPACKE_dgesv(LAPACK_ROW_MAJOR, (lapack_int)n, (lapack_int)(n + 2), factor.data(), (lapack_int)n, pivot.data(), X.data(),
+                           (lapack_int)(n + 2));
     PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "The mass matrix of degree %" PetscInt_FMT " is singular", degree);
     for (PetscInt i = 0; i < n; i++) {
       MK.insert(MK.end(), X.begin() + i * (n + 2), X.begin() + i * (n + 2) + n);
@@ -60,9 +60,9 @@ struct DGReference : CellReference {
 /* the numbers of a cell with matrices M and A; false if they have other forms */
 static bool DGCellNumbers(const DGReference &ref, PetscInt n, const PetscReal *M, const PetscReal *A, PetscReal number[DG_CELL])
 {
-  const PetscReal                     h = M[0] / ref.M[0];
+  const PetscReal                     h       = M[0] / ref.M[0];
   std::vector<std::vector<PetscReal>> columns = {ref.K, ref.M};
-  PetscReal                           scale = 0, coef[6];
+  PetscReal                           scale   = 0, coef[6];
 
   for (PetscInt i = 0; i < n * n; i++)
     if (!(PetscAbsReal(M[i] - h * ref.M[i]) <= 1e-12 * M[0])) return false;

@@ -46,13 +46,13 @@ struct DGOperatorFast {
 
 template <typename T>
 struct DGOperatorData {
-  int    n[3], first[3], count[3]; /* nodes of a cell, the cells to visit */
-  int    reach[3];
-  Layout xl, yl;
-  Range  read, write;
-  T     *M[3], *A[3]; /* generic: [class][n][n], [class][n][(2 reach + 1) n] */
-  int   *mcls[3], *acls[3];
-  T     *cells[3]; /* fast: [cell][DG_CELL] */
+  int     n[3], first[3], count[3]; /* nodes of a cell, the cells to visit */
+  int     reach[3];
+  Layout  xl, yl;
+  Range   read, write;
+  T      *M[3], *A[3]; /* generic: [class][n][n], [class][n][(2 reach + 1) n] */
+  int    *mcls[3], *acls[3];
+  T      *cells[3]; /* fast: [cell][DG_CELL] */
   Team<T> team;
   size_t  size; /* cells */
 };
@@ -80,7 +80,7 @@ struct DGTile {
 template <typename T, int K>
 __device__ __forceinline__ void DGFetchRim(const DGOperatorData<T> &d, const int first[3], const T *__restrict__ x, T *U)
 {
-  using F = DGTile<K>;
+  using F         = DGTile<K>;
   constexpr int n = F::n, SIDES = 2 * n * F::Y, ENDS = 2 * n * F::X;
 
   for (int task = threadIdx.x; task < n * (SIDES + ENDS); task += F::THREADS) {
@@ -88,7 +88,7 @@ __device__ __forceinline__ void DGFetchRim(const DGOperatorData<T> &d, const int
     const bool side = l < SIDES;
     const int  a = side ? l % (2 * n) : (l - SIDES) / F::X, i = side ? (a < n ? a - n : F::X + a - n) : (l - SIDES) % F::X,
               j = side ? l / (2 * n) : (a < n ? a - n : F::Y + a - n);
-    T         *to = U + k * F::UPLANE + (j + n) * F::UROW + i + n;
+    T *to       = U + k * F::UPLANE + (j + n) * F::UROW + i + n;
 
     if (d.read.contains(first[0] + i, first[1] + j, first[2] + k))
       __pipeline_memcpy_async(to, x + d.xl.at(first[0] + i, first[1] + j, first[2] + k), sizeof(T));
@@ -102,14 +102,14 @@ __launch_bounds__(DGTile<K>::THREADS) static __global__
   void DGCellKernel(const __grid_constant__ DGLineMatrices<T, K> m, const __grid_constant__ DGOperatorData<T> d, T alpha,
                     const T *__restrict__ x, const T *y0, T *y)
 {
-  using F         = DGTile<K>;
-  constexpr int n = F::n;
+  using F                     = DGTile<K>;
+  constexpr int             n = F::n;
   extern __shared__ double2 dg_shared[];
-  T        *U = (T *)dg_shared, *W = U + n * F::UPLANE;
+  T                        *U = (T *)dg_shared, *W = U + n * F::UPLANE;
   const int                 t = threadIdx.x,
-            cell[3] = {d.first[0] + (int)blockIdx.x * F::PX, d.first[1] + (int)blockIdx.y * F::PY, d.first[2] + (int)blockIdx.z},
-            first[3] = {cell[0] * n, cell[1] * n, cell[2] * n};
-  const bool mine = t < F::X * F::Y;
+            cell[3]           = {d.first[0] + (int)blockIdx.x * F::PX, d.first[1] + (int)blockIdx.y * F::PY, d.first[2] + (int)blockIdx.z},
+            first[3]          = {cell[0] * n, cell[1] * n, cell[2] * n};
+  const bool mine             = t < F::X * F::Y;
   /* z-lines (i, j), y-lines (i, z = k) of cell cy, x-lines (y = r, z = s) of cell cx; numbers of the cells of the last tile that do not
      exist are those of the last one */
   const int i = t % F::X, j = t / F::X, k = j % n, cy = j / n, r = t % F::Y, s = t / F::Y % n, cx = t / F::Y / n;
@@ -125,11 +125,12 @@ __launch_bounds__(DGTile<K>::THREADS) static __global__
 
 #pragma unroll
     for (int l = 0; l < n; l++) {
-      u[l] = node(l);
-      w[l] = 0;
+      u[l]                                         = node(l);
+      w[l]                                         = 0;
       U[l * F::UPLANE + (j + n) * F::UROW + i + n] = u[l];
     }
-    DGCellLine<T, K>(m, zcell, u, [&](int l) { return node(l - n); }, [&](int l) { return node(l + n); }, w);
+    DGCellLine<T, K>(
+      m, zcell, u, [&](int l) { return node(l - n); }, [&](int l) { return node(l + n); }, w);
 #pragma unroll
     for (int l = 0; l < n; l++) W[l * F::WPLANE + j * F::WROW + i] = w[l];
   }
@@ -196,7 +197,7 @@ __launch_bounds__(DGTile<K>::THREADS) static __global__
 template <typename T, int K>
 struct DGOperatorDegree : DGOperatorFast<T> {
   DGLineMatrices<T, K> m;
-  DGOperatorData<T>        d;
+  DGOperatorData<T>    d;
 
   PetscErrorCode create(const DGReference &ref, const DGOperatorData<T> &data)
   {
@@ -253,10 +254,10 @@ static __global__ void DGGenericCellKernel(const __grid_constant__ DGOperatorDat
   T         *closure = TeamMemory<T>(c.team.global, c.team.size), *p = closure + 3 * size, *q = p + size, *sum = q + size;
 
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < c.size; base += (size_t)gridDim.x * blockDim.y) {
-    const size_t item   = base + threadIdx.y;
-    const bool   active = item < c.size;
-    const int    cell[3] = {c.first[0] + (int)(item % c.count[0]), c.first[1] + (int)(item / c.count[0] % c.count[1]),
-                            c.first[2] + (int)(item / c.count[0] / c.count[1])};
+    const size_t item     = base + threadIdx.y;
+    const bool   active   = item < c.size;
+    const int    cell[3]  = {c.first[0] + (int)(item % c.count[0]), c.first[1] + (int)(item / c.count[0] % c.count[1]),
+                             c.first[2] + (int)(item / c.count[0] / c.count[1])};
     const int    first[3] = {cell[0] * n[0], cell[1] * n[1], cell[2] * n[2]};
 
     for (int f = 0; f < 3; f++) {
@@ -384,7 +385,7 @@ PetscErrorCode DGOperator<T>::create(const PatchFDOperatorDesc *desc, void **pla
     /* nothing is written outside of y */
     p->data.write.lo[d] = (int)PetscMax(field->write[d][0], lo);
     p->data.write.hi[d] = (int)PetscMin(field->write[d][1], hi);
-    p->covers = p->covers && p->data.write.lo[d] <= lo && p->data.write.hi[d] >= hi && desc->cells[d][0] * n <= lo &&
+    p->covers           = p->covers && p->data.write.lo[d] <= lo && p->data.write.hi[d] >= hi && desc->cells[d][0] * n <= lo &&
                 desc->cells[d][1] * n >= hi;
   }
   if (!p->data.size) PetscFunctionReturn(PETSC_SUCCESS);

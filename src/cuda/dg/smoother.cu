@@ -34,7 +34,7 @@ struct DGSmootherPlan {
   DGSmootherData<T> data;
   DGSmootherFast   *fast;
   int               phases;
-  PetscInt          n[3]; /* largest patch */
+  PetscInt          n[3];  /* largest patch */
   PetscInt          nodes; /* of a cell, if the fast kernel exists */
   T                *numbers[3];
   DGClass<T>       *cls[3];
@@ -76,7 +76,7 @@ static __device__ inline void DGGather(const DGSmootherData<T> &s, const DGPatch
     at[pa] = p.first[pa] + q % p.n[pa];
     at[pb] = p.first[pb] + q / p.n[pa];
     for (int i = 0; i < s.d[f].ext; i++) {
-      at[f] = p.first[f] + (e ? p.n[f] + i : -1 - i);
+      at[f]     = p.first[f] + (e ? p.n[f] + i : -1 - i);
       const T v = s.read.contains(at[0], at[1], at[2]) ? x[s.l.at(at[0], at[1], at[2])] : T(0);
 
       if (i == 0) V[q] = v;
@@ -136,8 +136,8 @@ template <typename T>
 static __global__ void DGGenericKernel(const __grid_constant__ DGSmootherData<T> s, const __grid_constant__ ColorPatches g,
                                        PatchFDPatchOp op, T omega, T beta, bool zero, T *x, const T *b, T *r)
 {
-  T           *A = TeamMemory<T>(s.team.global, s.team.size), *B = A + s.size, *faces = B + s.size;
-  const bool   residual = op == PATCHFD_OP_RESIDUAL;
+  T         *A = TeamMemory<T>(s.team.global, s.team.size), *B = A + s.size, *faces = B + s.size;
+  const bool residual = op == PATCHFD_OP_RESIDUAL;
 
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < g.items(); base += (size_t)gridDim.x * blockDim.y) {
     int        number[3];
@@ -170,7 +170,7 @@ static __global__ void DGGenericKernel(const __grid_constant__ DGSmootherData<T>
     if (active) {
       for (int i = threadIdx.x; i < p.size; i += blockDim.x) {
         const int       at[3] = {p.first[0] + i % p.n[0], p.first[1] + i / p.n[0] % p.n[1], p.first[2] + i / p.n[0] / p.n[1]};
-        const ptrdiff_t node = s.l.at(at[0], at[1], at[2]);
+        const ptrdiff_t node  = s.l.at(at[0], at[1], at[2]);
 
         if (!s.read.contains(at[0], at[1], at[2])) continue;
         if (residual) r[node] = B[i] - A[i];
@@ -228,7 +228,7 @@ static PetscErrorCode DGUploadDirection(const PatchFDPatches *pd, bool exists, D
   }
   PetscCall(Upload(all.size(), all.data(), &p->numbers[d]));
   for (PetscInt i = 0; i < pd->nclass; i++) {
-    const PetscInt n = pd->eigen[i].n;
+    const PetscInt n    = pd->eigen[i].n;
     auto           next = [&](PetscInt size) {
       const T *a = p->numbers[d] + at;
 
@@ -347,9 +347,9 @@ PetscErrorCode DGSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncol
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   for (PetscInt i = 0; i < ncolors; i++) {
-    const bool      first = zero && i == 0;
-    const PetscReal beta  = first ? 0 : (op == PATCHFD_OP_SOLVE ? 1 : 1 - omega);
-    const ColorPatches   g(colors[i], p->phases, patches, p->data.l, p->data.read);
+    const bool         first = zero && i == 0;
+    const PetscReal    beta  = first ? 0 : (op == PATCHFD_OP_SOLVE ? 1 : 1 - omega);
+    const ColorPatches g(colors[i], p->phases, patches, p->data.l, p->data.read);
 
     if (g.empty()) continue;
     if (!fast) {

@@ -52,9 +52,9 @@ struct DGShape {
 
   /* registers that do without spills; a quarter of a multiprocessor has 512 of them for a lane */
   static constexpr int registers_double[] = {0, 96, 96, 128, 128, 128, 168, 168, 168},
-                       registers_float[] = {0, 64, 64, 64, 72, 80, 96, 104, 104};
+                       registers_float[]  = {0, 64, 64, 64, 72, 80, 96, 104, 104};
   static constexpr int WARPS = 4 * (512 / (sizeof(T) == 8 ? registers_double[K] : registers_float[K])), FIT = WARPS / (THREADS / 32),
-                       ROOM = (int)(shared_limit / (SIZE * sizeof(T) + 1024));
+                       ROOM   = (int)(shared_limit / (SIZE * sizeof(T) + 1024));
   static constexpr int BLOCKS = FIT < 1 || ROOM < 1 ? 1 : (FIT < ROOM ? FIT : ROOM);
 };
 
@@ -166,11 +166,11 @@ __device__ __forceinline__ void DGToNodes(const DGHalves<T, K> &h, bool main, co
 
 template <typename T, int K>
 struct DGBlock {
-  using F = DGShape<T, K>;
+  using F                = DGShape<T, K>;
   static constexpr int n = F::n, N = F::N;
 
   const DGMatrices<T, K> &m;
-  const ColorPatches          &g;
+  const ColorPatches     &g;
   T                      *sm;
   int                     t, y0, z0, ycls, zcls; /* first nodes, classes in y and z */
 
@@ -281,8 +281,8 @@ struct DGBlock {
     for (int task = t; task < 2 * N * F::COLS; task += F::THREADS) {
       const int row = task % (N * N), rest = task / (N * N), e = rest % 2, p = rest / 2, at = row / N * F::ROW + p * N + row % N;
 
-      const T  *from = sm + F::U + row * F::ROW + p * N + n - 1 + e;
-      T         v[n];
+      const T *from = sm + F::U + row * F::ROW + p * N + n - 1 + e;
+      T        v[n];
 
 #pragma unroll
       for (int i = 0; i < n; i++) v[i] = from[e ? i : -i];
@@ -328,7 +328,7 @@ struct DGBlock {
 /* What the faces subtract on the z-lines of a thread: columns c of rows y and y + n */
 template <typename T, int K>
 struct DGFaces {
-  using F = DGShape<T, K>;
+  using F                = DGShape<T, K>;
   static constexpr int n = F::n, N = F::N;
 
   const T *zvalue, *zslope, *xlayer, *ylayer;
@@ -359,7 +359,7 @@ struct DGFaces {
   /* node k of line l */
   __device__ __forceinline__ T operator()(int l, int k) const
   {
-    const int e = k < n ? 0 : 1;
+    const int e  = k < n ? 0 : 1;
     const T  *fx = xlayer + k * F::ROW + l * n, *fy = ylayer + 2 * l * F::LAYER + k * F::ROW;
 
     return zvalue[k] * z[l][e][0] + zslope[k] * z[l][e][1] + yvalue[l] * fy[0] + yslope[l] * fy[F::LAYER] + xvalue * fx[0] +
@@ -385,7 +385,8 @@ __device__ __forceinline__ void DGLinesY(const DGBlock<T, K> &b)
     }
     DGToNodes<T, K>(b.m.half[1], b.main(1, 0), b.record(1, 0), w, [=](int l, int i, T v) { line[(l * F::n * F::N + i) * F::ROW] = v; });
   } else {
-    DGToModes<T, K>(b.m.half[1], b.main(1, 0), b.record(1, 0), [=](int l, int i) { return line[(l * F::n * F::N + i) * F::ROW]; }, w);
+    DGToModes<T, K>(
+      b.m.half[1], b.main(1, 0), b.record(1, 0), [=](int l, int i) { return line[(l * F::n * F::N + i) * F::ROW]; }, w);
 #pragma unroll
     for (int i = 0; i < F::N; i++) {
       line[i * F::ROW]                 = w[0][i];
@@ -398,17 +399,18 @@ __device__ __forceinline__ void DGLinesY(const DGBlock<T, K> &b)
 template <typename T, int K, bool DIVIDE>
 __device__ __forceinline__ void DGLinesX(const DGBlock<T, K> &b)
 {
-  using F = DGShape<T, K>;
-  const int  row = b.t % (F::N * F::n), p = b.t / (F::N * F::n), y = row % F::N, z = row / F::N;
-  T         *line = b.sm + F::U + row * F::ROW + p * F::N, w[2][F::N];
+  using F       = DGShape<T, K>;
+  const int row = b.t % (F::N * F::n), p = b.t / (F::N * F::n), y = row % F::N, z = row / F::N;
+  T        *line = b.sm + F::U + row * F::ROW + p * F::N, w[2][F::N];
 
   if (b.t >= F::LINES) return;
   const T   *R = b.record(0, p), *lambda = R + F::LAMBDA;
-  const bool main = b.main(0, p);
+  const bool main  = b.main(0, p);
   const T    yz[2] = {b.record(1, p)[F::LAMBDA + y] + b.record(2, p)[F::LAMBDA + z],
                       b.record(1, p)[F::LAMBDA + y] + b.record(2, p)[F::LAMBDA + z + F::n]};
 
-  DGToModes<T, K>(b.m.half[0], main, R, [=](int l, int i) { return line[l * F::n * F::N * F::ROW + i]; }, w);
+  DGToModes<T, K>(
+    b.m.half[0], main, R, [=](int l, int i) { return line[l * F::n * F::N * F::ROW + i]; }, w);
 #pragma unroll
   for (int i = 0; i < F::N; i++) {
 #pragma unroll
@@ -458,7 +460,9 @@ __launch_bounds__(DGShape<T, K>::THREADS, DGShape<T, K>::BLOCKS) static __global
 
       DGToModes<T, K>(
         m.half[2], main, block.record(2, 0), [&](int l, int k) { return line[(k * F::N + l * F::n) * F::ROW] - faces(l, k); }, w);
-    } else DGToModes<T, K>(m.half[2], main, block.record(2, 0), [=](int l, int k) { return line[(k * F::N + l * F::n) * F::ROW]; }, w);
+    } else
+      DGToModes<T, K>(
+        m.half[2], main, block.record(2, 0), [=](int l, int k) { return line[(k * F::N + l * F::n) * F::ROW]; }, w);
 #pragma unroll
     for (int k = 0; k < F::N; k++) {
       line[k * F::N * F::ROW]          = w[0][k];

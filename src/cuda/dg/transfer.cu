@@ -118,15 +118,15 @@ template <typename T, int NY, int NZ>
 __launch_bounds__(256) static __global__ void DGProlongKernel(const __grid_constant__ DGTransferData<T> d, const T *coarse, T *fine)
 {
   extern __shared__ double2 dg_shared[];
-  const DGTransferMemory at(d);
-  T                     *sm = (T *)dg_shared, *A = sm + at.A, *B = sm + at.B;
-  const int              cell[3] = {d.first[0] + (int)blockIdx.x * d.across, d.first[1] + (int)blockIdx.y, d.first[2] + (int)blockIdx.z};
+  const DGTransferMemory    at(d);
+  T                        *sm = (T *)dg_shared, *A = sm + at.A, *B = sm + at.B;
+  const int                 cell[3] = {d.first[0] + (int)blockIdx.x * d.across, d.first[1] + (int)blockIdx.y, d.first[2] + (int)blockIdx.z};
 
   DGLoadMatrices(d, at, cell, sm);
   for (int e = threadIdx.x; e < d.X * NY * NZ; e += blockDim.x) {
     const int p = e % d.X / d.nf[0], r = e % d.nf[0], i = (cell[0] + p) * d.nc[0], j = cell[1] * NY + e / d.X % NY,
               k = cell[2] * NZ + e / d.X / NY;
-    T         sum = 0;
+    T sum       = 0;
 
     for (int l = 0; l < d.nc[0]; l++) {
       if (cell[0] + p < d.first[0] + d.count[0] && d.coarse.contains(i + l, j, k))
@@ -166,9 +166,9 @@ template <typename T, int NY, int NZ>
 __launch_bounds__(256) static __global__ void DGRestrictKernel(const __grid_constant__ DGTransferData<T> d, const T *fine, T *coarse)
 {
   extern __shared__ double2 dg_shared[];
-  const DGTransferMemory at(d);
-  T                     *sm = (T *)dg_shared, *A = sm + at.A, *B = sm + at.B;
-  const int              cell[3] = {d.first[0] + (int)blockIdx.x * d.across, d.first[1] + (int)blockIdx.y, d.first[2] + (int)blockIdx.z};
+  const DGTransferMemory    at(d);
+  T                        *sm = (T *)dg_shared, *A = sm + at.A, *B = sm + at.B;
+  const int                 cell[3] = {d.first[0] + (int)blockIdx.x * d.across, d.first[1] + (int)blockIdx.y, d.first[2] + (int)blockIdx.z};
 
   DGLoadMatrices(d, at, cell, sm);
   for (int l = threadIdx.x; l < d.X * d.nf[1]; l += blockDim.x) {

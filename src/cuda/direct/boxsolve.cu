@@ -20,8 +20,8 @@ struct BoxLines {
 
 template <typename T>
 struct BoxSolvePlan {
-  BoxLines<T> lines  = {};
-  PatchFDBox  box    = {}; /* all nodes */
+  BoxLines<T> lines = {};
+  PatchFDBox  box   = {}; /* all nodes */
   PlanMemory  memory;
 
   PetscErrorCode free() { return memory.free(); }
@@ -36,8 +36,8 @@ template <typename T>
 static __global__ void SmallKernel(const __grid_constant__ BoxLines<T> p, Layout l, const T *__restrict__ b, T *__restrict__ x)
 {
   extern __shared__ double shared_memory[];
-  const int n[3] = {p.n[0], p.n[1], p.n[2]}, size = n[0] * n[1] * n[2];
-  T        *u = (T *)shared_memory, *v = u + size;
+  const int                n[3] = {p.n[0], p.n[1], p.n[2]}, size = n[0] * n[1] * n[2];
+  T                       *u = (T *)shared_memory, *v = u + size;
 
   Gather(p.range.lo, n, p.range, l, b, u);
   for (int d = 0; d < 6; d++) { /* to modes, and back */
@@ -117,7 +117,7 @@ template struct BoxSolve<float>;
 /* what a thread has: node i of each direction and, where lines are folded, its mirror image */
 struct FoldShape {
   int    n[3], size[3], begin[3] = {0, 0, 0}, bits; /* nodes; threads, and the first of a launch; bit d: direction d is folded */
-  Layout nodes, blocks;       /* node 0 of the lines is at (0, 0, 0), as is the first number of the first blocks */
+  Layout nodes, blocks;                             /* node 0 of the lines is at (0, 0, 0), as is the first number of the first blocks */
 
   FoldShape(const PatchFDBoxFold *f)
   {
@@ -310,8 +310,8 @@ template <typename T, int NEND>
 static __global__ void EndsKernel(BoxModes<T> m, int nkeep, const T *__restrict__ u, T *__restrict__ ends)
 {
   __shared__ T sums[NEND][ends_parts][ends_numbers];
-  const int    t = blockIdx.x * ends_numbers + threadIdx.x;
-  const T      mu = t < m.inner ? m.mu(t) : T(0);
+  const int    t       = blockIdx.x * ends_numbers + threadIdx.x;
+  const T      mu      = t < m.inner ? m.mu(t) : T(0);
   T            g[NEND] = {};
 
 #pragma unroll 4
@@ -528,10 +528,18 @@ struct BoxSteps {
     PetscCall(Stream(&stream));
     PetscCall(PetscLogGpuTimeBegin());
     switch (p->nend) {
-    case 0: launchDivide<0>(m, (const T *)ends, (T *)modes, stream); break;
-    case 1: launchDivide<1>(m, (const T *)ends, (T *)modes, stream); break;
-    case 2: launchDivide<2>(m, (const T *)ends, (T *)modes, stream); break;
-    default: launchDivide<4>(m, (const T *)ends, (T *)modes, stream); break;
+    case 0:
+      launchDivide<0>(m, (const T *)ends, (T *)modes, stream);
+      break;
+    case 1:
+      launchDivide<1>(m, (const T *)ends, (T *)modes, stream);
+      break;
+    case 2:
+      launchDivide<2>(m, (const T *)ends, (T *)modes, stream);
+      break;
+    default:
+      launchDivide<4>(m, (const T *)ends, (T *)modes, stream);
+      break;
     }
     PetscCallCUDA(cudaGetLastError());
     PetscCall(PetscLogGpuTimeEnd());
@@ -554,9 +562,15 @@ struct BoxSteps {
     PetscCall(Stream(&stream));
     PetscCall(PetscLogGpuTimeBegin());
     switch (p->nend) {
-    case 1: EndsKernel<T, 1><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends); break;
-    case 2: EndsKernel<T, 2><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends); break;
-    default: EndsKernel<T, 4><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends); break;
+    case 1:
+      EndsKernel<T, 1><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends);
+      break;
+    case 2:
+      EndsKernel<T, 2><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends);
+      break;
+    default:
+      EndsKernel<T, 4><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends);
+      break;
     }
     PetscCallCUDA(cudaGetLastError());
     PetscCall(PetscLogGpuTimeEnd());
@@ -585,14 +599,9 @@ struct BoxSteps {
 
 #define BOX_TABLE(T) \
   { \
-    .create  = patchfd::BoxSteps<T>::create, \
-    .destroy = patchfd::DestroyPlan<patchfd::BoxStepsPlan<T>>, \
-    .fold    = patchfd::BoxSteps<T>::move<false>, \
-    .unfold  = patchfd::BoxSteps<T>::move<true>, \
-    .product = patchfd::BoxSteps<T>::product, \
-    .ends    = patchfd::BoxSteps<T>::ends, \
-    .join    = patchfd::BoxSteps<T>::join, \
-    .divide  = patchfd::BoxSteps<T>::divide, \
+    .create = patchfd::BoxSteps<T>::create, .destroy = patchfd::DestroyPlan<patchfd::BoxStepsPlan<T>>, \
+    .fold = patchfd::BoxSteps<T>::move<false>, .unfold = patchfd::BoxSteps<T>::move<true>, .product = patchfd::BoxSteps<T>::product, \
+    .ends = patchfd::BoxSteps<T>::ends, .join = patchfd::BoxSteps<T>::join, .divide = patchfd::BoxSteps<T>::divide, \
   }
 
 const struct _PatchFDBoxKernels PatchFDBoxCUDADouble = BOX_TABLE(double);

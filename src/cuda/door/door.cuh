@@ -264,11 +264,11 @@ struct TransferDoor {
 
   static PetscErrorCode create(const PatchFDTransferDesc *desc, void **plan)
   {
-    const PetscInt nf[] = {desc->dir[0]->nf, desc->dir[1]->nf, desc->dir[2]->nf},
+    const PetscInt nf[]      = {desc->dir[0]->nf, desc->dir[1]->nf, desc->dir[2]->nf},
                    fstride[] = {desc->dir[0]->fstride, desc->dir[1]->fstride, desc->dir[2]->fstride};
-    PetscInt       k;
-    int            shared, kind = MIXED;
-    DoorPlan      *p;
+    PetscInt  k;
+    int       shared, kind = MIXED;
+    DoorPlan *p;
 
     PetscFunctionBegin;
     if (desc->mesh) kind = MESH;

@@ -31,84 +31,41 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
 
 #define TABLE(T, TYPE, WIDE, WIDEN, NARROW) \
   { \
-    .name             = patchfd::Scalar<T>::name, \
-    .size             = sizeof(T), \
-    .memtype          = PETSC_MEMTYPE_CUDA, \
-    .datatype         = TYPE, \
-    .id               = patchfd::Scalar<T>::id, \
-    .wide             = WIDE, \
-    .widen            = WIDEN, \
-    .narrow           = NARROW, \
-    .malloc           = patchfd::Grid<T>::malloc, \
-    .free             = patchfd::Grid<T>::free, \
-    .zero             = patchfd::Grid<T>::zero, \
-    .multiply         = patchfd::Grid<T>::multiply, \
-    .copy             = patchfd::Grid<T>::copy, \
-    .fixed            = patchfd::Grid<T>::fixed, \
-    .operatorcreate   = patchfd::OperatorDoor<T>::create, \
-    .operatorapply    = patchfd::OperatorDoor<T>::apply, \
-    .operatorresidual = patchfd::OperatorDoor<T>::residual, \
-    .operatordiagonal = patchfd::OperatorDoor<T>::diagonal, \
-    .operatorsweep    = patchfd::OperatorDoor<T>::sweep, \
-    .operatorpick     = patchfd::OperatorDoor<T>::pick, \
-    .operatordestroy  = patchfd::OperatorDoor<T>::destroy, \
-    .latticecreate    = patchfd::Lattice<T>::create, \
-    .latticeapply     = patchfd::Lattice<T>::apply, \
-    .latticediagonal  = patchfd::Lattice<T>::diagonal, \
-    .latticesweep     = patchfd::Lattice<T>::sweep, \
-    .latticedestroy   = patchfd::Lattice<T>::destroy, \
-    .transfercreate   = patchfd::TransferDoor<T>::create, \
-    .transferprolong  = patchfd::TransferDoor<T>::prolong, \
-    .transferrestrict = patchfd::TransferDoor<T>::restrict_, \
-    .transferdestroy  = patchfd::TransferDoor<T>::destroy, \
-    .localcreate      = patchfd::LocalDoor<T>::create, \
-    .localapply       = patchfd::LocalDoor<T>::apply, \
-    .localdestroy     = patchfd::LocalDoor<T>::destroy, \
-    .cellmatrices     = patchfd::PointsCellMatrices, \
-    .invert           = patchfd::Invert, \
-    .fitcreate        = patchfd::OperatorDoor<T>::fit, \
-    .fitgroups        = patchfd::Fit<T>::groups, \
-    .fitapply         = patchfd::Fit<T>::apply, \
-    .fitwork          = patchfd::Fit<T>::work, \
-    .fitcg            = patchfd::Fit<T>::cg, \
-    .fitsteps         = patchfd::Fit<T>::steps, \
-    .fitexact         = NULL, \
-    .fitfused         = NULL, \
-    .fitdestroy       = patchfd::Fit<T>::destroy, \
-    .operatorname     = patchfd::OperatorDoor<T>::name, \
-    .transfername     = patchfd::TransferDoor<T>::name, \
-    .localname        = patchfd::LocalDoor<T>::name, \
-    .boxsolvecreate   = patchfd::BoxSolve<T>::create, \
-    .boxsolveapply    = patchfd::BoxSolve<T>::apply, \
-    .boxsolvedestroy  = patchfd::BoxSolve<T>::destroy, \
-    .cgcreate         = patchfd::CG<T>::create, \
-    .cgdestroy        = patchfd::CG<T>::destroy, \
-    .cgstate          = patchfd::CG<T>::state, \
-    .cgput            = patchfd::CG<T>::put, \
-    .cgget            = patchfd::CG<T>::get, \
-    .cgdirection      = patchfd::CG<T>::direction, \
-    .cgproduct        = patchfd::CG<T>::product, \
-    .cgadvance        = patchfd::CG<T>::advance, \
-    .cgsums           = patchfd::CG<T>::sums, \
-    .cgrecordbegin    = patchfd::CG<T>::recordbegin, \
-    .cgrecordend      = patchfd::CG<T>::recordend, \
-    .recordbegin      = patchfd::RecordBegin, \
-    .recordend        = patchfd::RecordEnd, \
-    .recordreplay     = patchfd::RecordReplay, \
-    .recorddestroy    = patchfd::RecordDestroy, \
+    .name = patchfd::Scalar<T>::name, .size = sizeof(T), .memtype = PETSC_MEMTYPE_CUDA, .datatype = TYPE, .id = patchfd::Scalar<T>::id, \
+    .wide = WIDE, .widen = WIDEN, .narrow = NARROW, .malloc = patchfd::Grid<T>::malloc, .free = patchfd::Grid<T>::free, \
+    .zero = patchfd::Grid<T>::zero, .multiply = patchfd::Grid<T>::multiply, .copy = patchfd::Grid<T>::copy, \
+    .fixed = patchfd::Grid<T>::fixed, .operatorcreate = patchfd::OperatorDoor<T>::create, \
+    .operatorapply = patchfd::OperatorDoor<T>::apply, .operatorresidual = patchfd::OperatorDoor<T>::residual, \
+    .operatordiagonal = patchfd::OperatorDoor<T>::diagonal, .operatorsweep = patchfd::OperatorDoor<T>::sweep, \
+    .operatorpick = patchfd::OperatorDoor<T>::pick, .operatordestroy = patchfd::OperatorDoor<T>::destroy, \
+    .latticecreate = patchfd::Lattice<T>::create, .latticeapply = patchfd::Lattice<T>::apply, \
+    .latticediagonal = patchfd::Lattice<T>::diagonal, .latticesweep = patchfd::Lattice<T>::sweep, \
+    .latticedestroy = patchfd::Lattice<T>::destroy, .transfercreate = patchfd::TransferDoor<T>::create, \
+    .transferprolong = patchfd::TransferDoor<T>::prolong, .transferrestrict = patchfd::TransferDoor<T>::restrict_, \
+    .transferdestroy = patchfd::TransferDoor<T>::destroy, .localcreate = patchfd::LocalDoor<T>::create, \
+    .localapply = patchfd::LocalDoor<T>::apply, .localdestroy = patchfd::LocalDoor<T>::destroy, \
+    .cellmatrices = patchfd::PointsCellMatrices, .invert = patchfd::Invert, .fitcreate = patchfd::OperatorDoor<T>::fit, \
+    .fitgroups = patchfd::Fit<T>::groups, .fitapply = patchfd::Fit<T>::apply, .fitwork = patchfd::Fit<T>::work, \
+    .fitcg = patchfd::Fit<T>::cg, .fitsteps = patchfd::Fit<T>::steps, .fitexact = NULL, .fitfused = NULL, \
+    .fitdestroy = patchfd::Fit<T>::destroy, .operatorname = patchfd::OperatorDoor<T>::name, \
+    .transfername = patchfd::TransferDoor<T>::name, .localname = patchfd::LocalDoor<T>::name, \
+    .boxsolvecreate = patchfd::BoxSolve<T>::create, .boxsolveapply = patchfd::BoxSolve<T>::apply, \
+    .boxsolvedestroy = patchfd::BoxSolve<T>::destroy, .cgcreate = patchfd::CG<T>::create, .cgdestroy = patchfd::CG<T>::destroy, \
+    .cgstate = patchfd::CG<T>::state, .cgput = patchfd::CG<T>::put, .cgget = patchfd::CG<T>::get, \
+    .cgdirection = patchfd::CG<T>::direction, .cgproduct = patchfd::CG<T>::product, .cgadvance = patchfd::CG<T>::advance, \
+    .cgsums = patchfd::CG<T>::sums, .cgrecordbegin = patchfd::CG<T>::recordbegin, .cgrecordend = patchfd::CG<T>::recordend, \
+    .recordbegin = patchfd::RecordBegin, .recordend = patchfd::RecordEnd, .recordreplay = patchfd::RecordReplay, \
+    .recorddestroy = patchfd::RecordDestroy, \
   }
 
 const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble, NULL, NULL, NULL);
-const struct _PatchFDKernels PatchFDKernelsCUDAFloat = TABLE(float, patchfd::TypeFloat, &PatchFDKernelsCUDADouble, patchfd::Widen,
-                                                             patchfd::Narrow);
+const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::TypeFloat, &PatchFDKernelsCUDADouble, patchfd::Widen,
+                                                              patchfd::Narrow);
 
 #define FIT_TABLE(T) \
   { \
-    .pick      = patchfd::OperatorDoor<T>::fitpick, \
-    .product   = patchfd::OperatorDoor<T>::fitproduct, \
-    .inner     = patchfd::OperatorDoor<T>::fitinner, \
-    .correct   = patchfd::Fit<T>::correct, \
-    .variation = patchfd::OperatorDoor<T>::fitvariation, \
+    .pick = patchfd::OperatorDoor<T>::fitpick, .product = patchfd::OperatorDoor<T>::fitproduct, \
+    .inner = patchfd::OperatorDoor<T>::fitinner, .correct = patchfd::Fit<T>::correct, .variation = patchfd::OperatorDoor<T>::fitvariation, \
   }
 
 const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble = FIT_TABLE(double);

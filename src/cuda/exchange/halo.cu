@@ -28,7 +28,7 @@ typedef unsigned long long Epoch;
 
 static constexpr int    HALO_THREADS = 256;
 static constexpr int    HALO_BLOCKS  = 8 * 132;
-static constexpr int    HALO_WAITING = 16;       /* blocks that may wait: many processes' fit on any GPU */
+static constexpr int    HALO_WAITING = 16; /* blocks that may wait: many processes' fit on any GPU */
 static constexpr Epoch  HALO_FAILED  = 1ull << 63;
 static constexpr size_t HALO_FLAGS   = 4096;     /* bytes of flags before a rank's buffers */
 static constexpr size_t HALO_PAGE    = 2u << 20; /* memory that other ranks open comes in pieces of this size */
@@ -44,7 +44,7 @@ struct HaloPeer {
 /* exchanges that are done, blocks of the one at work, and how long to wait */
 struct HaloCounters {
   Epoch             *epoch;
-  unsigned          *done; /* [0]: blocks that have received, [1 + rank]: that have sent to a rank */
+  unsigned          *done;     /* [0]: blocks that have received, [1 + rank]: that have sent to a rank */
   Epoch              patience; /* nanoseconds */
   volatile unsigned *failed;
 };
@@ -59,7 +59,7 @@ struct HaloPlan {
   PatchFDHaloWay        way;
   PlanMemory            memory;
   PetscInt              n, unit, *first[2], *index[2]; /* on the GPU; first[] counts numbers */
-  std::vector<PetscInt> start[2];                /* first[], on the host */
+  std::vector<PetscInt> start[2];                      /* first[], on the host */
   T                    *buffer[2] = {NULL, NULL};
   cudaEvent_t           event     = NULL;
   void                 *nccl      = NULL; /* NCCL's communicator, and the ranks in it */
@@ -271,7 +271,7 @@ struct Halo {
     HaloPlan<T> *p = new HaloPlan<T>();
 
     PetscFunctionBegin;
-    *plan   = p;
+    *plan  = p;
     p->way = way;
     PetscCall(p->create(desc));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -290,7 +290,7 @@ struct Halo {
     for (PetscInt r = 0; r < p->n; r++) {
       for (int s = 0; s < 2; s++) {
         const PetscInt begin = p->start[s][r], count = p->start[s][r + 1] - begin;
-        T             *at    = p->buffer[s] + n * begin;
+        T             *at = p->buffer[s] + n * begin;
 
         if (!count) continue;
         if (s == side) PetscCall(NCCL::send(at, n * count * sizeof(T), p->ranks[r], p->nccl, stream));
@@ -435,8 +435,8 @@ struct Halo {
     }
     p->peers[i] = {.buffer = (T *)(memory + HALO_FLAGS),
                    .stride = address->stride,
-                   .first = {address->first[0], address->first[1]},
-                   .flag = (Epoch *)memory + address->flag};
+                   .first  = {address->first[0], address->first[1]},
+                   .flag   = (Epoch *)memory + address->flag};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -465,18 +465,10 @@ struct Halo {
 
 #define HALO_TABLE(T) \
   { \
-    .create     = patchfd::Halo<T>::create, \
-    .destroy    = patchfd::DestroyPlan<patchfd::HaloPlan<T>>, \
-    .pack       = patchfd::Halo<T>::pack, \
-    .unpack     = patchfd::Halo<T>::unpack, \
-    .buffers    = patchfd::Halo<T>::buffers, \
-    .wait       = patchfd::Halo<T>::wait, \
-    .join       = patchfd::Halo<T>::join, \
-    .device     = patchfd::Halo<T>::device, \
-    .address    = patchfd::Halo<T>::address, \
-    .connect    = patchfd::Halo<T>::connect, \
-    .connected  = patchfd::Halo<T>::connected, \
-    .disconnect = patchfd::Halo<T>::disconnect, \
+    .create = patchfd::Halo<T>::create, .destroy = patchfd::DestroyPlan<patchfd::HaloPlan<T>>, .pack = patchfd::Halo<T>::pack, \
+    .unpack = patchfd::Halo<T>::unpack, .buffers = patchfd::Halo<T>::buffers, .wait = patchfd::Halo<T>::wait, \
+    .join = patchfd::Halo<T>::join, .device = patchfd::Halo<T>::device, .address = patchfd::Halo<T>::address, \
+    .connect = patchfd::Halo<T>::connect, .connected = patchfd::Halo<T>::connected, .disconnect = patchfd::Halo<T>::disconnect, \
   }
 
 const struct _PatchFDHaloKernels PatchFDHaloCUDADouble = HALO_TABLE(double);

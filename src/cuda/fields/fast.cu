@@ -28,7 +28,7 @@ namespace patchfd
 struct FieldsStrip {
   /* the block's first entry in a patch's column and its size; the strip's first row; pieces of a row of tiles */
   int entry, size, row, pieces;
-  int first;                    /* piece in the list of all */
+  int first; /* piece in the list of all */
 };
 
 /* A FieldsOctet, in steps in the arrays.  place: rank of the block of threads * 2^24 + bytes from the patch's column to the entry; -1 if
@@ -47,7 +47,7 @@ struct FieldsFastData {
   int                    ld, cluster; /* places of a patch's column; blocks of threads of a cluster */
   Layout                 l[PATCHFD_MAX_FIELDS];
   /* first node of patch 0, as it were; from a patch to the next */
-  int                    first[PATCHFD_MAX_FIELDS][3], step[PATCHFD_MAX_FIELDS][3];
+  int first[PATCHFD_MAX_FIELDS][3], step[PATCHFD_MAX_FIELDS][3];
 };
 
 /* ---- the cluster ---- */
@@ -216,8 +216,8 @@ template <int TILES, int GROUPS, typename P>
 __device__ __forceinline__ void FieldsMultiply(const FieldsFastData<P> &s, const FieldsStrip &strip, const typename P::Number *sm,
                                                typename P::Number sum[TILES][GROUPS][4])
 {
-  using Number = typename P::Number;
-  using Word   = TermsWord<P>;
+  using Number          = typename P::Number;
+  using Word            = TermsWord<P>;
   constexpr int ENTRIES = P::DEPTH / 4;
   struct alignas(ENTRIES * sizeof(Number)) Entries {
     Number b[ENTRIES];
@@ -276,14 +276,14 @@ __device__ __forceinline__ void FieldsReplace(const FieldsStrip &strip, int ld, 
 /* warps of a block of threads, at most: so many registers do the sums need.  Few registers are worth more than long sums: all but the
    products waits for memory */
 template <typename Number, int TILES, int GROUPS>
-static constexpr int fields_warps = TILES * GROUPS * sizeof(Number) <= 40 ? 32 : (TILES * GROUPS * sizeof(Number) <= 56 ? 24 : 16);
+static constexpr int fields_warps = TILES *GROUPS * sizeof(Number) <= 40 ? 32 : (TILES *GROUPS * sizeof(Number) <= 56 ? 24 : 16);
 
 template <typename T, typename P, int DIM, int TILES, int GROUPS>
 __launch_bounds__(32 * fields_warps<typename P::Number, TILES, GROUPS>) static __global__
   void FieldsFastKernel(const __grid_constant__ FieldsFastData<P> s, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r,
                         T *x)
 {
-  using Number = typename P::Number;
+  using Number                      = typename P::Number;
   constexpr int             COLUMNS = 8 * GROUPS;
   extern __shared__ double2 fields_shared[];
   ptrdiff_t                *origin = (ptrdiff_t *)fields_shared;
@@ -315,17 +315,13 @@ template <typename T>
 struct FieldsTilings;
 template <>
 struct FieldsTilings<double> {
-  static constexpr FieldsTiling best[2][6] = {
-    {{1, 1, 4}, {1, 1, 4}, {1, 1, 2}, {2, 1, 5}, {1, 2, 2}, {2, 2, 2}},
-    {{1, 1, 4}, {1, 2, 2}, {8, 2, 2}, {8, 2, 2}, {8, 2, 2}, {8, 6, 2}}
-  };
+  static constexpr FieldsTiling best[2][6] = {{{1, 1, 4}, {1, 1, 4}, {1, 1, 2}, {2, 1, 5}, {1, 2, 2}, {2, 2, 2}},
+                                              {{1, 1, 4}, {1, 2, 2}, {8, 2, 2}, {8, 2, 2}, {8, 2, 2}, {8, 6, 2}}};
 };
 template <>
 struct FieldsTilings<float> {
-  static constexpr FieldsTiling best[2][6] = {
-    {{1, 1, 8}, {1, 1, 8}, {1, 1, 4}, {1, 3, 2}, {1, 2, 4}, {2, 2, 4}},
-    {{1, 2, 4}, {1, 2, 4}, {8, 2, 4}, {8, 2, 4}, {8, 2, 3}, {8, 4, 3}}
-  };
+  static constexpr FieldsTiling best[2][6] = {{{1, 1, 8}, {1, 1, 8}, {1, 1, 4}, {1, 3, 2}, {1, 2, 4}, {2, 2, 4}},
+                                              {{1, 2, 4}, {1, 2, 4}, {8, 2, 4}, {8, 2, 4}, {8, 2, 3}, {8, 4, 3}}};
 };
 
 /*
@@ -350,9 +346,9 @@ struct FieldsTiled : FieldsFast {
   using Word                   = TermsWord<P>;
   using Number                 = typename P::Number;
   static constexpr int COLUMNS = 8 * GROUPS;
-  FieldsFastData<P> data       = {};
-  int               warps      = 0;
-  PlanMemory        memory;
+  FieldsFastData<P>    data    = {};
+  int                  warps   = 0;
+  PlanMemory           memory;
 
   static const void *kernel() { return (const void *)FieldsFastKernel<T, P, DIM, TILES, GROUPS>; }
   size_t             shared() const { return sizeof(ptrdiff_t) * PATCHFD_MAX_FIELDS * COLUMNS + sizeof(Number) * COLUMNS * data.ld; }
@@ -361,12 +357,12 @@ struct FieldsTiled : FieldsFast {
     cluster->id               = cudaLaunchAttributeClusterDimension;
     cluster->val.clusterDim.x = (unsigned)data.cluster;
     cluster->val.clusterDim.y = cluster->val.clusterDim.z = 1;
-    config->gridDim          = clusters * (unsigned)data.cluster;
-    config->blockDim         = 32 * (unsigned)warps;
-    config->dynamicSmemBytes = shared();
-    config->stream           = stream;
-    config->attrs            = cluster;
-    config->numAttrs         = 1;
+    config->gridDim                                       = clusters * (unsigned)data.cluster;
+    config->blockDim                                      = 32 * (unsigned)warps;
+    config->dynamicSmemBytes                              = shared();
+    config->stream                                        = stream;
+    config->attrs                                         = cluster;
+    config->numAttrs                                      = 1;
   }
 
   /* strips of all blocks, as the warps of a cluster have them, and the places of the blocks' first entries */
@@ -410,7 +406,7 @@ struct FieldsTiled : FieldsFast {
       for (int p = 0; p < TILES * list[s].pieces; p++) {
         for (size_t q = 0; q < PIECE; q++) {
           const int lane = (int)(q / Word::LENGTH % 32), i = (int)(q / (32 * Word::LENGTH) * Word::LENGTH + q % Word::LENGTH);
-          const int row = list[s].row + 16 * (p % TILES) + lane / 4 + 8 * P::row(i),
+          const int row    = list[s].row + 16 * (p % TILES) + lane / 4 + 8 * P::row(i),
                     column = P::DEPTH * (p / TILES) + P::DEPTH / 4 * (lane % 4) + FieldsEntry<P>(i);
 
           if (row < n && column < n)
@@ -481,8 +477,8 @@ struct FieldsTiled : FieldsFast {
     int                      entry[8];
 
     PetscFunctionBegin;
-    data.cluster = 1;
-    data.row     = (int)(form.dense->parity[0] ? (form.dense->n[0][0] + 1) / 2 : form.dense->n[0][0]);
+    data.cluster    = 1;
+    data.row        = (int)(form.dense->parity[0] ? (form.dense->n[0][0] + 1) / 2 : form.dense->n[0][0]);
     data.rowinverse = 0xffffffffu / (unsigned)data.row + 1;
     for (int d = 0; d < 3; d++)
       if (form.dense->parity[d]) data.cluster = PetscMin(2 * data.cluster, cluster);

@@ -147,11 +147,11 @@ template <typename T>
 __launch_bounds__(fields_one *fields_one) static __global__
   void FieldsOneBlocks(const __grid_constant__ FieldsData<T> s, unsigned size, const T *u, T *w)
 {
-  __shared__ T           part[fields_one][fields_one + 1];
-  const FieldsClass<T>  &c   = *s.classes;
-  const unsigned         rows = blockIdx.x * fields_one;
-  int                    row = (int)(rows + threadIdx.x), b = 0, first = 0; /* the row's block, and that one's first row */
-  T                      sum = 0;
+  __shared__ T          part[fields_one][fields_one + 1];
+  const FieldsClass<T> &c    = *s.classes;
+  const unsigned        rows = blockIdx.x * fields_one;
+  int                   row = (int)(rows + threadIdx.x), b = 0, first = 0; /* the row's block, and that one's first row */
+  T                     sum = 0;
 
   while (b < 8 && row - first >= c.size[b]) first += c.size[b++];
   if (b < 8) {
@@ -259,7 +259,7 @@ template <typename T>
 struct FieldsPlan : FieldsSolver<T> {
   FieldsData<T>  data = {};
   int            phases;
-  T             *one = NULL; /* if there is one patch alone: its numbers before and after the products, `size` each */
+  T             *one  = NULL; /* if there is one patch alone: its numbers before and after the products, `size` each */
   int            size = 0, noctet = 0;
   PetscLogDouble flops; /* of a patch */
   PlanMemory     memory;

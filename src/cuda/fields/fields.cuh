@@ -61,7 +61,7 @@ struct FieldsFast {
   virtual ~FieldsFast() { }
   /* x = beta x + omega A_j^{-1} r */
   virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const void *r, void *x, cudaStream_t) const = 0;
-  virtual PetscErrorCode destroy()                                                                                              = 0;
+  virtual PetscErrorCode destroy()                                                                                                = 0;
 };
 
 /* NULL if this GPU cannot do it, or inverses are too large for it */
@@ -105,7 +105,7 @@ struct FieldsPatches {
   __device__ __forceinline__ bool overlap() const { return step == 1; }
   __device__ __forceinline__ bool find(size_t item, int number[3]) const
   {
-    int  q[3] = {0, 0, 0};
+    int  q[3]  = {0, 0, 0};
     bool there = item < shell.size();
 
     if (there) shell.find<size_t>(item, q);
@@ -122,7 +122,7 @@ struct FieldsSolver {
   /* one colour of these patches: x = beta x + omega A_j^{-1} r */
   virtual PetscErrorCode apply(const PatchFDColor &, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x,
                                cudaStream_t) const = 0;
-  virtual PetscErrorCode free() = 0;
+  virtual PetscErrorCode free()                    = 0;
 };
 
 template <typename T>

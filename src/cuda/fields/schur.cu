@@ -206,7 +206,7 @@ static __device__ inline void SchurIterate(const SchurData<T> &s, const SchurPat
 template <typename T>
 static __device__ inline void SchurSolve(const SchurData<T> &s, const SchurPatch<T> &p)
 {
-  const int n = p.volume(s.pressure);
+  const int n  = p.volume(s.pressure);
   T        *up = p.u[s.pressure], scale;
 
   SchurFor(n, [&](int i) { p.r[i] = 0; });
@@ -347,8 +347,8 @@ struct SchurPlan : FieldsSolver<T> {
   PetscErrorCode apply(const PatchFDColor &color, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x,
                        cudaStream_t stream) const override
   {
-    const ColorPatches  all(color, phases, patches, Layout(), Range());
-    ColorPatches        none = all;
+    const ColorPatches all(color, phases, patches, Layout(), Range());
+    ColorPatches       none = all;
 
     PetscFunctionBegin;
     none.count[0] = 0;

@@ -17,10 +17,10 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads, FitTile<T,
   FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
   constexpr int               M = t.M, last = dim - 1, LINES = t.LINES;
   /* x, too, before the first barrier: where there are registers for it */
-  constexpr bool              early = FitTile<T, dim, k, inner>::few;
-  const bool                  mine = t.has(last, 0);
-  const T                     before = mine && !arg.begins ? arg.coef[2 * t.patch] : T(0), factor = mine ? arg.coef[2 * t.patch + 1] : T(0);
-  T                           v[LINES][M] = {}, c[LINES][M], x[LINES][M];
+  constexpr bool early  = FitTile<T, dim, k, inner>::few;
+  const bool     mine   = t.has(last, 0);
+  const T        before = mine && !arg.begins ? arg.coef[2 * t.patch] : T(0), factor = mine ? arg.coef[2 * t.patch + 1] : T(0);
+  T              v[LINES][M] = {}, c[LINES][M], x[LINES][M];
 
   t.fetch(c);
   if (arg.r) t.each(last, [&](int l, int s) { v[l][s] = arg.r[t.node(l, s)] - (arg.product ? arg.rwork[t.compact(l, s)] : T(0)); });
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
 
   FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
   constexpr int               M = t.M, last = dim - 1, LINES = t.LINES;
-  const double                tiny = sizeof(T) == 8 ? 1e-20 : 1e-9;
+  const double                tiny    = sizeof(T) == 8 ? 1e-20 : 1e-9;
   double                      partial = 0, old = 0, begin = 0, product, length = 0, factor = 0;
   T                           v[LINES][M] = {}, c[LINES][M];
 
@@ -102,7 +102,7 @@ static __global__ void FitBoundsKernel(const __grid_constant__ PatchFDFitRule ru
   a += p;
   b += p;
   for (int i = 0; i < n && t == 2 * p; i++) {
-    const size_t at = (size_t)i * count;
+    const size_t at     = (size_t)i * count;
     const double length = a[at], next = b[at];
 
     a[at]  = 1 / length + beside / before;
@@ -112,15 +112,15 @@ static __global__ void FitBoundsKernel(const __grid_constant__ PatchFDFitRule ru
   }
   __syncwarp();
   for (int i = 0; i < n; i++) {
-    const size_t at = (size_t)i * count;
+    const size_t at     = (size_t)i * count;
     const double radius = sqrt(b[at]) + (i + 1 < n ? sqrt(b[at + count]) : 0);
 
     lo = fmin(lo, a[at] - radius);
     hi = fmax(hi, a[at] + radius);
   }
   for (int step = 0; step < 48; step++) {
-    const double x = 0.5 * (lo + hi);
-    double       q = 1;
+    const double x     = 0.5 * (lo + hi);
+    double       q     = 1;
     int          below = 0;
 
     for (int i = 0; i < n; i++) {
@@ -144,7 +144,7 @@ template <typename T>
 static __global__ void FitCoefficientsKernel(const __grid_constant__ PatchFDFitRule rule, int count, int steps, const int *number,
                                              const double *bound, T *coef)
 {
-  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const int p        = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   PetscReal known[2] = {1, 1}, found[2 * PATCHFD_FIT_MAX_STEPS];
 
   if (p >= count) return;
@@ -162,8 +162,8 @@ struct FitPlan {
   FitGrid         grid  = {};
   FitOrder        order = {};
   FitArguments<T> arg   = {};
-  char           *take  = NULL;             /* [patches] by number: the steps of the groups to come */
-  double         *bound = NULL;             /* [patches][2], zero where nobody has estimated them */
+  char           *take  = NULL;                    /* [patches] by number: the steps of the groups to come */
+  double         *bound = NULL;                    /* [patches][2], zero where nobody has estimated them */
   double         *rz = NULL, *a = NULL, *b = NULL; /* of a group */
   T              *coef = NULL;
   PoolMemory      memory, groups, cg, bounds; /* groups: what goes with the groups */
@@ -426,8 +426,8 @@ template <typename T>
 static PetscErrorCode FitStep(const FitPlan<T> *p, PetscInt group, PetscInt step, PetscReal omega, const T *diagonal, const T *r,
                               bool product, T *x)
 {
-  PetscLogDouble    flops = 0;
-  cudaStream_t      stream;
+  PetscLogDouble flops = 0;
+  cudaStream_t   stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
@@ -499,7 +499,7 @@ PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, PetscInt la
   for (PetscInt i = p->desc->runs[group]; i < p->desc->runs[group + 1]; i++) {
     const bool      inner = FitIsInner(p->desc, p->desc->run[i]);
     FitArguments<T> arg   = FitRunArguments(p, p->desc->run[i], group, step);
-    const size_t    at    = (size_t)(p->desc->run[i].first - first), row = step ? (size_t)(step - 1) * count + at : 0;
+    const size_t    at = (size_t)(p->desc->run[i].first - first), row = step ? (size_t)(step - 1) * count + at : 0;
 
     arg.ends      = step == last;
     arg.diagonal  = (const T *)diagonal;

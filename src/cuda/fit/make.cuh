@@ -72,14 +72,14 @@ static __device__ __forceinline__ void FitCellMeans(const PointsGeneric<T> &g, c
 
   for (int i = threadIdx.x; i < m.npoint; i += blockDim.x) {
     const T weight = w.w[i % c] * w.w[i / c % c] * (dim == 3 ? w.w[i / c / c] : 1);
-    T       sum = 0;
-    T            f[7];
+    T       sum    = 0;
+    T       f[7];
 
     g.at(cell, i, f);
     for (int a = 0; a < dim && m.stiff; a++) {
       const T of = f[PointsEntry(dim, a, a)], v = log(of / weight);
 
-      logs[a * m.npoint + i]                          = v;
+      logs[a * m.npoint + i]                         = v;
       m.log[((size_t)cell * dim + a) * m.npoint + i] = (float)v;
       for (int b = 0; b < a; b++) sum += f[PointsEntry(dim, b, a)] * f[PointsEntry(dim, b, a)] / (of * f[PointsEntry(dim, b, b)]);
     }
@@ -97,12 +97,12 @@ static __device__ __forceinline__ void FitCellMeans(const PointsGeneric<T> &g, c
   for (int e = threadIdx.x; e < dim * dim * c && m.stiff; e += blockDim.x) { /* point e % c of direction b: the mean over the others */
     const int a = e / c / dim, b = e / c % dim, stride = b == 0 ? 1 : (b == 1 ? c : c * c), inner = b == 0 ? c : 1,
               outer = b == 2 ? c : c * c;
-    T    sum = 0;
+    T sum           = 0;
 
     for (int j = 0; j < (dim == 3 ? c : 1); j++) {
       for (int i = 0; i < c; i++) {
-        const int    at     = e % c * stride + i * inner + j * outer;
-        const T weight = w.w[i] * (dim == 3 ? w.w[j] : 1);
+        const int at     = e % c * stride + i * inner + j * outer;
+        const T   weight = w.w[i] * (dim == 3 ? w.w[j] : 1);
 
         sum += weight * logs[a * m.npoint + at];
       }
@@ -129,18 +129,18 @@ static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric
 /* what a block needs to know of all patches */
 template <typename T>
 struct FitSource {
-  FitMetric<T>  metric;
-  FitGrid       grid;
-  int           degree, count[3], low[3]; /* of the cells */
-  bool          shared, estimate;         /* are eigenvalues to be estimated where fits are not close? */
-  double        stable, condition;
-  const T      *w, *B, *D; /* [c], [c][k + 1] */
-  const T      *constants;
-  int           first;   /* patch of the launch */
-  T            *weight;  /* [patches of a launch][dim][2][2 c]: those of A and M */
-  T            *g, *records;
-  size_t        at, stride;
-  char         *take;
+  FitMetric<T> metric;
+  FitGrid      grid;
+  int          degree, count[3], low[3]; /* of the cells */
+  bool         shared, estimate;         /* are eigenvalues to be estimated where fits are not close? */
+  double       stable, condition;
+  const T     *w, *B, *D; /* [c], [c][k + 1] */
+  const T     *constants;
+  int          first;  /* patch of the launch */
+  T           *weight; /* [patches of a launch][dim][2][2 c]: those of A and M */
+  T           *g, *records;
+  size_t       at, stride;
+  char        *take;
 };
 
 /* the means over a patch, in shared memory: logarithms of the weights of A and M and of the means of G over all points */
@@ -243,8 +243,8 @@ static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells<dim
   const FitMetric<T> &metric   = s.metric;
   const int           c        = metric.points;
   const double        logshift = metric.hasshift ? (double)FitLogShift(m->shift) : 0;
-  PatchFDFitRatio     ratio = {1e300, -1e300, 0};
-  double              cross = 0;
+  PatchFDFitRatio     ratio    = {1e300, -1e300, 0};
+  double              cross    = 0;
 
   for (int i = threadIdx.x; i < metric.npoint; i += blockDim.x) {
     const int point[3] = {i % c, i / c % c, i / c / c};
@@ -362,7 +362,7 @@ struct FitTeam {
   {
     for (int j = lane; j < n; j += TEAM) {
       for (int s = 0; s < n; s++) {
-        const int i = transpose ? n - 1 - s : s;
+        const int i   = transpose ? n - 1 - s : s;
         double    sum = X[i * n + j];
 
         for (int k = transpose ? i + 1 : 0; k < (transpose ? n : i); k++) sum -= M[transpose ? k * n + i : i * n + k] * X[k * n + j];
@@ -514,10 +514,10 @@ template <typename T>
 static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRule *rule, PoolMemory *memory, FitMetric<T> *m,
                                       cudaStream_t stream)
 {
-  const size_t cells  = (size_t)g.cells;
-  const int    npoint = (int)g.size, threads = RoundUp(PetscMin(npoint, 256), fit_warp);
-  const size_t shared = (size_t)(g.dim * npoint) * sizeof(T);
-  FitWeights<T> w     = {};
+  const size_t  cells  = (size_t)g.cells;
+  const int     npoint = (int)g.size, threads = RoundUp(PetscMin(npoint, 256), fit_warp);
+  const size_t  shared = (size_t)(g.dim * npoint) * sizeof(T);
+  FitWeights<T> w      = {};
   bool          fits;
   int           blocks = (int)cells;
 
@@ -551,10 +551,10 @@ template <typename T>
 static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest, PoolMemory *memory, cudaStream_t stream)
 {
   const int dim = s.metric.dim, most = PetscMin(patches, 1 << 16), team = longest <= 5 ? 8 : (longest <= 9 ? 16 : fit_warp),
-            teams = fit_threads / team;
-  const size_t shared = (size_t)(teams * 5 * longest * longest) * sizeof(double);
+            teams      = fit_threads / team;
+  const size_t shared  = (size_t)(teams * 5 * longest * longest) * sizeof(double);
   auto        *numbers = dim == 3 ? FitNumbersKernel<T, 3> : FitNumbersKernel<T, 2>;
-  auto        *eigen  = team == 8 ? FitEigenKernel<T, 8> : (team == 16 ? FitEigenKernel<T, 16> : FitEigenKernel<T, fit_warp>);
+  auto        *eigen   = team == 8 ? FitEigenKernel<T, 8> : (team == 16 ? FitEigenKernel<T, 16> : FitEigenKernel<T, fit_warp>);
 
   PetscFunctionBegin;
   if (!s.shared) PetscCall(memory->borrow((size_t)most * (size_t)(dim * 4 * s.metric.points), &s.weight));

@@ -28,14 +28,14 @@ static constexpr int fit_degrees = 8;
 /* of a run of patches of equal size */
 template <typename T>
 struct FitArguments {
-  Layout        box;
-  int           n[3], count;
-  const int    *first;   /* [count][3] */
-  const int    *number;  /* [count] */
-  size_t        record[3], stride; /* where patch 0 has its records, and those of the others after it */
-  size_t        compact, volume;   /* the same for its unknowns, of the first one of the run */
-  const T      *records, *g /* [number][4] */, *coef /* [count][2] */;
-  const T      *diagonal;
+  Layout     box;
+  int        n[3], count;
+  const int *first;             /* [count][3] */
+  const int *number;            /* [count] */
+  size_t     record[3], stride; /* where patch 0 has its records, and those of the others after it */
+  size_t     compact, volume;   /* the same for its unknowns, of the first one of the run */
+  const T   *records, *g /* [number][4] */, *coef /* [count][2] */;
+  const T   *diagonal;
   /* a step */
   bool     begins, several, product; /* is it the first one, are there more, is there something in rwork that belongs to r? */
   T        omega;
@@ -50,11 +50,11 @@ struct FitArguments {
 
 template <typename T, int dim, int k, bool inner>
 struct FitTile {
-  static constexpr int  M = inner ? 2 * k - 1 : 2 * k + 1, VECTOR = 16 / sizeof(T), ROW = RoundUp(M, VECTOR);
-  static constexpr bool few = M * sizeof(T) <= 60; /* is there room for more in registers? */
-  static constexpr int  LINES = !inner || !few ? 1 : (M <= 3 ? M : 2), ROWS = dim == 3 ? (M + LINES - 1) / LINES : 1, team = M * ROWS;
-  static constexpr int  volume = RoundUp(dim == 3 ? M * M * M : M * M, VECTOR), record = ROW * (M + 3), size = volume + dim * record;
-  static constexpr int  teams = team >= 96 ? 1 : 128 / team, threads = RoundUp(teams * team, 32), most = LINES > 1 && M > 7 ? 384 : 512;
+  static constexpr int    M = inner ? 2 * k - 1 : 2 * k + 1, VECTOR = 16 / sizeof(T), ROW = RoundUp(M, VECTOR);
+  static constexpr bool   few   = M * sizeof(T) <= 60; /* is there room for more in registers? */
+  static constexpr int    LINES = !inner || !few ? 1 : (M <= 3 ? M : 2), ROWS = dim == 3 ? (M + LINES - 1) / LINES : 1, team = M * ROWS;
+  static constexpr int    volume = RoundUp(dim == 3 ? M * M * M : M * M, VECTOR), record = ROW * (M + 3), size = volume + dim * record;
+  static constexpr int    teams = team >= 96 ? 1 : 128 / team, threads = RoundUp(teams * team, 32), most = LINES > 1 && M > 7 ? 384 : 512;
   static constexpr size_t shared = teams * size * sizeof(T) + threads * sizeof(double);
   static constexpr int    blocks = most / threads > 0 ? most / threads : 1; /* at a time: more registers do not pay for less threads */
 };
@@ -105,8 +105,8 @@ __device__ __forceinline__ void FitLines(int n, const T *S, T v[LINES][M])
 /* what a thread knows of its patch */
 template <typename T, int dim, int k, bool inner>
 struct FitThread {
-  using Tile                = FitTile<T, dim, k, inner>;
-  static constexpr int M    = Tile::M, ROW = Tile::ROW, LINES = Tile::LINES;
+  using Tile             = FitTile<T, dim, k, inner>;
+  static constexpr int M = Tile::M, ROW = Tile::ROW, LINES = Tile::LINES;
   static constexpr int last = dim - 1;
 
   const FitArguments<T> &arg;
@@ -158,7 +158,7 @@ struct FitThread {
   {
     return origin + l * Tile::ROWS * arg.box.row + s * (dim == 3 ? arg.box.plane : arg.box.row);
   }
-  __device__ size_t    compact(int l, int s) const { return place + (size_t)(dim == 3 ? (s * n[1] + l * Tile::ROWS) * n[0] : s * n[0]); }
+  __device__ size_t compact(int l, int s) const { return place + (size_t)(dim == 3 ? (s * n[1] + l * Tile::ROWS) * n[0] : s * n[0]); }
   /* f(l, s) for the entries of the thread's lines of direction d that there are; the others are zero */
   template <typename F>
   __device__ __forceinline__ void each(int d, F &&f) const

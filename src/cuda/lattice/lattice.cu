@@ -61,7 +61,7 @@ static __device__ bool HasCube(const LatticeGather<T> &p, const int node[3], int
 template <typename T, LatticeTask TASK>
 static __device__ T SimplexRow(const LatticeGather<T> &p, const int node[3], const int path[3], int t, int from)
 {
-  const int        dim = p.dim, all = (1 << dim) - 1, first = path[0], last = path[dim - 1];
+  const int  dim = p.dim, all = (1 << dim) - 1, first = path[0], last = path[dim - 1];
   const bool low = t < dim && !(from >> last & 1) && node[last] == 0, high = t > 0 && (from >> first & 1) && node[first] == p.n[first];
   LatticeCorner<T> v[4];
   T                c = 0, k[3] = {0}, x = 0, y;
@@ -216,7 +216,7 @@ static __global__ void EnergyKernel(const __grid_constant__ LatticeGather<T> p)
     p.nodes.template find<size_t>(item, node);
     const ptrdiff_t at = p.g.yl.at(node[0], node[1], node[2]);
 
-    const T         x  = p.v.x[p.g.xl.at(node[0], node[1], node[2])];
+    const T x = p.v.x[p.g.xl.at(node[0], node[1], node[2])];
 
     if (!p.g.write.contains(node[0], node[1], node[2])) p.v.y[at] = x;
     energy += (double)x * p.v.y[at];
@@ -268,7 +268,7 @@ struct LatticePlan {
 /* flags of the nodes of xbox from the list of its cubes */
 static std::vector<unsigned char> BodyFlags(const PatchFDLatticeDesc *desc, const Range &cubes)
 {
-  const PatchFDBox          *b = &desc->xbox;
+  const PatchFDBox          *b  = &desc->xbox;
   const PetscInt             n0 = b->n[0] - 1, n1 = desc->dim > 1 ? b->n[1] - 1 : 1;
   std::vector<unsigned char> flags(PatchFDBoxSize(b), LATTICE_VOID);
 
@@ -330,9 +330,9 @@ static void PlanGeometry(const PatchFDLatticeDesc *desc, LatticePlan<T> *p)
 template <typename T>
 PetscErrorCode Lattice<T>::create(const PatchFDLatticeDesc *desc, void **plan)
 {
-  LatticePlan<T> *p = new LatticePlan<T>;
+  LatticePlan<T>  *p = new LatticePlan<T>;
   LatticeGeometry &g = p->g;
-  cudaStream_t    stream;
+  cudaStream_t     stream;
 
   PetscFunctionBegin;
   *plan = p;

@@ -45,7 +45,7 @@ struct LatticeMaterial {
   T        constc, constk[3];
   T        mass, stiffness[3], side[6];
   T        identity; /* of nodes without a cube */
-  bool     robin; /* is any of the sides' not zero? */
+  bool     robin;    /* is any of the sides' not zero? */
 };
 
 /* y = y0 + alpha A x; or, if there is a sweep (kernels.h), y = A x and what rows of A give to x'y, of which the sweep has the sum */
@@ -107,8 +107,8 @@ static PetscErrorCode LatticeCutPlanes(Kernel kernel, int threads, size_t shared
   PetscCheck(GridFits(tiles.y), PETSC_COMM_SELF, PETSC_ERR_SUP, "A lattice has %u tiles in y on a GPU, of at most 65535", tiles.y);
   cut->lo     = lo;
   cut->hi     = hi;
-  cut->parts = PetscMax(1, PetscMin(PetscMin((hi - lo) / shortest, 32767),
-                                    (int)((size_t)full * blocks * processors / ((size_t)tiles.x * tiles.y)) + 1));
+  cut->parts  = PetscMax(1, PetscMin(PetscMin((hi - lo) / shortest, 32767),
+                                     (int)((size_t)full * blocks * processors / ((size_t)tiles.x * tiles.y)) + 1));
   cut->chunk  = (hi - lo + cut->parts - 1) / cut->parts;
   cut->parts  = cut->chunk ? (hi - lo + cut->chunk - 1) / cut->chunk : 0;
   cut->grid   = tiles;
@@ -212,13 +212,13 @@ struct LatticeRing {
   static constexpr int    ROWS = Tile::ROWS, SLOTS = 3, ROW = Tile::NX + 2, FIELD = ROW * (ROWS + 2), SLOT = N * FIELD;
   static constexpr size_t SHARED = sizeof(T) * SLOTS * SLOT * Tile::GROUPS;
 
-  T *const       mine;        /* the thread's first number */
-  const int      right;       /* where its neighbour's is; there is none at the end of a row */
-  const T       *from[N];     /* row 0 of the plane that is asked for next */
+  T *const       mine;          /* the thread's first number */
+  const int      right;         /* where its neighbour's is; there is none at the end of a row */
+  const T       *from[N];       /* row 0 of the plane that is asked for next */
   const unsigned there, others; /* bits of rows of x and of the other fields that exist */
-  const bool     all;         /* do all, for the warp? */
+  const bool     all;           /* do all, for the warp? */
   const unsigned row;
-  int            ask, have;   /* slots: for the next plane, of the last one that is there */
+  int            ask, have; /* slots: for the next plane, of the last one that is there */
 
   __device__ __forceinline__ LatticeRing(const Tile &tile, const LatticeGeometry &g, T *shared) :
     mine(shared + tile.group * SLOTS * SLOT + tile.column), right(tile.column < ROW - 1 ? 1 : 0), there(tile.rows(g.read)),
@@ -247,7 +247,10 @@ struct LatticeRing {
     __syncwarp();
     have = have == SLOTS - 1 ? 0 : have + 1;
   }
-  __device__ __forceinline__ T get(int f, int r, int to = 0) const { return mine[have * SLOT + f * FIELD + r * ROW + to]; }
+  __device__ __forceinline__ T get(int f, int r, int to = 0) const
+  {
+    return mine[have * SLOT + f * FIELD + r * ROW + to];
+  }
 
 private:
   template <bool ALL>

@@ -118,7 +118,7 @@ struct LatticeSides {
     on     = Inside(g.cubes, 2, z) ? cubes : 0;
     before = {};
     if constexpr (BODY) {
-      const unsigned is = Inside(g.box, 2, z) ? there : 0;
+      const unsigned is     = Inside(g.box, 2, z) ? there : 0;
       unsigned       active = 0;
 
       empty = 0;
@@ -222,9 +222,9 @@ struct LatticeAxes {
 
 template <typename T, LatticeKind KIND, int ROWS, bool>
 struct LatticeInner {
-  using Node = LatticeNode<T, KIND>;
+  using Node                         = LatticeNode<T, KIND>;
   static constexpr bool     CAPACITY = KIND == LATTICE_SCALAR; /* are sums of capacities around axes' edges needed, too? */
-  static constexpr unsigned empty = 0;
+  static constexpr unsigned empty    = 0;
 
   const LatticeScaled<T> &m;
   LatticeAxes<T, ROWS>    axes[Node::NK], caxes;
@@ -296,22 +296,22 @@ struct LatticeInner {
 template <typename T, LatticeKind KIND, bool BODY, LatticeMode MODE, template <typename, LatticeKind, int, bool> typename Edges>
 struct LatticeMarch {
   static constexpr int ROWS = LatticeShape<T, KIND>::ROWS, NK = LatticeNode<T, KIND>::NK;
-  using Tile                = LatticeTile<ROWS>;
-  using Ring                = LatticeRing<T, 2 + NK, Tile>;
-  using Node                = LatticeNode<T, KIND>;
+  using Tile = LatticeTile<ROWS>;
+  using Ring = LatticeRing<T, 2 + NK, Tile>;
+  using Node = LatticeNode<T, KIND>;
 
-  const LatticeGeometry      &g;
-  const LatticeScaled<T>     &m;
-  const LatticeVectors<T>    &v;
-  Ring                        ring;
-  Edges<T, KIND, ROWS, BODY>  sums;
-  const unsigned              store, write; /* bits of rows: that are written, that are rows of A */
-  const T                     alpha;
-  T                          *y;                                  /* row 0 of the plane to be written */
-  Node                        below[ROWS + 2], belowright[ROWS + 2]; /* the plane below the layer */
+  const LatticeGeometry     &g;
+  const LatticeScaled<T>    &m;
+  const LatticeVectors<T>   &v;
+  Ring                       ring;
+  Edges<T, KIND, ROWS, BODY> sums;
+  const unsigned             store, write; /* bits of rows: that are written, that are rows of A */
+  const T                    alpha;
+  T                         *y;                                     /* row 0 of the plane to be written */
+  Node                       below[ROWS + 2], belowright[ROWS + 2]; /* the plane below the layer */
   /* what the layer before gives to its upper plane: to nodes, to those to the right */
-  T                           Y[ROWS + 1], S[ROWS + 1];
-  double                      energy;
+  T      Y[ROWS + 1], S[ROWS + 1];
+  double energy;
 
   __device__ __forceinline__ LatticeMarch(const LatticeGeometry &g, const LatticeScaled<T> &m, const LatticeVectors<T> &v, const Tile &tile,
                                           T *shared, int z, T factor) :
@@ -347,7 +347,10 @@ struct LatticeMarch {
   }
 
   /* row r of y, or of another array like it */
-  __device__ __forceinline__ T *row(int r, ptrdiff_t to = 0) const { return y + to + r * (size_t)Opaque((unsigned)g.yl.row); }
+  __device__ __forceinline__ T *row(int r, ptrdiff_t to = 0) const
+  {
+    return y + to + r * (size_t)Opaque((unsigned)g.yl.row);
+  }
 
   /* y0 of the rows that are put */
   __device__ __forceinline__ void fetchold(unsigned put, T old[ROWS + 1]) const
@@ -371,8 +374,8 @@ struct LatticeMarch {
   __device__ __forceinline__ void layer(int z, int first, int end)
   {
     const unsigned rows = Inside(g.write, 2, z) ? write : 0, put = z >= first && (MODE != LATTICE_ENERGY || rows) ? store : 0;
-    Node           n[8];               /* corners of the cube */
-    T              up = 0, upright = 0; /* for row r of the plane above, from the row before */
+    Node           n[8];                       /* corners of the cube */
+    T              up = 0, upright        = 0; /* for row r of the plane above, from the row before */
     T              old[ROWS + 1], partial = 0;
 
     ring.wait();
@@ -446,7 +449,7 @@ __launch_bounds__(LatticeTile<1>::THREADS, LatticeShape<T, KIND>::BLOCKS) static
 {
   using Sides = LatticeMarch<T, KIND, BODY, MODE, LatticeSides>;
   using Inner = LatticeMarch<T, KIND, BODY, MODE, LatticeInner>;
-  extern __shared__ double shared_memory[];
+  extern __shared__ double   shared_memory[];
   const typename Sides::Tile tile(g.store);
   int                        first, end;
   bool                       inner;

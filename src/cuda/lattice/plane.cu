@@ -75,8 +75,8 @@ __launch_bounds__(LatticeTile<plane_rows>::THREADS) static __global__
   constexpr int           ROWS = plane_rows;
   const LatticeTile<ROWS> tile(g.store);
   const unsigned          there = tile.rows(g.box), readable = tile.rows(g.read), store = tile.stored(g.store), write = tile.rows(g.write);
-  const ptrdiff_t         at = g.xl.at(tile.i, tile.j, g.box.lo[2]);
-  T                      *y = v.y + g.yl.at(tile.i, tile.j, g.store.lo[2]), old[ROWS + 1];
+  const ptrdiff_t         at    = g.xl.at(tile.i, tile.j, g.box.lo[2]);
+  T                      *y     = v.y + g.yl.at(tile.i, tile.j, g.store.lo[2]), old[ROWS + 1];
   unsigned                cubes = tile.rows(g.cubes), empty = 0;
   PlaneLoad<T, TENSOR>    loaded;
   T                       c1 = 0, c2 = 0, k2 = 0; /* of the row of squares before: t_1 and t_2 of capacities, t_2 of conductivities in x */
@@ -112,7 +112,7 @@ __launch_bounds__(LatticeTile<plane_rows>::THREADS) static __global__
       ky(on, own.k[1], right.k[1], up.k[1], upright.k[1]);
     const T ax = c.t1 + c2 - kx.t1 - k2, ay = c.t2 - ky.t2 + FromLeft(c.t1 - ky.t1), axy = c.t1 + c.t2,
             node = axy + c2 + FromLeft(c.t1 + c1 + c2);
-    const T              dx = right.x - own.x, dy = up.x - own.x, dxy = upright.x - own.x;
+    const T dx = right.x - own.x, dy = up.x - own.x, dxy = upright.x - own.x;
 
     if (r) {
       T sum = fma(ax, dx, Y);

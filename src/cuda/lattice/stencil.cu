@@ -59,7 +59,7 @@ static __host__ __device__ StencilWeights<T> Weights(const StencilEntries<T> &e,
 {
   StencilWeights<T> w;
   /* around the node: six of cubes of corner 0 or 7, two of others */
-  T                 tetrahedra = 2 * (s.x[0] + s.x[1]) * (s.y[0] + s.y[1]) * (s.z[0] + s.z[1]), off = 0;
+  T tetrahedra = 2 * (s.x[0] + s.x[1]) * (s.y[0] + s.y[1]) * (s.z[0] + s.z[1]), off = 0;
 
   for (int i = 0; i < 2; i++) {
     w.x[i]   = s.x[i] * Around(s.y, s.z) * e.axis[0];
@@ -108,26 +108,26 @@ struct StencilMarch {
   const ptrdiff_t          xplane, yplane;
   const unsigned           yrow;
   const int                lane;
-  unsigned                 place[ROWS + 2];              /* of rows of x, from the first one */
-  int                      rows;                         /* that are written */
+  unsigned                 place[ROWS + 2];               /* of rows of x, from the first one */
+  int                      rows;                          /* that are written */
   bool                     there[COLUMNS], mine[COLUMNS]; /* columns: that are read, that are written */
   T                        share[COLUMNS];                /* of the weights in the plane x = const: a half of them at sides */
   /* the lane's first column and row in the plane that is asked for next, from the node before those that are written */
-  const T                 *from;
-  T                       *y;                            /* and in the plane to be written */
-  T                        x[PLANES][ROWS + 2][COLUMNS];
-  T                        sum[ROWS][COLUMNS], own[ROWS][COLUMNS]; /* of the planes below: of that to be written, of the next one */
-  T                        mid[ROWS][COLUMNS];           /* x of the plane to be written, for its energy */
-  double                   energy;
+  const T *from;
+  T       *y; /* and in the plane to be written */
+  T        x[PLANES][ROWS + 2][COLUMNS];
+  T        sum[ROWS][COLUMNS], own[ROWS][COLUMNS]; /* of the planes below: of that to be written, of the next one */
+  T        mid[ROWS][COLUMNS];                     /* x of the plane to be written, for its energy */
+  double   energy;
 
   __device__ __forceinline__ StencilMarch(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, int z) :
     w(table.whole), v(v), xplane(g.xl.plane), yplane(g.yl.plane), yrow(Opaque((unsigned)g.yl.row)),
     lane((int)threadIdx.x % LANES), x{}, sum{}, own{}, mid{}, energy(0)
   {
     const Range &nodes = table.inner;
-    const int    warp = (int)threadIdx.x / LANES,
-              i = nodes.lo[0] + (int)blockIdx.x * Shape::NX + warp % Shape::ACROSS * Shape::WIDTH + lane - 1,
-              j = nodes.lo[1] + (int)blockIdx.y * Shape::NY + warp / Shape::ACROSS * ROWS - 1;
+    const int    warp  = (int)threadIdx.x / LANES,
+              i        = nodes.lo[0] + (int)blockIdx.x * Shape::NX + warp % Shape::ACROSS * Shape::WIDTH + lane - 1,
+              j        = nodes.lo[1] + (int)blockIdx.y * Shape::NY + warp / Shape::ACROSS * ROWS - 1;
 
     rows = i - lane + 1 < nodes.hi[0] ? max(0, min(nodes.hi[1] - j - 1, ROWS)) : 0;
     from = v.x + g.xl.at(i, j, z - 1);
@@ -268,7 +268,7 @@ static __device__ T StencilNode(const LatticeGeometry &g, const StencilTable<T> 
     return g.read.contains(node[0] + i, node[1] + j, node[2] + k) ? v.x[g.xl.at(node[0] + i, node[1] + j, node[2] + k)] : T(0);
   };
   const bool written = g.write.contains(node[0], node[1], node[2]);
-  T         *y       = v.y + g.yl.at(node[0], node[1], node[2]), sum = 0;
+  T         *y = v.y + g.yl.at(node[0], node[1], node[2]), sum = 0;
 
   if (written) {
     const StencilWeights<T> w = Weights(g, table.entries, node);
@@ -290,9 +290,9 @@ static __device__ T StencilNode(const LatticeGeometry &g, const StencilTable<T> 
 template <typename T, LatticeMode MODE>
 static __device__ void StencilSides(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, int layers)
 {
-  const size_t block = ((size_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x,
+  const size_t block  = ((size_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x,
                blocks = (size_t)layers * gridDim.y * gridDim.x;
-  double       energy = 0;
+  double energy       = 0;
 
   for (size_t item = block * blockDim.x + threadIdx.x; item < table.sides.size(); item += blocks * blockDim.x) {
     int node[3];

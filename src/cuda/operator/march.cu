@@ -98,15 +98,15 @@ TILE(float, 12, 1, 4, 1, true);
 /* sizes, and the arithmetic of a line */
 template <typename T, int K, bool PLACE>
 struct March {
-  using Tile = patchfd::Tile<T, K>;
+  using Tile              = patchfd::Tile<T, K>;
   static constexpr int  R = Tile::R, C = Tile::C, L = K * R, N = L + 1, H = (N + 1) / 2, Q = C - 1, NX = K + Q * L + 1; /* NX nodes in x */
   static constexpr int  LINES1 = NX * L, LINES2 = C * L * L, LINES3 = Q * L * L, THREADS = RoundUp(LINES1 > LINES2 ? LINES1 : LINES2, 32);
   static constexpr bool PARITY = R == 1, LATE = Tile::LATE;
 
   using Row = SharedRow<T, C, L, L % 4 == 0 && 128 / sizeof(T) % L == 0>; /* blocks lie in one piece */
   __host__ __device__ static constexpr int at(int e) { return Row::at(e); }
-  static constexpr int    ROW = Row::pitch(C * L + 1), PLANE = L * ROW;
-  static constexpr size_t SHARED = 4 * sizeof(T) * L * PLANE;
+  static constexpr int                     ROW = Row::pitch(C * L + 1), PLANE = L * ROW;
+  static constexpr size_t                  SHARED = 4 * sizeof(T) * L * PLANE;
 
   /* the matrix of a block from that of a cell, for add() below; where its first row is */
   static constexpr int FIRST = PARITY ? H * N : 0;
@@ -506,9 +506,9 @@ __launch_bounds__(March<T, K, PLACE>::THREADS, Tile<T, K>::B) static __global__
   void MarchKernel(const __grid_constant__ CellMatrices<T, March<T, K, PLACE>::N, PLACE> m, const __grid_constant__ OperatorGeometry g,
                    T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
-  using S         = March<T, K, PLACE>;
-  constexpr int L = S::L;
-  extern __shared__ double shared_memory[];
+  using S                     = March<T, K, PLACE>;
+  constexpr int             L = S::L;
+  extern __shared__ double  shared_memory[];
   const int                 t = threadIdx.x;
   const MarchPlace<S>       place(g);
   MarchY<T, K, PLACE>       liney(g, place);
@@ -518,7 +518,7 @@ __launch_bounds__(March<T, K, PLACE>::THREADS, Tile<T, K>::B) static __global__
   liney.fetch(g, place, x, -1);
   for (int c = -1; c <= place.steps; c++) {
     const int lo = c < 0 ? L - K : 0, hi = c < place.steps ? L : 1; /* first and end of the planes of this step */
-    T *const  P = (T *)shared_memory + (c & 1 ? 2 * L * S::PLANE : 0), *const R = P + L * S::PLANE;
+    T *const P = (T *)shared_memory + (c & 1 ? 2 * L * S::PLANE : 0), *const R = P + L * S::PLANE;
 
     if (t < S::LINES1 && liney.k >= lo && liney.k < hi) liney.apply(m, g, place, P, R);
     if (!S::LATE && c < place.steps) liney.fetch(g, place, x, c + 1);
@@ -560,16 +560,16 @@ struct OperatorMarch : OperatorFast {
     g.read  = Range(desc->read);
     g.write = Range(desc->write);
     for (int d = 0; d < 3; d++) {
-      g.end[d][0]    = (int)desc->cells[d][0] * K;
-      g.end[d][1]    = (int)desc->cells[d][1] * K;
-      g.read.lo[d]   = PetscMax(g.read.lo[d], g.end[d][0]);
-      g.read.hi[d]   = PetscMin(g.read.hi[d], g.end[d][1] + 1);
-      g.write.lo[d]  = PetscMax(g.write.lo[d], g.end[d][0]);
-      g.write.hi[d]  = g.end[d][1] > g.end[d][0] ? PetscMin(g.write.hi[d], g.end[d][1] + 1) : g.write.lo[d];
-      g.store.lo[d]  = (int)desc->ybox.lo[d];
-      g.store.hi[d]  = (int)(desc->ybox.lo[d] + desc->ybox.n[d]);
-      g.origin[d]    = g.store.lo[d] / K * K;
-      n[d]           = g.store.hi[d] - g.origin[d];
+      g.end[d][0]   = (int)desc->cells[d][0] * K;
+      g.end[d][1]   = (int)desc->cells[d][1] * K;
+      g.read.lo[d]  = PetscMax(g.read.lo[d], g.end[d][0]);
+      g.read.hi[d]  = PetscMin(g.read.hi[d], g.end[d][1] + 1);
+      g.write.lo[d] = PetscMax(g.write.lo[d], g.end[d][0]);
+      g.write.hi[d] = g.end[d][1] > g.end[d][0] ? PetscMin(g.write.hi[d], g.end[d][1] + 1) : g.write.lo[d];
+      g.store.lo[d] = (int)desc->ybox.lo[d];
+      g.store.hi[d] = (int)(desc->ybox.lo[d] + desc->ybox.n[d]);
+      g.origin[d]   = g.store.lo[d] / K * K;
+      n[d]          = g.store.hi[d] - g.origin[d];
       S::matrix(desc->dir[d].M, m.M[d]);
       S::matrix(desc->dir[d].A, m.A[d]);
     }

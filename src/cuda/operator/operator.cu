@@ -10,22 +10,22 @@ namespace patchfd
 
 template <typename T>
 struct CellKernelData {
-  int      n[3], first[3], count[3]; /* nodes of a cell, the cells to visit */
-  Layout   xl, yl;
-  Range    read, write;
-  T       *M[3], *A[3]; /* [class][n][n] */
-  int     *cls[3];
-  Team<T>  team;
-  size_t   cells;
+  int     n[3], first[3], count[3]; /* nodes of a cell, the cells to visit */
+  Layout  xl, yl;
+  Range   read, write;
+  T      *M[3], *A[3]; /* [class][n][n] */
+  int    *cls[3];
+  Team<T> team;
+  size_t  cells;
 };
 
 template <typename T>
 struct OperatorPlan {
-  CellKernelData<T> cell   = {};
-  OperatorFast     *fast   = NULL; /* or NULL */
-  const char       *name   = NULL;
-  size_t            size   = 0;    /* nodes of y */
-  PetscLogDouble    flops  = 0;
+  CellKernelData<T> cell  = {};
+  OperatorFast     *fast  = NULL; /* or NULL */
+  const char       *name  = NULL;
+  size_t            size  = 0; /* nodes of y */
+  PetscLogDouble    flops = 0;
   PlanMemory        memory;
 
   PetscErrorCode free()
@@ -46,10 +46,10 @@ static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, T
   T         *u = TeamMemory<T>(c.team.global, c.team.size), *p = u + size, *q = p + size;
 
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < c.cells; base += (size_t)gridDim.x * blockDim.y) {
-    const size_t item   = base + threadIdx.y;
-    const bool   active = item < c.cells;
-    const int    cell[3] = {c.first[0] + (int)(item % c.count[0]), c.first[1] + (int)(item / c.count[0] % c.count[1]),
-                            c.first[2] + (int)(item / c.count[0] / c.count[1])};
+    const size_t item     = base + threadIdx.y;
+    const bool   active   = item < c.cells;
+    const int    cell[3]  = {c.first[0] + (int)(item % c.count[0]), c.first[1] + (int)(item / c.count[0] % c.count[1]),
+                             c.first[2] + (int)(item / c.count[0] / c.count[1])};
     const int    first[3] = {cell[0] * (n[0] - 1), cell[1] * (n[1] - 1), cell[2] * (n[2] - 1)};
     Matrix<T>    M[3], A[3];
 
@@ -92,9 +92,9 @@ static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, T
 
 template <typename T>
 struct LineKernelData {
-  int        k, first, end;               /* nodes from one cell to the next, the cells to visit */
+  int        k, first, end;                 /* nodes from one cell to the next, the cells to visit */
   int        y, size, x, read[2], write[2]; /* first node of y, their number, first node of x */
-  const T   *X;                           /* [class][k + 1][k + 1] */
+  const T   *X;                             /* [class][k + 1][k + 1] */
   const int *cls;
 };
 
@@ -254,7 +254,7 @@ static PetscErrorCode OperatorFastChoose(const SumDesc *desc, PlanMemory *memory
 template <typename T>
 PetscErrorCode Operator<T>::create(const SumDesc *desc, void **plan)
 {
-  OperatorPlan<T>   *p = new OperatorPlan<T>;
+  OperatorPlan<T>   *p    = new OperatorPlan<T>;
   CellKernelData<T> &cell = p->cell;
   int                size = 1;
   cudaStream_t       stream;

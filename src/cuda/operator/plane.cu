@@ -188,7 +188,7 @@ struct PlaneMarch {
   {
 #pragma unroll
     for (int s = 0; s < S::ROWS; s++) {
-      T         *line = P + (s * S::CELLS * K + t) * S::STRIDE, p[N], q[N];
+      T         *line   = P + (s * S::CELLS * K + t) * S::STRIDE, p[N], q[N];
       const bool active = visited(g, 0, c0 + t % S::CELLS);
 
 #pragma unroll
@@ -221,7 +221,7 @@ struct PlaneMarch {
 #pragma unroll
     for (int r = 0; r < R; r++) {
       const int at = r * S::ROW + cell * S::STRIDE + node, row = c * K + r;
-      const T   v  = (cell < S::CELLS ? P[at] : T(0)) + (node ? T(0) : P[at - S::STRIDE + K]);
+      const T   v = (cell < S::CELLS ? P[at] : T(0)) + (node ? T(0) : P[at - S::STRIDE + K]);
 
       if (row < rows && Inside(g.store, 1, j0 + row))
         y[to + row * (ptrdiff_t)stride] = old[r] + (write && Inside(g.write, 1, j0 + row) ? alpha * v : T(0));
@@ -236,8 +236,8 @@ __launch_bounds__(PlaneTile<T, K>::THREADS) static __global__
 {
   using S = PlaneTile<T, K>;
   extern __shared__ double shared_memory[];
-  T               *P = (T *)shared_memory, *Q = P + S::ROWS * K * S::ROW;
-  PlaneMarch<T, K, PLACE> march(g, groups);
+  T                       *P = (T *)shared_memory, *Q = P + S::ROWS * K * S::ROW;
+  PlaneMarch<T, K, PLACE>  march(g, groups);
 
   march.begin(m, g, x);
   for (int c = 0; c * K < march.rows; c += S::ROWS) {

@@ -14,8 +14,8 @@ namespace patchfd
 struct PointsMap {
   int           dim, c, m, nkappa;
   bool          kappaconstant, shiftconstant;
-  const double *B, *D, *w; /* [c][m], [c][m], [c] */
-  const int    *index;     /* [cells][m^dim] */
+  const double *B, *D, *w;                  /* [c][m], [c][m], [c] */
+  const int    *index;                      /* [cells][m^dim] */
   const double *coordinate, *kappa, *shift; /* NULL: no such term */
 };
 
@@ -310,7 +310,7 @@ static __global__ void PointsDeterminantKernel(int cells, double scale, const do
   const int at[] = {-1, 0, 1, 3, 2, 5, 4, 6}; /* in points_geometry, of the bits of the reference coordinates */
 
   for (size_t cell = blockIdx.x * (size_t)blockDim.x + threadIdx.x; cell < (size_t)cells; cell += (size_t)gridDim.x * blockDim.x) {
-    const double *X = geometry + cell * points_geometry;
+    const double *X                     = geometry + cell * points_geometry;
     double        d[points_determinant] = {};
 
     for (int r = 1; r < 8; r += 2) {

@@ -108,7 +108,7 @@ struct PointsColumns {
   const PointsArguments<T> &a;
   PointsColumn              c;
   /* is there a cell; do the threads before and behind have the cells before and behind in the block? */
-  bool                      mine, before, behind;
+  bool mine, before, behind;
 
   __device__ __forceinline__ PointsColumns(const PointsArguments<T> &a, int group, int comp, bool write) : a(a)
   {
@@ -224,9 +224,9 @@ template <typename T>
 struct Vector3 {
   T x, y, z;
 
-  __device__ __forceinline__ T         dot(const Vector3 &b) const { return x * b.x + y * b.y + z * b.z; }
-  __device__ __forceinline__ Vector3   cross(const Vector3 &b) const { return {y * b.z - z * b.y, z * b.x - x * b.z, x * b.y - y * b.x}; }
-  __device__ __forceinline__ Vector3   plus(T s, const Vector3 &b) const { return {x + s * b.x, y + s * b.y, z + s * b.z}; }
+  __device__ __forceinline__ T       dot(const Vector3 &b) const { return x * b.x + y * b.y + z * b.z; }
+  __device__ __forceinline__ Vector3 cross(const Vector3 &b) const { return {y * b.z - z * b.y, z * b.x - x * b.z, x * b.y - y * b.x}; }
+  __device__ __forceinline__ Vector3 plus(T s, const Vector3 &b) const { return {x + s * b.x, y + s * b.y, z + s * b.z}; }
 };
 
 /* values g[3] (own, a, b) and u at a point become fluxes, factors from memory.  Returns what the point adds to u'A u */
@@ -235,9 +235,9 @@ struct PointsStored {
   const T *f;
   int      level;
 
-  __device__ __forceinline__ PointsStored(const PointsArguments<T> &a, const T *f) : f(f), level(a.numbers * S::LANES) { }
-  __device__ __forceinline__ T number(int i, int m) const { return __ldcs(f + i * level + m * S::LANES); }
-  __device__ __forceinline__ T mass(const PointsArguments<T> &a, int i) const { return number(i, a.numbers - 1); }
+  __device__ __forceinline__      PointsStored(const PointsArguments<T> &a, const T *f) : f(f), level(a.numbers * S::LANES) { }
+  __device__ __forceinline__ T    number(int i, int m) const { return __ldcs(f + i * level + m * S::LANES); }
+  __device__ __forceinline__ T    mass(const PointsArguments<T> &a, int i) const { return number(i, a.numbers - 1); }
   __device__ __forceinline__ void flux(const PointsArguments<T> &a, int i, T g[3]) const
   {
     constexpr int at[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
@@ -298,9 +298,9 @@ struct PointsComputed {
   {
     const T  s  = arg.point[i];
     const V  xa = pa.plus(s, qa), xb = pb.plus(s, qb), co = xa.cross(xb);
-    const T  r  = arg.weight[i] * w * ReciprocalOrZero(o.dot(co));
-    V        t  = V{g[1] * xb.x - g[2] * xa.x, g[1] * xb.y - g[2] * xa.y, g[1] * xb.z - g[2] * xa.z}.cross(o).plus(g[0], co);
-    const T *K  = arg.K;
+    const T  r = arg.weight[i] * w * ReciprocalOrZero(o.dot(co));
+    V        t = V{g[1] * xb.x - g[2] * xa.x, g[1] * xb.y - g[2] * xa.y, g[1] * xb.z - g[2] * xa.z}.cross(o).plus(g[0], co);
+    const T *K = arg.K;
 
     if (arg.tensor)
       t = {r * (K[0] * t.x + K[1] * t.y + K[2] * t.z), r * (K[1] * t.x + K[3] * t.y + K[4] * t.z),
@@ -359,11 +359,11 @@ struct PointsDeterminant {
 */
 template <typename S, bool COMPUTED, typename T>
 struct PointsBlock {
-  static constexpr int n = S::n, c = S::c;
+  static constexpr int      n = S::n, c = S::c;
   const PointsArguments<T> &arg;
   /* S::ROUNDS: x, a column of nodes for each thread, and two geometries, which take turns, or a line of factors for each thread */
-  T                        *U, *V, *W, *x, *geometry;
-  int                       group, turn = 0, cells; /* cells: from the first one of the group on */
+  T  *U, *V, *W, *x, *geometry;
+  int group, turn = 0, cells; /* cells: from the first one of the group on */
 
   __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared, int cells) :
     arg(arg), U(shared), V(U + S::PER * S::CELL), W(V + S::PER * S::CELL), x(shared + S::SHARED), geometry(x + S::X), group(blockIdx.x),
@@ -567,8 +567,8 @@ struct PointsBlock {
       PointsMultiply<c, c, true, false>(arg.C, u, [&](int i, T v) { g[i] = v; });
 #pragma unroll
       for (int i = 0; i < c; i++) {
-        const int place = at + i * S::template stride<S::OWN>;
-        const T   in[3] = {g[i], V[place], W[place]};
+        const int place  = at + i * S::template stride<S::OWN>;
+        const T   in[3]  = {g[i], V[place], W[place]};
         T         out[3] = {in[0], in[1], in[2]};
 
         factors.flux(arg, i, out);
@@ -647,9 +647,9 @@ struct PointsBlock {
 template <typename S, bool COMPUTED, typename T>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel(const __grid_constant__ PointsArguments<T> arg)
 {
-  extern __shared__ double       shared_memory[];
-  PointsBlock<S, COMPUTED, T>    block(arg, (T *)shared_memory);
-  T                              energy = 0, u[S::c] = {};
+  extern __shared__ double    shared_memory[];
+  PointsBlock<S, COMPUTED, T> block(arg, (T *)shared_memory);
+  T                           energy = 0, u[S::c] = {};
 
   if (arg.sweep && arg.sweep->stop) return;
   if constexpr (S::ROUNDS) {

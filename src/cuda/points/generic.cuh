@@ -12,13 +12,13 @@ template <typename T>
 struct PointsGeneric {
   PointsLayout layout;
   PointsMap    map;
-  const T     *factors;      /* NULL: from the map */
-  const T     *B, *C;        /* [c][n], [c][c] */
-  const T     *product[3];   /* [c][n]: B B, B D, D D entry by entry, for the diagonal */
+  const T     *factors;             /* NULL: from the map */
+  const T     *B, *C;               /* [c][n], [c][c] */
+  const T     *product[3];          /* [c][n]: B B, B D, D D entry by entry, for the diagonal */
   bool         gauss, stiff, shift; /* gauss: the points are not the nodes */
   int          n, c, dim, cells, ncomp;
   Team<T>      team;
-  size_t       size;         /* of a block of numbers */
+  size_t       size; /* of a block of numbers */
 
   /* factors of a point; those that there are not are zero */
   __device__ void at(int cell, int point, T f[7]) const
@@ -68,7 +68,7 @@ static __device__ T *PointsAll(int dim, int rows, int cols, const T *X, bool tra
 template <typename T>
 static __device__ T PointsGenericFluxes(const PointsGeneric<T> &p, int cell, T *u, T *const g[3])
 {
-  const int dim = p.dim;
+  const int dim    = p.dim;
   T         energy = 0;
 
   for (int q = threadIdx.x; q < PointsPower(p.c, dim); q += blockDim.x) {
@@ -208,7 +208,7 @@ static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneri
 {
   const int n = CUBE ? CUBE : p.n, c = CUBE ? CUBE + EXTRA : p.c, dim = CUBE ? 3 : p.dim, last = dim == 3 ? c : 1, points = last * c * c,
             nodes = PointsPower(n, dim);
-  T        *f = TeamMemory<T>(p.team.global, p.team.size), *first = f + p.layout.numbers * points;
+  T *f = TeamMemory<T>(p.team.global, p.team.size), *first = f + p.layout.numbers * points;
 
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < (size_t)p.cells; base += (size_t)gridDim.x * blockDim.y) {
     const int  cell   = (int)(base + threadIdx.y);
@@ -254,7 +254,7 @@ static void PointsRest(const PatchFDBox &box, const Range &range, std::vector<in
 {
   const int n = (int)box.n[0], lo = (int)PetscMax(0, PetscMin(n, range.lo[0] - box.lo[0])),
             hi = (int)PetscMax(lo, PetscMin(n, range.hi[0] - box.lo[0]));
-  int       at = 0;
+  int at       = 0;
 
   for (int k = 0; k < box.n[2]; k++) {
     for (int j = 0; j < box.n[1]; j++, at += n) {
@@ -270,7 +270,7 @@ static void PointsRest(const PatchFDBox &box, const Range &range, std::vector<in
 template <typename T>
 static __global__ void PointsRestKernel(const __grid_constant__ PointsArguments<T> arg, int count, const int *rest)
 {
-  const int e = blockIdx.x * blockDim.x + threadIdx.x;
+  const int e      = blockIdx.x * blockDim.x + threadIdx.x;
   T         energy = 0;
 
   if (arg.sweep->stop) return;

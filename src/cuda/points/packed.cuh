@@ -23,7 +23,7 @@ __host__ __device__ constexpr PointsPacking PointsPackingOf(int degree)
 }
 
 /* the largest number of a cell is below 2^15, so that numbers 2^29 times smaller have all their bits; smaller ones remain positive */
-static constexpr int   points_packed_top = 15;
+static constexpr int   points_packed_top   = 15;
 static constexpr float points_packed_least = 5.9604644775390625e-08f; /* 2^-24 */
 
 /* G = L D L' of the factors of a point; D is positive also where rounding says that it is not */
@@ -125,18 +125,19 @@ static __global__ void __launch_bounds__(256) PointsPackKernel(const __grid_cons
   __shared__ int             largest[points_packed_cells]; /* bits of positive numbers, which have their order: what D is not above */
   __shared__ float           factor[points_packed_cells];
   const int                  c = from.c, points = (int)from.size, first = (int)blockIdx.x * points_packed_cells,
-            count = min(points_packed_cells, from.cells - first);
-  const size_t               base  = blockIdx.x * to.block();
-  unsigned                  *block = to.packing == POINTS_PACKED_LINES ? words + base : packed_words;
-  float                      f[7];
-  auto                       each = [&](auto &&work) { /* work(cell of the block, point) */
-    for (int e = threadIdx.x; e < count * points; e += blockDim.x) {
-      const int place = e % points, point = from.layout.own == 0 ? place % (c * c) * c + place / (c * c) : place;
+            count    = min(points_packed_cells, from.cells - first);
+  const size_t base  = blockIdx.x * to.block();
+  unsigned    *block = to.packing == POINTS_PACKED_LINES ? words + base : packed_words;
+  float        f[7];
+  auto         each = [&](auto &&work) { /* work(cell of the block, point) */
+                                 for (int e = threadIdx.x; e < count * points; e += blockDim.x) {
+                                           const int place = e % points,
+                                                     point = from.layout.own == 0 ? place % (c * c) * c + place / (c * c) : place;
 
-      from.at(first + e / points, point, f);
-      work(e / points, point);
-    }
-    __syncthreads();
+                                           from.at(first + e / points, point, f);
+                                           work(e / points, point);
+                                 }
+                                 __syncthreads();
   };
 
   if (threadIdx.x < points_packed_cells) largest[threadIdx.x] = __float_as_int(FLT_MIN);

@@ -23,19 +23,19 @@ namespace patchfd
 
 template <int K, bool SHIFT>
 struct PointsPackedCellShape {
-  static constexpr int N = K, n = K + 1, PATCHES = 16, THREADS = 128, BLOCKS = K == 1 ? 8 : 5;
+  static constexpr int  N = K, n = K + 1, PATCHES = 16, THREADS = 128, BLOCKS = K == 1 ? 8 : 5;
   static constexpr bool SHIFTED = SHIFT;
-  static constexpr int M = 2 * K - 1, WORDS = (SHIFT ? 4 : 3) * n * n * n; /* of a cell */
-  static constexpr int PART = K * K * M; /* of a patch, in one of the four warps: [z][y][x] with x of the whole patch */
+  static constexpr int  M = 2 * K - 1, WORDS = (SHIFT ? 4 : 3) * n * n * n; /* of a cell */
+  static constexpr int  PART = K * K * M; /* of a patch, in one of the four warps: [z][y][x] with x of the whole patch */
 };
 
 template <typename S>
 struct PointsPackedCell {
-  static constexpr int n = S::n, K = S::N;
-  const PointsArguments<float>         &arg;
+  static constexpr int                 n = S::n, K = S::N;
+  const PointsArguments<float>        &arg;
   const PointsProductArguments<float> &p;
-  const int                             lane, warp, first; /* first: patch of the block */
-  const PointsCorner<true>              cell;
+  const int                            lane, warp, first; /* first: patch of the block */
+  const PointsCorner<true>             cell;
 
   __device__ __forceinline__ PointsPackedCell(const PointsArguments<float> &arg, const PointsProductArguments<float> &p) :
     arg(arg), p(p), lane(threadIdx.x % 32), warp(threadIdx.x / 32), first((int)blockIdx.x * S::PATCHES),
@@ -197,7 +197,7 @@ struct PointsPackedCell {
   /* sums in y and z: a thread a column of a patch's unknowns in z */
   __device__ __forceinline__ void store(const float *parts) const
   {
-    constexpr int M = S::M;
+    constexpr int M     = S::M;
     const int     count = min(S::PATCHES, p.patches.count - first);
 
     for (int e = threadIdx.x; e < count * M * M; e += S::THREADS) {
@@ -227,9 +227,9 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
   PointsPackedCellKernel(const __grid_constant__ PointsArguments<float> arg, const __grid_constant__ PointsProductArguments<float> p)
 {
   extern __shared__ unsigned shared_words[];
-  __shared__ float          parts[4 * S::PATCHES * S::PART];
-  const PointsPackedCell<S> cell(arg, p);
-  float                     u[S::n][S::n][S::n];
+  __shared__ float           parts[4 * S::PATCHES * S::PART];
+  const PointsPackedCell<S>  cell(arg, p);
+  float                      u[S::n][S::n][S::n];
 
   cell.request(shared_words + threadIdx.x);
   cell.load(u);

@@ -30,8 +30,8 @@ struct PointsPackedPlaneShape {
   static constexpr bool SHIFTED = SHIFT, WHOLE = true;
   static constexpr int  N = K, n = K + 1, ROOM = 2 * K - 1;
   static constexpr int  PATCHES = K == 3 ? 4 : 3, BLOCKS = K == 3 ? 5 : 4, ROW = RoundUp(n, 4), PLANE = K == 3 ? 24 : 44,
-                       CELL = K == 3 ? 100 : 220;
-  static constexpr int  CELLS = points_corners * PATCHES, THREADS = RoundUp(CELLS * n, 32), SHARED = CELLS * CELL; /* of U, or of Z */
+                       CELL  = K == 3 ? 100 : 220;
+  static constexpr int CELLS = points_corners * PATCHES, THREADS = RoundUp(CELLS * n, 32), SHARED = CELLS * CELL; /* of U, or of Z */
 
   /* the place of a cell among those of the block */
   static __device__ __forceinline__ int slot(int patch, int corner) { return ((corner >> 1) * PATCHES + patch) * 2 + corner % 2; }
@@ -56,13 +56,13 @@ struct alignas(16) PointsRow {
 
 template <typename S>
 struct PointsPackedPlane {
-  static constexpr int n = S::n;
-  const PointsArguments<float>         &arg;
+  static constexpr int                 n = S::n;
+  const PointsArguments<float>        &arg;
   const PointsProductArguments<float> &p;
-  const int                             q, slot;
-  const PointsCorner<true>              cell;
-  const int                             number;
-  float                                *U, *Z;
+  const int                            q, slot;
+  const PointsCorner<true>             cell;
+  const int                            number;
+  float                               *U, *Z;
 
   __device__ __forceinline__ PointsPackedPlane(const PointsArguments<float> &arg, const PointsProductArguments<float> &p, float *shared) :
     arg(arg), p(p), q((int)threadIdx.x % n), slot(min((int)threadIdx.x / n, S::CELLS - 1)),

@@ -8,9 +8,9 @@ namespace patchfd
 
 /* patches of up to two cells in each direction, numbers of each in GPU memory; cells and nodes are numbered in the whole mesh */
 struct PointsPatches {
-  int           count, low[3], cells[3]; /* patches; the cells that the operator has on the mesh, x fastest */
-  const int    *cell, *first, *n;        /* [count][3]: the first cell and node, unknowns */
-  size_t        at, volume;              /* where the first one's unknowns begin, and those of others after it */
+  int        count, low[3], cells[3]; /* patches; the cells that the operator has on the mesh, x fastest */
+  const int *cell, *first, *n;        /* [count][3]: the first cell and node, unknowns */
+  size_t     at, volume;              /* where the first one's unknowns begin, and those of others after it */
 };
 
 static constexpr int points_corners = 8; /* cells of a patch */

@@ -108,14 +108,14 @@ static PetscErrorCode PointsPickBegin(const PointsGeneric<T> &from, PatchFDNodes
 */
 static __global__ void PointsPatchesKernel(const __grid_constant__ PointsPatches patches, int dim, int degree, int *cells, unsigned *index)
 {
-  const int  m = degree + 1, nodes = PointsPower(m, dim), corners = 1 << dim;
+  const int    m = degree + 1, nodes = PointsPower(m, dim), corners = 1 << dim;
   const size_t size = (size_t)patches.count * corners * nodes;
 
   for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < size; e += (size_t)gridDim.x * blockDim.x) {
     const int    node = (int)(e % nodes), corner = (int)(e / nodes % corners), at[3] = {node % m, node / m % m, node / m / m};
-    const size_t p = e / nodes / corners;
+    const size_t p      = e / nodes / corners;
     size_t       number = 0, cell = 0;
-    int          times = 1; /* cells that have it */
+    int          times  = 1; /* cells that have it */
     bool         exists = true, here = true, own = true, joined = false;
 
     for (int d = dim - 1; d >= 0; d--) {
@@ -144,10 +144,10 @@ PetscErrorCode PointsPickPatches(void *plan, const PointsPatches &patches, void 
   const PointsGeneric<T> &from  = PointsOperator<T>::generic(plan);
   const size_t            cells = (size_t)patches.count << from.dim, size = cells * (size_t)PointsPower(from.n, from.dim),
                unknowns = (size_t)patches.count * patches.volume;
-  PointsPlan<T>          *p;
-  unsigned               *index;
-  int                    *cell;
-  cudaStream_t            stream;
+  PointsPlan<T> *p;
+  unsigned      *index;
+  int           *cell;
+  cudaStream_t   stream;
 
   PetscFunctionBegin;
   PetscCheck(unknowns <= (size_t)points_node, PETSC_COMM_SELF, PETSC_ERR_SUP,
@@ -197,7 +197,7 @@ static __global__ void PointsVariationKernel(const __grid_constant__ PointsGener
     float lo[3] = {FLT_MAX, FLT_MAX, FLT_MAX}, hi[3] = {-FLT_MAX, -FLT_MAX, -FLT_MAX}, largest = 0;
 
     for (int e = (int)threadIdx.x % 32; e < (int)g.size; e += 32) {
-      const int point = dim == 3 && g.layout.own == 0 ? e % (c * c) * c + e / (c * c) : e; /* as the factors lie */
+      const int point  = dim == 3 && g.layout.own == 0 ? e % (c * c) * c + e / (c * c) : e; /* as the factors lie */
       const T   weight = arg.weight[point % c] * arg.weight[point / c % c] * (dim == 3 ? arg.weight[point / c / c] : T(1));
       T         f[7];
 
@@ -256,7 +256,7 @@ static __global__ void PointsUnitKernel(size_t n, int size, double *x)
 /* the matrices of `count` cells from `first` on: their products with all unit vectors, on as many cells as there are columns */
 static PetscErrorCode PointsCellColumns(const PointsGeneric<double> &from, int first, int count, PetscReal E[])
 {
-  const int           size = PointsPower(from.n, from.dim);
+  const int           size    = PointsPower(from.n, from.dim);
   const size_t        columns = (size_t)count * size, n = columns * size;
   std::vector<int>    cells(columns);
   PoolMemory          memory;
@@ -284,8 +284,8 @@ static PetscErrorCode PointsCellColumns(const PointsGeneric<double> &from, int f
 
 PetscErrorCode PointsCellMatrices(const PatchFDPoints *points, PetscReal E[])
 {
-  const int size = PointsPower((int)points->degree + 1, (int)points->dim), most = PetscMax(1, 8192 / size), cells = (int)points->ncells;
-  PatchFDPoints       own  = *points;
+  const int     size = PointsPower((int)points->degree + 1, (int)points->dim), most = PetscMax(1, 8192 / size), cells = (int)points->ncells;
+  PatchFDPoints own        = *points;
   PatchFDOperatorDesc desc = {};
   void               *plan = NULL;
 

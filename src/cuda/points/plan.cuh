@@ -7,18 +7,18 @@ namespace patchfd
 
 template <typename T>
 struct PointsPlan {
-  PointsArguments<T> arg     = {};
-  PointsKernel<T>    fast    = {}; /* or no kernel: the generic one */
-  PointsGeneric<T>   generic = {};
+  PointsArguments<T> arg      = {};
+  PointsKernel<T>    fast     = {}; /* or no kernel: the generic one */
+  PointsGeneric<T>   generic  = {};
   Team<T>            diagonal = {};
-  PointsPacked       packed  = {}; /* factors for products on inner patches, if anybody has asked for them */
-  PointsRoom<T>      room    = {}; /* for these products, if a block of threads has too little */
+  PointsPacked       packed   = {}; /* factors for products on inner patches, if anybody has asked for them */
+  PointsRoom<T>      room     = {}; /* for these products, if a block of threads has too little */
   /* numbers of y, and how many of the first ones are written by one cell: the interior nodes of a DMPLEX come first */
-  size_t             size    = 0, alone = 0;
-  bool               square  = false; /* are the boxes of x and y the same? */
-  int                nrest   = 0, *rest = NULL; /* nodes that no row has */
-  PetscLogDouble     flops   = 0;
-  PoolMemory         memory, setup; /* setup: what factors are made from */
+  size_t         size = 0, alone = 0;
+  bool           square = false;          /* are the boxes of x and y the same? */
+  int            nrest = 0, *rest = NULL; /* nodes that no row has */
+  PetscLogDouble flops = 0;
+  PoolMemory     memory, setup; /* setup: what factors are made from */
 
   PetscErrorCode free()
   {

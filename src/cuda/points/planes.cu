@@ -60,15 +60,15 @@ __host__ __device__ constexpr int PointsPitch(int banks, int c, int per, int row
 
 template <typename T, int K, PointsRule RULE, bool COMPUTED>
 struct PointsPlaneShape {
-  static constexpr int  n = K + 1, c = PointsCount(RULE, K), PER = 32 / c, WARPS = 4, LANES = PER * c;
+  static constexpr int      n = K + 1, c = PointsCount(RULE, K), PER = 32 / c, WARPS = 4, LANES = PER * c;
   static constexpr unsigned MASK = LANES == 32 ? ~0u : (1u << LANES) - 1; /* the threads of a warp that have a plane */
-  static constexpr bool MASS = RULE == POINTS_MASS, GAUSS = RULE != POINTS_COLLOCATED;
-  static constexpr int  OWN = GAUSS ? 0 : 1, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* of rows in planes */
-  static constexpr int  NORMAL = GAUSS ? 1 : 0;                                    /* to planes of points */
+  static constexpr bool     MASS = RULE == POINTS_MASS, GAUSS = RULE != POINTS_COLLOCATED;
+  static constexpr int      OWN = GAUSS ? 0 : 1, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* of rows in planes */
+  static constexpr int      NORMAL = GAUSS ? 1 : 0;                                    /* to planes of points */
   static constexpr int      PLANE = c * c * (int)sizeof(T) / 4, REGISTERS = (MASS ? PLANE + 4 * c + 32 : 2 * PLANE + (GAUSS ? 70 : 60)) +
                                                                        (COMPUTED && !MASS ? 4 * (int)sizeof(T) : 0);
-  static constexpr int  BLOCKS = 65536 / (32 * WARPS) / (REGISTERS > 255 ? 255 : REGISTERS);
-  static constexpr int  BANKS = 128 / (int)sizeof(T), ROW = PointsPitch(BANKS, c, PER, MASS ? n : c, false),
+  static constexpr int BLOCKS = 65536 / (32 * WARPS) / (REGISTERS > 255 ? 255 : REGISTERS);
+  static constexpr int BANKS = 128 / (int)sizeof(T), ROW = PointsPitch(BANKS, c, PER, MASS ? n : c, false),
                        CELL = PointsPitch(BANKS, c, PER, MASS ? n : c, true);
   /* of a warp */
   static constexpr int NUMBERS = MASS ? points_determinant : points_geometry, GEOMETRY = COMPUTED ? PER * NUMBERS : 0,
@@ -78,13 +78,13 @@ struct PointsPlaneShape {
 /* the nodes of a plane normal to x, of which a thread has one */
 template <typename S, int KIND, typename T>
 struct PointsPlane {
-  static constexpr int  n = S::n;
-  static constexpr bool INDEX = KIND == PATCHFD_NODES_INDEX;
+  static constexpr int      n     = S::n;
+  static constexpr bool     INDEX = KIND == PATCHFD_NODES_INDEX;
   const PointsArguments<T> &a;
-  const unsigned           *index;         /* of the cell, in shared memory */
+  const unsigned           *index; /* of the cell, in shared memory */
   int                       cell, i, comp;
   /* does the thread have a plane; is it the first or the last one of a cell and the cell before or behind one of the warp? */
-  bool                      mine, before, behind;
+  bool mine, before, behind;
 
   __device__ __forceinline__ PointsPlane(const PointsArguments<T> &a, const unsigned *indices, int first, int e, int i, int comp) :
     a(a), index(indices), cell(first + e), i(i), comp(comp)
@@ -172,13 +172,13 @@ template <typename S, int KIND, bool COMPUTED, typename T>
 struct PointsWarp {
   static constexpr int n = S::n, c = S::c, NODES = n * n * n;
   /* bytes of a warp */
-  static constexpr int INDICES = KIND == PATCHFD_NODES_INDEX ? RoundUp(S::PER * NODES * (int)sizeof(unsigned), 16) : 0;
+  static constexpr int      INDICES = KIND == PATCHFD_NODES_INDEX ? RoundUp(S::PER * NODES * (int)sizeof(unsigned), 16) : 0;
   const PointsArguments<T> &arg;
   int                       first, e, p; /* first cell; which cell of the warp and which plane of it the thread has */
   bool                      mine;
-  T                        *own, *line;  /* in shared memory: place (k, f) of the plane, and line (k, place p) through the planes */
-  const T                  *source;      /* of factors */
-  unsigned                 *indices;     /* of the nodes of the warp's cells, in shared memory */
+  T                        *own, *line; /* in shared memory: place (k, f) of the plane, and line (k, place p) through the planes */
+  const T                  *source;     /* of factors */
+  unsigned                 *indices;    /* of the nodes of the warp's cells, in shared memory */
 
   __device__ __forceinline__ PointsWarp(const PointsArguments<T> &arg, T *shared) : arg(arg)
   {
@@ -193,11 +193,11 @@ struct PointsWarp {
 #pragma unroll 4
       for (int i = lane; i < count; i += 32) Fetch(indices + i, arg.nodes.index + first * (ptrdiff_t)NODES + i, true);
     }
-    e     = lane / c;
-    p     = lane % c;
-    mine  = first + e < arg.cells;
-    own   = U + e * S::CELL + (S::MASS ? min(p, n - 1) : p);
-    line  = U + e * S::CELL + p * S::ROW;
+    e    = lane / c;
+    p    = lane % c;
+    mine = first + e < arg.cells;
+    own  = U + e * S::CELL + (S::MASS ? min(p, n - 1) : p);
+    line = U + e * S::CELL + p * S::ROW;
     if constexpr (COMPUTED) {
       const int count = min(S::PER, arg.cells - first) * S::NUMBERS;
 
@@ -215,8 +215,14 @@ struct PointsWarp {
     if constexpr (!COMPUTED) return PointsStored<S, T>(arg, source + (size_t)(k * c * arg.numbers) * S::LANES);
     else return PointsComputed<S, T>(arg, source, S::GAUSS ? p : k, S::GAUSS ? k : p);
   }
-  static __device__ __forceinline__ constexpr int at(int k, int f) { return (k * c + f) * S::ROW; }
-  static __device__ __forceinline__ constexpr int along(int k) { return k * c * S::ROW; }
+  static __device__ __forceinline__ constexpr int at(int k, int f)
+  {
+    return (k * c + f) * S::ROW;
+  }
+  static __device__ __forceinline__ constexpr int along(int k)
+  {
+    return k * c * S::ROW;
+  }
 
   /* v[.][f] = X u[.][f], u = X u, or with X' */
   template <int ROWS, int COLS, bool ANTI, bool TRANSPOSED>
@@ -295,7 +301,7 @@ struct PointsWarp {
   __device__ __forceinline__ void fluxes(int k, T u[c], T w[c], T &energy) const
   {
     const auto G = factors(k);
-    T             g[c];
+    T          g[c];
 
     PointsMultiply<c, c, true, false>(arg.C, u, [&](int f, T s) { g[f] = s; });
 #pragma unroll
@@ -307,8 +313,8 @@ struct PointsWarp {
         G.flux(arg, f, out);
         energy += in[0] * out[0] + in[1] * out[1] + in[2] * out[2];
       }
-      g[f]         = out[0];
-      w[f]         = out[S::GAUSS ? 2 : 1];
+      g[f]          = out[0];
+      w[f]          = out[S::GAUSS ? 2 : 1];
       own[at(k, f)] = out[S::GAUSS ? 1 : 2];
     }
     if (arg.shift) masses(G, u, energy);

@@ -184,8 +184,8 @@ template <typename T>
 static PetscErrorCode PointsMapCreate(const PatchFDPoints *points, const PatchFDRule *rule, PointsPlan<T> *p)
 {
   const size_t m = (size_t)points->geodegree + 1, c = (size_t)rule->points, cells = (size_t)p->arg.cells,
-               all = cells * (size_t)PointsPower((int)c, (int)points->dim);
-  PointsMap   &map = p->generic.map;
+               all           = cells * (size_t)PointsPower((int)c, (int)points->dim);
+  PointsMap             &map = p->generic.map;
   std::vector<PetscReal> B(c * m), D(c * m);
   double                *a[3];
 
@@ -236,17 +236,17 @@ static PetscErrorCode PointsGeometryCreate(int blocks, PointsPlan<T> *p, cudaStr
 template <typename T>
 static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool computed, PointsPlan<T> *p)
 {
-  const int     cells = p->arg.cells;
-  const size_t  threads = (size_t)cells * (size_t)PointsPower(p->generic.c, p->generic.dim),
-               cubes = (size_t)PointsCubes(p->generic.c, p->generic.map.m).size * sizeof(double);
-  const int     blocks = (int)PetscMin(threads / 128 + 1, (size_t)1 << 20);
-  const int     team = p->generic.size <= 64 ? 32 : (p->generic.size <= 256 ? 64 : 128),
-            teams = PetscMax(1, PetscMin(256 / team, 48 * 1024 / PetscMax(1, (int)cubes)));
+  const int    cells   = p->arg.cells;
+  const size_t threads = (size_t)cells * (size_t)PointsPower(p->generic.c, p->generic.dim),
+               cubes   = (size_t)PointsCubes(p->generic.c, p->generic.map.m).size * sizeof(double);
+  const int blocks     = (int)PetscMin(threads / 128 + 1, (size_t)1 << 20);
+  const int team       = p->generic.size <= 64 ? 32 : (p->generic.size <= 256 ? 64 : 128),
+            teams      = PetscMax(1, PetscMin(256 / team, 48 * 1024 / PetscMax(1, (int)cubes)));
   const PointsBad none = {INT_MAX, INT_MAX};
-  bool           fits;
-  PointsBad      found, *bad;
-  T             *factors = NULL;
-  cudaStream_t   stream;
+  bool            fits;
+  PointsBad       found, *bad;
+  T              *factors = NULL;
+  cudaStream_t    stream;
 
   PetscFunctionBegin;
   if (!cells) PetscFunctionReturn(PETSC_SUCCESS);
@@ -358,9 +358,9 @@ PetscErrorCode PointsPlanBegin(const PatchFDOperatorDesc *desc, const PatchFDRul
 
   PetscFunctionBegin;
   PetscCall(PointsNodesCreate(desc, p));
-  arg.stiff  = g.stiff = points->nkappa > 0;
-  arg.shift  = g.shift = points->shift != NULL;
-  arg.tensor = points->nkappa > 1;
+  arg.stiff = g.stiff = points->nkappa > 0;
+  arg.shift = g.shift = points->shift != NULL;
+  arg.tensor          = points->nkappa > 1;
   for (PetscInt i = 0; i < points->nkappa && computed; i++) arg.K[i] = (T)points->kappa[i];
   if (arg.shift && computed) arg.s = (T)points->shift[0];
   g.gauss = points->gauss > 0;

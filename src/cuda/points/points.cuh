@@ -79,8 +79,8 @@ struct PointsNodes {
   int             kind, n, dim; /* PatchFDNodes; nodes in a direction */
   unsigned        ncomp;
   const unsigned *index;
-  int             count[3];     /* NODES_BOX: of the cells */
-  PointsDivisor   row, plane;   /* count[0], count[0] * count[1] */
+  int             count[3];   /* NODES_BOX: of the cells */
+  PointsDivisor   row, plane; /* count[0], count[0] * count[1] */
   PointsBox       x, y;
 };
 
@@ -92,7 +92,7 @@ struct PointsColumn {
   int             lo;
   unsigned        count;
   /* is it the side of the cell before or behind in x, behind in y, or one of both in y; are there cells below, above? */
-  bool            left, right, back, sides, below, above;
+  bool left, right, back, sides, below, above;
 
   __device__ __forceinline__ bool     ends(int n, int k) const { return (k == 0 && below) || (k == n - 1 && above); }
   __device__ __forceinline__ unsigned number(int n, int k) const { return index[k * n * n]; }
@@ -162,10 +162,10 @@ __device__ __forceinline__ void PointsBoxColumn(const PointsNodes &a, const Poin
 __device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int kind, int n, int dim, int cell, int i, int j, int comp,
                                                     bool write)
 {
-  const int      size = dim == 3 ? n * n * n : n * n;
+  const int      size  = dim == 3 ? n * n * n : n * n;
   const unsigned first = (unsigned)cell * size + j * n + i;
-  PointsColumn   c = {NULL,  a.ncomp, (unsigned)comp, first * a.ncomp + comp, n * n * a.ncomp, 0, (unsigned)n, false, false, false,
-                      false, false,   false};
+  PointsColumn   c     = {NULL,  a.ncomp, (unsigned)comp, first * a.ncomp + comp, n * n * a.ncomp, 0, (unsigned)n, false, false, false,
+                          false, false,   false};
 
   if (kind == PATCHFD_NODES_INDEX) c.index = a.index + first;
   if (kind == PATCHFD_NODES_BOX) {
@@ -197,8 +197,8 @@ static constexpr int points_planes = -1;
 struct PointsLayout {
   int c, own, order, per, lanes, levels, numbers; /* points in a direction; lanes with gaps for alignment */
 
-  size_t                      blocks(size_t cells) const { return (cells + per - 1) / per; }
-  size_t                      size(size_t cells) const { return blocks(cells) * levels * numbers * lanes; }
+  size_t blocks(size_t cells) const { return (cells + per - 1) / per; }
+  size_t size(size_t cells) const { return blocks(cells) * levels * numbers * lanes; }
   /* lanes of a level without gaps, and from a cell to the next one of the block */
   __host__ __device__ int used() const { return order == points_planes ? per * c : per * c * c; }
   __host__ __device__ int apart() const
@@ -262,7 +262,7 @@ struct PointsArguments {
   const T            *x, *y0, *d, *q;
   T                  *y, *p, alpha;
   const PatchFDSweep *sweep; /* of conjugate gradients */
-  double             *sums; /* [points_sums], of a sweep */
+  double             *sums;  /* [points_sums], of a sweep */
 };
 
 /* one number of a sweep's p = z + b q, z = d x */
@@ -310,7 +310,7 @@ struct PointsKernel {
   int          geometry;       /* numbers of a cell that it computes factors from, if it does that */
   bool         direction;      /* does it compute the new direction of a sweep, or find it in x? */
   size_t       shared;
-  int          blocks;         /* at most: they go on to other cells.  0: as many as there is room for */
+  int          blocks; /* at most: they go on to other cells.  0: as many as there is room for */
   void (*kernel)(const PointsArguments<T>);
 };
 
@@ -325,14 +325,14 @@ PetscErrorCode PointsCellMatrices(const PatchFDPoints *, PetscReal E[]);
 
 template <typename T>
 struct PointsOperator {
-  static PetscErrorCode create(const PatchFDOperatorDesc *, void **);
-  static PetscErrorCode pick(void *, PetscCount, PetscCount, const PetscCount[], const PetscInt[], void **);
+  static PetscErrorCode          create(const PatchFDOperatorDesc *, void **);
+  static PetscErrorCode          pick(void *, PetscCount, PetscCount, const PetscCount[], const PetscInt[], void **);
   static const PointsGeneric<T> &generic(void *);
-  static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
-  static PetscErrorCode diagonal(void *, void *);
-  static PetscErrorCode variation(void *, PetscReal *);
-  static PetscErrorCode sweep(void *, const void *, const void *, const void *, void *, void *, PatchFDSweep *);
-  static PetscErrorCode destroy(void **);
+  static PetscErrorCode          apply(void *, PetscReal, const void *, const void *, void *);
+  static PetscErrorCode          diagonal(void *, void *);
+  static PetscErrorCode          variation(void *, PetscReal *);
+  static PetscErrorCode          sweep(void *, const void *, const void *, const void *, void *, void *, PatchFDSweep *);
+  static PetscErrorCode          destroy(void **);
 };
 
 } // namespace patchfd

@@ -27,7 +27,7 @@ struct PointsProductShape : PointsShape<T, K, POINTS_FEW, false, points_corners 
   /* whole: all patches have eight cells, and their inner nodes; the last two of packed factors */
   static constexpr bool WHOLE = INNER, PACKED = PACK, SHIFTED = SHIFT;
   /* for unknowns in a direction */
-  static constexpr int  PATCHES = PointsPatchesPerBlock((K + 1) * (K + 1)), ROOM = INNER ? 2 * K - 1 : 2 * K + 1;
+  static constexpr int PATCHES = PointsPatchesPerBlock((K + 1) * (K + 1)), ROOM = INNER ? 2 * K - 1 : 2 * K + 1;
 
   static __device__ __forceinline__ int slot(int patch, int corner) { return patch * points_corners + corner; }
 };
@@ -49,7 +49,10 @@ struct PointsCorner {
       x[d]   = min(x[d], nodes.count[d] - 1);
     }
   }
-  __device__ __forceinline__ int number(const PointsNodes &nodes) const { return (x[2] * nodes.count[1] + x[1]) * nodes.count[0] + x[0]; }
+  __device__ __forceinline__ int number(const PointsNodes &nodes) const
+  {
+    return (x[2] * nodes.count[1] + x[1]) * nodes.count[0] + x[0];
+  }
   /* column (i, j) of the cell's n nodes: on the mesh, or among the unknowns of the patch */
   __device__ __forceinline__ PointsColumn column(const PointsNodes &nodes, const PointsPatches &p, bool compact, int n, int i, int j) const
   {
@@ -92,10 +95,10 @@ struct PointsPatchSums {
   /* node: that of unknown 0 of the column, counted from the first one of the patch's first cell; sum[z] of unknown z */
   __device__ __forceinline__ void sums(int patch, const int node[3], T sum[S::ROOM]) const
   {
-    const int base = S::slot(patch, 0),
+    const int base      = S::slot(patch, 0),
               behind[2] = {(S::slot(patch, 1) - base) * S::CELL - S::N, (S::slot(patch, 2) - base) * S::CELL - S::N * S::ROW},
-              above = (S::slot(patch, 4) - base) * S::CELL - S::N * S::PLANE;
-    const T  *from = U + base * S::CELL + node[2] * S::PLANE + node[1] * S::ROW + node[0];
+              above     = (S::slot(patch, 4) - base) * S::CELL - S::N * S::PLANE;
+    const T *from       = U + base * S::CELL + node[2] * S::PLANE + node[1] * S::ROW + node[0];
 
 #pragma unroll
     for (int z = 0; z < S::ROOM; z++) sum[z] = 0;

@@ -127,17 +127,17 @@ struct PointsShape {
   static constexpr int  OWN = RULE == POINTS_COLLOCATED ? 2 : 0, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* cyclic */
   static constexpr bool MASS = RULE == POINTS_MASS;
   static constexpr int  MESH = MASS && LINES >= 96 ? 1 : PointsPerBlock(LINES), PER = CELLS ? CELLS : MESH,
-                       THREADS = RoundUp(PER * LINES, 32);
-  static constexpr int  LINE = c * (int)sizeof(T) / 4; /* registers of a line */
+                       THREADS    = RoundUp(PER * LINES, 32);
+  static constexpr int  LINE      = c * (int)sizeof(T) / 4; /* registers of a line */
   static constexpr int  REGISTERS = MASS ? (PER == 1 ? 52 : 36) + 2 * LINE : 38 + 3 * LINE + (COMPUTED ? (int)sizeof(T) * 3 : 0);
-  static constexpr int  BLOCKS = 65536 / THREADS / REGISTERS;
-  static constexpr bool GAUSS = RULE != POINTS_COLLOCATED;
+  static constexpr int  BLOCKS    = 65536 / THREADS / REGISTERS;
+  static constexpr bool GAUSS     = RULE != POINTS_COLLOCATED;
   static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0),
                        CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
   template <int D>
-  static constexpr int order = PointsOrder(RULE, sizeof(T) == 4, c, D);
-  static constexpr int  ARRAYS = MASS ? 1 : 3, NUMBERS = MASS ? points_determinant : points_geometry;
-  static constexpr int  LANES = RoundUp(MESH * LINES, 16 / sizeof(T)); /* of stored factors */
+  static constexpr int order  = PointsOrder(RULE, sizeof(T) == 4, c, D);
+  static constexpr int ARRAYS = MASS ? 1 : 3, NUMBERS = MASS ? points_determinant : points_geometry;
+  static constexpr int LANES = RoundUp(MESH * LINES, 16 / sizeof(T)); /* of stored factors */
   /* do blocks go on to other cells; are factors, too, fetched to shared memory before? */
   static constexpr bool ROUNDS = MASS, AHEAD = ROUNDS && !COMPUTED;
   static constexpr int  SHARED = PER * CELL * ARRAYS, X = ROUNDS ? n * THREADS : 0, GEOMETRY = COMPUTED ? PER * NUMBERS : 0;

@@ -49,8 +49,8 @@ struct LineSmoother : PlaceSmoother {
 
   PetscErrorCode create(const PatchFDLocalDesc *desc)
   {
-    const PatchFDPatches  *pd     = desc->field->dir[0];
-    const PatchFDEigen    *other  = desc->field->dir[1]->eigen, *point = desc->field->dir[2]->eigen;
+    const PatchFDPatches  *pd    = desc->field->dir[0];
+    const PatchFDEigen    *other = desc->field->dir[1]->eigen, *point = desc->field->dir[2]->eigen;
     const PetscReal        lambda = other->lambda[0] + point->lambda[0], mass = other->MI[1] * point->MI[1];
     const Range            read(desc->field->read);
     std::vector<PetscReal> solve, product;

@@ -297,7 +297,7 @@ PetscErrorCode AnyPatches<T>::upload(const PatchFDPatches *pd, int d)
   }
   PetscCall(Upload(all.size(), all.data(), &numbers[d]));
   for (PetscInt i = 0; i < pd->nclass; i++) {
-    const PetscInt n = pd->eigen[i].n;
+    const PetscInt n    = pd->eigen[i].n;
     auto           next = [&](PetscInt size) {
       const T *a = numbers[d] + at;
 

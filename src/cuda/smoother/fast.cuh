@@ -48,21 +48,21 @@ struct FastMatrices {
 /* by degree: patches of a block, and threads of a multiprocessor (a bound for the compiler's registers); measured on an H200 */
 static constexpr int packing_double[][2] = {{},       {},       {14, 1280}, {10, 1024}, {4, 1024}, {4, 704},
                                             {2, 512}, {1, 576}, {2, 512},   {1, 640},   {1, 384}};
-static constexpr int packing_float[][2] = {{},       {},       {14, 1280}, {10, 1280}, {6, 1280}, {3, 1024}, {2, 768},
-                                           {2, 704}, {1, 512}, {1, 640},   {1, 384},   {1, 448},  {1, 544}};
+static constexpr int packing_float[][2]  = {{},       {},       {14, 1280}, {10, 1280}, {6, 1280}, {3, 1024}, {2, 768},
+                                            {2, 704}, {1, 512}, {1, 640},   {1, 384},   {1, 448},  {1, 544}};
 
 template <typename T, int K>
 struct Packing {
-  static constexpr int N = 2 * K - 1;
-  static constexpr int P = sizeof(T) == 4 ? packing_float[K][0] : packing_double[K][0],
+  static constexpr int N        = 2 * K - 1;
+  static constexpr int P        = sizeof(T) == 4 ? packing_float[K][0] : packing_double[K][0],
                        RESIDENT = sizeof(T) == 4 ? packing_float[K][1] : packing_double[K][1];
-  static constexpr int THREADS = RoundUp(P * N * N, 32);
-  static constexpr int BLOCKS  = RESIDENT < THREADS ? 1 : RESIDENT / THREADS;
+  static constexpr int THREADS  = RoundUp(P * N * N, 32);
+  static constexpr int BLOCKS   = RESIDENT < THREADS ? 1 : RESIDENT / THREADS;
 };
 
 template <typename T, int K>
 struct Fast {
-  static constexpr int N = 2 * K - 1, C = N + 2, P = Packing<T, K>::P, THREADS = Packing<T, K>::THREADS, NX = 2 * K * P + 1;
+  static constexpr int  N = 2 * K - 1, C = N + 2, P = Packing<T, K>::P, THREADS = Packing<T, K>::THREADS, NX = 2 * K * P + 1;
   static constexpr bool HOLD = sizeof(T) == 4 && K <= 5; /* b's modes in z wait in registers for H_z, else in shared memory */
   /* places in shared memory */
   static constexpr int V = 0, X = V + P * N * N * N, G = X + (P + 1) * C * N, HY = G + 2 * N * P * C, Z = HY + 2 * N * P * N,
@@ -97,7 +97,7 @@ __device__ __forceinline__ void StoreClosure(T v, T *lines, int L, int i)
 */
 template <typename T, int K>
 struct FaceTask {
-  using F = Fast<T, K>;
+  using F                     = Fast<T, K>;
   static constexpr bool SPLIT = K >= 6;
   static constexpr int  X = (F::P + 1) * F::C, YZ = (SPLIT ? 2 : 1) * F::NX, Y0 = RoundUp(X, 32), Z0 = Y0 + RoundUp(YZ, 32), END = Z0 + YZ;
 
@@ -122,10 +122,10 @@ struct FaceTask {
       const int  face  = l < Z0 ? 1 : 2;
       const bool below = Inside(g.read, dir, o[dir]), above = Inside(g.read, dir, o[dir] + 2 * K);
 
-      kind            = face;
-      i               = (l - (face == 1 ? Y0 : Z0)) % F::NX;
-      s               = (l - (face == 1 ? Y0 : Z0)) / F::NX;
-      const bool      line   = i <= np * 2 * K && Inside(g.read, 0, o[0] + i);
+      kind                 = face;
+      i                    = (l - (face == 1 ? Y0 : Z0)) % F::NX;
+      s                    = (l - (face == 1 ? Y0 : Z0)) / F::NX;
+      const bool      line = i <= np * 2 * K && Inside(g.read, 0, o[0] + i);
       const ptrdiff_t at = g.l.at(o[0] + i, o[1], o[2]), along = face == 1 ? g.l.plane : g.l.row, across = face == 1 ? g.l.row : g.l.plane;
 
       LoadClosure<T, F::C>(x, at, along, line && Inside(g.read, face, o[face]), below, above, a);
@@ -211,7 +211,7 @@ __device__ __forceinline__ void MassLine(const FastMatrices<T, K> &m, const T *f
 template <typename T, int K>
 __device__ __forceinline__ void FacesOtherWay(const FastMatrices<T, K> &m, T *sm)
 {
-  using F                  = Fast<T, K>;
+  using F          = Fast<T, K>;
   constexpr int  N = F::N, X = (F::P + 1) * N, YZ = 2 * N * F::P;
   constexpr bool warps = RoundUp(X, 32) + RoundUp(YZ, 32) + YZ <= F::THREADS; /* each kind begins with a warp, if there are enough */
   constexpr int  Y0 = warps ? RoundUp(X, 32) : X, Z0 = Y0 + (warps ? RoundUp(YZ, 32) : YZ);
@@ -228,7 +228,7 @@ __device__ __forceinline__ void FacesOtherWay(const FastMatrices<T, K> &m, T *sm
 /* the lines that a thread owns; `row` is y or a mode in z, lx is x in all patches of the block */
 template <typename T, int K>
 struct FastThread {
-  using F = Fast<T, K>;
+  using F                = Fast<T, K>;
   static constexpr int N = F::N, LINES = F::P * N * N;
 
   T   *sm, *V;
@@ -247,9 +247,9 @@ struct FastThread {
   {
     return g.l.at(o[0] + lx / N * 2 * K + 1 + lx % N, o[1] + 1 + row, o[2] + 1);
   }
-  __device__ __forceinline__ T        *zline() const { return V + t; }
-  __device__ __forceinline__ T        *yline() const { return V + row * LINES + lx; }
-  __device__ __forceinline__ T        *xline() const { return V + t * N; } /* patch fastest */
+  __device__ __forceinline__ T *zline() const { return V + t; }
+  __device__ __forceinline__ T *yline() const { return V + row * LINES + lx; }
+  __device__ __forceinline__ T *xline() const { return V + t * N; } /* patch fastest */
 };
 
 /* w: modes of the z-line, here or in V */
@@ -350,16 +350,16 @@ __launch_bounds__(Packing<T, K>::THREADS, Packing<T, K>::BLOCKS) static __global
   void FastKernel(const __grid_constant__ FastMatrices<T, K> m, const __grid_constant__ FastGeometry g, T omega, T beta, T *x,
                   const T *__restrict__ b)
 {
-  using F         = Fast<T, K>;
-  constexpr int N = F::N;
+  using F                    = Fast<T, K>;
+  constexpr int            N = F::N;
   extern __shared__ double shared_memory[];
-  const FastThread<T, K> me(g, (T *)shared_memory);
+  const FastThread<T, K>   me(g, (T *)shared_memory);
   /* node below the first unknown */
-  const int              o[3] = {g.first[0] + (int)blockIdx.x * F::P * 2 * K, g.first[1] + (int)blockIdx.y * 2 * K,
-                                 g.first[2] + (int)blockIdx.z * 2 * K};
-  const ptrdiff_t        at   = me.node(g, o);
-  T                      v[N], w[N];
-  FaceTask<T, K>         task;
+  const int       o[3] = {g.first[0] + (int)blockIdx.x * F::P * 2 * K, g.first[1] + (int)blockIdx.y * 2 * K,
+                          g.first[2] + (int)blockIdx.z * 2 * K};
+  const ptrdiff_t at   = me.node(g, o);
+  T               v[N], w[N];
+  FaceTask<T, K>  task;
 
 #pragma unroll
   for (int k = 0; k < N; k++) v[k] = me.here ? b[at + k * g.l.plane] : T(0);

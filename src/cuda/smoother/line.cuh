@@ -18,9 +18,9 @@ struct Halves {
 /* The matrices of one direction */
 template <typename T, int K>
 struct LineMatrices {
-  Halves<T, K> S, Tt; /* Tt: T transposed */
-  T M[(K - 1) * (K + 1)], Mv[K + 1]; /* mass: rows of the unknowns in the lower cell, of its nodes; row of the vertex */
-  T mu[2 * K - 1], alpha[2 * K - 1]; /* of the node below; that of the node above has the other sign in odd modes */
+  Halves<T, K> S, Tt;                           /* Tt: T transposed */
+  T            M[(K - 1) * (K + 1)], Mv[K + 1]; /* mass: rows of the unknowns in the lower cell, of its nodes; row of the vertex */
+  T            mu[2 * K - 1], alpha[2 * K - 1]; /* of the node below; that of the node above has the other sign in odd modes */
 
   void set(const PatchFDEigen *e)
   {

@@ -28,7 +28,7 @@ static constexpr int tiling[][2] = {{6, 4}, {8, 3}}, tiling_float[][2] = {{6, 6}
 template <typename T, int K>
 struct Tiling {
   static constexpr int N = 2 * K - 1, C = N + 2, WARPS = (sizeof(T) == 4 ? tiling_float : tiling)[K - 7][0],
-                       BLOCKS = (sizeof(T) == 4 ? tiling_float : tiling)[K - 7][1];
+                       BLOCKS  = (sizeof(T) == 4 ? tiling_float : tiling)[K - 7][1];
   static constexpr int THREADS = 32 * WARPS, TILES = (N * N + 15) / 16 /* with N = 15 a tile is a row */, FACES1 = (C + 7) / 8,
                        FACES2 = (N + 7) / 8;
   /* places in shared memory */
@@ -36,14 +36,25 @@ struct Tiling {
                        FZ = HY + 2 * N * N, SIZE = FZ + 2 * N * N;
 };
 
-enum TileMatrix { TO_MODES, TO_NODES, FACE_MODES, MASS };
-enum TileWeight { ALPHA_X, ALPHA_Y, LAMBDA_X, MU, RIM }; /* RIM: mass matrix, columns of the ends */
+enum TileMatrix {
+  TO_MODES,
+  TO_NODES,
+  FACE_MODES,
+  MASS
+};
+enum TileWeight {
+  ALPHA_X,
+  ALPHA_Y,
+  LAMBDA_X,
+  MU,
+  RIM
+}; /* RIM: mass matrix, columns of the ends */
 
 /* numbers in device memory */
 template <typename T, int K>
 struct TileMatrices {
-  alignas(16) T half[4][2][32][2];        /* of a matrix, even and odd, a lane's two numbers */
-  T weight[5][4][2][2];                   /* of lane % 4, even and odd, of its two slots */
+  alignas(16) T half[4][2][32][2];                                /* of a matrix, even and odd, a lane's two numbers */
+  T weight[5][4][2][2];                                           /* of lane % 4, even and odd, of its two slots */
   T alpha_z[2 * K - 1], lambda_y[2 * K - 1], lambda_z[2 * K - 1]; /* by place in a line: even mode m at m, odd mode m at N - 1 - m */
 };
 
@@ -63,7 +74,7 @@ struct MmaHalf<double> {
     b[0] = v.x;
     b[1] = v.y;
   }
-  __device__ __forceinline__ MmaHalf(double b0, double b1) : b{b0, b1} { }
+  __device__ __forceinline__      MmaHalf(double b0, double b1) : b{b0, b1} { }
   __device__ __forceinline__ void apply(double a[2][2]) const
   {
 #if __CUDA_ARCH__ >= 900
@@ -210,8 +221,8 @@ static __device__ __forceinline__ double Reciprocal(double a)
 template <int K>
 struct Lane {
   static constexpr int N = 2 * K - 1;
-  int  line, slot;
-  bool in, pair; /* does the second slot exist, and with two entries? */
+  int                  line, slot;
+  bool                 in, pair; /* does the second slot exist, and with two entries? */
 
   __device__ __forceinline__ Lane() : line(threadIdx.x % 32 / 4), slot(threadIdx.x % 4), in(slot + 4 < K), pair(slot + 4 < K - 1) { }
 
@@ -242,10 +253,10 @@ struct Lane {
 /* a thread's two lines of direction D of a tile: their places a, b in the two other directions, in order (if D is z: in y and x) */
 template <int D, typename T, int K>
 struct Lines {
-  using F = Tiling<T, K>;
+  using F                = Tiling<T, K>;
   static constexpr int N = F::N, STRIDE = D == 0 ? 1 : D == 1 ? N : F::PLANE;
-  int  l[2], a[2], b[2];
-  bool own[2]; /* not a copy */
+  int                  l[2], a[2], b[2];
+  bool                 own[2]; /* not a copy */
 
   __device__ __forceinline__ Lines(const Lane<K> &lane, int tile)
   {

@@ -61,7 +61,7 @@ static __device__ __forceinline__ void PlaceFace(const PlaceClass<W> &m, const t
                                                  typename W::REAL *const from[], int stride, typename W::REAL *const to[], int tostride,
                                                  const bool own[])
 {
-  using T = typename W::REAL;
+  using T                  = typename W::REAL;
   const int          above = (m.n + 1) * stride;
   const T           *inner[W::LINES];
   T                  end[2][W::LINES];
@@ -86,7 +86,7 @@ static __device__ __forceinline__ void PlaceFace(const PlaceClass<W> &m, const t
 template <bool FLAT, class W>
 static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<W> &me, int tile)
 {
-  using T = typename W::REAL;
+  using T      = typename W::REAL;
   const int ny = me.y.n, cy = FLAT ? 1 : ny + 2, nodes = me.width + 2;
 
   {
@@ -139,7 +139,7 @@ static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<W> &me, int 
 template <bool FLAT, class W>
 static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<W> &me)
 {
-  using T = typename W::REAL;
+  using T          = typename W::REAL;
   const int     ny = me.y.n, nz = me.z.n;
   const Divisor z(nz), y(ny);
   int           tile = threadIdx.x / 32;
@@ -184,7 +184,7 @@ static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<W> &me)
 template <int D, bool STORE, class W, typename Before, typename After>
 static __device__ __forceinline__ int PlaceVolume(const PlaceBlock<W> &me, TileMatrix which, Before before, After after)
 {
-  using T = typename W::REAL;
+  using T                    = typename W::REAL;
   const PlaceClass<W>     &m = D == 2 ? me.z : me.y;
   const typename W::Matrix matrix(m, which);
   const int                stride = D == 2 ? me.g.plane : me.g.row;
@@ -300,7 +300,7 @@ template <bool BOUNDARY, bool FLAT, class W>
 static __device__ __forceinline__ void PlaceRowOfPatches(const PlaceBlock<W> &me, typename W::REAL omega, typename W::REAL beta,
                                                          typename W::REAL *x, const typename W::REAL *__restrict__ b)
 {
-  using T = typename W::REAL;
+  using T                          = typename W::REAL;
   const PlaceData<T>      &g       = me.g;
   const unsigned long long between = PlaceBetween(me);
   const auto               nothing = [](const int *, const int *, typename W::Values &) {};
@@ -377,7 +377,7 @@ __launch_bounds__(W::THREADS, W::BLOCKS) static __global__
                    typename W::REAL beta, typename W::REAL *x, const typename W::REAL *__restrict__ b)
 {
   extern __shared__ int4 place_memory[];
-  __shared__ PlaceRow row;
+  __shared__ PlaceRow    row;
 
   PlaceFindRow(g, shell, row);
   PlaceRowOfPatches<BOUNDARY, FLAT>(PlaceBlock<W>(g, row, (typename W::REAL *)place_memory), omega, beta, x, b);
@@ -557,9 +557,9 @@ private:
     }
     for (int i = 0; i < W::N; i++) {
       for (int s = 0; s < 2; s++) {
-        weight[(ALPHA + s) * W::N + i]     = i < n ? e->alpha[s][i] : 0;
-        weight[(MU_PLACE + s) * W::N + i]  = i < n ? e->mu[s][i] : 0;
-        weight[(RIM_PLACE + s) * W::N + i] = i < n ? e->MI[i * c + s * (n + 1)] : 0;
+        weight[(ALPHA + s) * W::N + i]         = i < n ? e->alpha[s][i] : 0;
+        weight[(MU_PLACE + s) * W::N + i]      = i < n ? e->mu[s][i] : 0;
+        weight[(RIM_PLACE + s) * W::N + i]     = i < n ? e->MI[i * c + s * (n + 1)] : 0;
         weight[(RIM_STIFFNESS + s) * W::N + i] = i < n ? e->AI[i * c + s * (n + 1)] : 0;
       }
       weight[LAMBDA * W::N + i] = i < n ? e->lambda[i] : 1;
@@ -607,7 +607,7 @@ template <typename T, bool FLAT>
 PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *desc, PlaceSmoother **place)
 {
   constexpr int threads = sizeof(T) == 4 || FLAT ? 6 : 4; /* unknowns of a direction up to which a thread a line is faster on an H200 */
-  int           n[3]    = {0, 0, 0}, most = 0;
+  int           n[3] = {0, 0, 0}, most = 0;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {

@@ -10,12 +10,12 @@ template <class W>
 struct PlaceBlock {
   using T = typename W::REAL;
 
-  const PlaceData<T>  &g;
-  const PlaceRow      &row;
-  T                   *sm;
-  PlaceClass<W>     y, z;
-  int                  first[3], width; /* first unknown; columns */
-  Divisor              columns;
+  const PlaceData<T> &g;
+  const PlaceRow     &row;
+  T                  *sm;
+  PlaceClass<W>       y, z;
+  int                 first[3], width; /* first unknown; columns */
+  Divisor             columns;
 
   __device__ __forceinline__ PlaceBlock(const PlaceData<T> &g, const PlaceRow &row, T *sm) :
     g(g), row(row), sm(sm), y(g.d[1], row.number[1]), z(g.d[2], row.number[2]), width(row.first[row.count] - 1 - row.first[0]),
@@ -26,13 +26,13 @@ struct PlaceBlock {
     first[2] = g.d[2].patch[row.number[2]].first;
   }
   __device__ __forceinline__ PlaceClass<W> x(int p) const { return PlaceClass<W>(g.d[0], row.number[0] + 2 * p); }
-  __device__ __forceinline__ int              column(int p) const { return row.first[p] - row.first[0]; } /* of patch p's first unknown */
-  __device__ __forceinline__ T *V(int c, int j, int k) const { return sm + k * g.plane + j * g.row + c; }
-  __device__ __forceinline__ T *X(int q, int k, int j) const { return sm + g.X + (q * g.closure[2] + k) * g.xrow + j; }
-  __device__ __forceinline__ T *G(int s, int k, int e) const { return sm + g.G + (s * g.closure[2] + k) * g.frow + e; }
-  __device__ __forceinline__ T *Z(int s, int j, int e) const { return sm + g.Z + (s * g.closure[1] + j) * g.frow + e; }
-  __device__ __forceinline__ T *HY(int s, int k, int c) const { return sm + g.HY + (s * g.closure[2] + k) * g.row + c; }
-  __device__ __forceinline__ T *FZ(int s, int j, int c) const { return sm + g.FZ + (s * g.closure[1] + j) * g.row + c; }
+  __device__ __forceinline__ int           column(int p) const { return row.first[p] - row.first[0]; } /* of patch p's first unknown */
+  __device__ __forceinline__ T            *V(int c, int j, int k) const { return sm + k * g.plane + j * g.row + c; }
+  __device__ __forceinline__ T            *X(int q, int k, int j) const { return sm + g.X + (q * g.closure[2] + k) * g.xrow + j; }
+  __device__ __forceinline__ T            *G(int s, int k, int e) const { return sm + g.G + (s * g.closure[2] + k) * g.frow + e; }
+  __device__ __forceinline__ T            *Z(int s, int j, int e) const { return sm + g.Z + (s * g.closure[1] + j) * g.frow + e; }
+  __device__ __forceinline__ T            *HY(int s, int k, int c) const { return sm + g.HY + (s * g.closure[2] + k) * g.row + c; }
+  __device__ __forceinline__ T            *FZ(int s, int j, int c) const { return sm + g.FZ + (s * g.closure[1] + j) * g.row + c; }
 };
 
 /* the columns between patches, a bit each */

@@ -75,9 +75,9 @@ static __device__ __forceinline__ void FewProduct(const FewPatches<T> &g, const 
 #pragma unroll
       for (int i = 0; i < 4; i++) {
         const int  node[3] = {me.first[0] - 1 + i, me.first[1] - 1 + j, me.first[2] - 1 + k};
-        const bool here = i < me.n[0] + 2 && j < me.n[1] + 2 && (inner || !me.unknown(i, j, k)) &&
+        const bool here    = i < me.n[0] + 2 && j < me.n[1] + 2 && (inner || !me.unknown(i, j, k)) &&
                           g.read.contains(node[0], node[1], node[2]);
-        const T    v       = here ? x[g.l.at(node[0], node[1], node[2])] : T(0);
+        const T v = here ? x[g.l.at(node[0], node[1], node[2])] : T(0);
 
 #pragma unroll
         for (int s = 0; s < 2; s++) {
@@ -114,7 +114,7 @@ static __device__ __forceinline__ void FewSolve(const FewPatch<T> &me, T r[2][2]
 #pragma unroll
       for (int e = 0; e < 8; e++) {
         if (e >> d & 1) continue;
-        T &lo = v[e], &hi = v[e | 1 << d];
+        T      &lo = v[e], &hi = v[e | 1 << d];
         const T below = s[0] * lo + s[1] * hi, above = s[2] * lo + s[3] * hi;
 
         lo = below;
@@ -140,8 +140,8 @@ static __global__ void FewKernel(const __grid_constant__ FewPatches<T> g, const 
   const auto        here = [&](int k, int j, int i) {
     return me.unknown(i + 1, j + 1, k + 1) && g.read.contains(me.first[0] + i, me.first[1] + j, me.first[2] + k);
   };
-  const ptrdiff_t   at   = g.l.at(me.first[0], me.first[1], me.first[2]);
-  T                 r[2][2][2];
+  const ptrdiff_t at = g.l.at(me.first[0], me.first[1], me.first[2]);
+  T               r[2][2][2];
 
   EachOfFew([&](int k, int j, int i) { r[k][j][i] = here(k, j, i) ? b[at + i + j * g.l.row + k * g.l.plane] : T(0); });
   if (faces) FewProduct(g, me, residual != NULL, x, r);
@@ -175,7 +175,7 @@ struct FewSmoother : PlaceSmoother {
     data.l    = Layout(desc->field->box);
     data.read = Range(desc->field->read);
     for (int d = 0; d < 3; d++) {
-      const PatchFDPatches     *pd = desc->field->dir[d];
+      const PatchFDPatches    *pd = desc->field->dir[d];
       std::vector<FewClass<T>> cls;
       std::vector<PlacePatch>  patch;
       FewClass<T>             *classes;

@@ -60,7 +60,7 @@ struct PlaceShell {
 
     while (item >= end[i]) i++;
     if (i) item -= end[i - 1];
-    const Range   &r   = shell.part[i];
+    const Range   &r  = shell.part[i];
     const unsigned n0 = inx(i), n1 = r.hi[1] - r.lo[1], row = item / n0;
     const int      at = r.lo[0] + (int)(item - row * n0) * most;
 
@@ -73,13 +73,20 @@ struct PlaceShell {
 
 static constexpr TileMatrix STIFFNESS = (TileMatrix)(MASS + 1); /* beside those */
 /* below and above; RIM_: columns of the ends */
-enum PlaceWeight { ALPHA, MU_PLACE = 2, RIM_PLACE = 4, RIM_STIFFNESS = 6, LAMBDA = 8, PLACE_WEIGHTS };
+enum PlaceWeight {
+  ALPHA,
+  MU_PLACE      = 2,
+  RIM_PLACE     = 4,
+  RIM_STIFFNESS = 6,
+  LAMBDA        = 8,
+  PLACE_WEIGHTS
+};
 
 /* x / n for x n < 2^32 */
 struct Divisor {
   unsigned n, m;
 
-  __device__ __forceinline__ Divisor(int n) : n(n), m(0xffffffffu / n + 1) { }
+  __device__ __forceinline__     Divisor(int n) : n(n), m(0xffffffffu / n + 1) { }
   __device__ __forceinline__ int quotient(int x) const { return n == 1 ? x : (int)__umulhi((unsigned)x, m); }
 };
 
@@ -101,10 +108,10 @@ static constexpr int PLACE_WARPS = 8, PLACE_THREADS = 32 * PLACE_WARPS;
 /* a patch in one direction */
 template <class W>
 struct PlaceClass {
-  using T = typename W::REAL;
+  using T                     = typename W::REAL;
   static constexpr int MATRIX = W::MATRIX, SIZE = 5 * MATRIX + PLACE_WEIGHTS * W::N; /* numbers of a matrix, of a class */
-  int      n;
-  const T *numbers;
+  int                  n;
+  const T             *numbers;
 
   __device__ __forceinline__ PlaceClass(const PlaceLine<T> &line, int patch) :
     n(line.patch[patch].n), numbers(line.numbers + (size_t)line.patch[patch].cls * SIZE)
@@ -119,12 +126,12 @@ struct PlaceClass {
    meet zeros */
 template <typename T, int B>
 struct PlaceTiles {
-  using REAL = T;
+  using REAL             = T;
   static constexpr int N = 8 * B, LINES = 2, WARP = 16, MATRIX = 64 * B * B, THREADS = B == 3 ? 2 * PLACE_THREADS : PLACE_THREADS,
                        BLOCKS = B >= 3                   ? 1
                               : B == 2 && sizeof(T) == 8 ? 3
                                                          : 4,
-                       ARCH = sizeof(T) == 4 ? 80 : 90;
+                       ARCH   = sizeof(T) == 4 ? 80 : 90;
   static constexpr bool TILES = true;
 
   /* row i and column j of number `at` of a matrix: the entry of the product and of the line */
@@ -237,7 +244,7 @@ struct PlacePair<float> {
 /* a thread a line: matrices by rows, from L1, where all threads of a warp want the same numbers or nearly so */
 template <typename T, int SIZE>
 struct PlaceThreads {
-  using REAL = T;
+  using REAL              = T;
   static constexpr int  N = SIZE, LINES = 1, WARP = 32, MATRIX = N * N, ARCH = 80;
   static constexpr int  THREADS = PLACE_THREADS, BLOCKS = 4;
   static constexpr bool TILES = false;
@@ -347,7 +354,7 @@ static __device__ __forceinline__ void PlaceStore(typename W::REAL *const line[]
 
 /* the patches of a block: numbers in y and z, and a row of them in x, in shared memory */
 struct PlaceRow {
-  int count, number[3];      /* patches in x; the first one */
+  int count, number[3];     /* patches in x; the first one */
   int first[PLACE_ROW + 1]; /* first unknowns in x; the last one: where a patch after the row would begin */
 };
 

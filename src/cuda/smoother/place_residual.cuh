@@ -62,16 +62,16 @@ __launch_bounds__(PLACE_THREADS, W::N <= 16 ? 2 : 1) static __global__
 {
   using T = typename W::REAL;
   extern __shared__ int4 place_memory[];
-  __shared__ PlaceRow row;
+  __shared__ PlaceRow    row;
 
   PlaceFindRow(g, shell, row);
 
   const PlaceBlock<W> me(g, row, (T *)place_memory);
   const int           ny = me.y.n, nz = me.z.n, cy = FLAT ? 1 : ny + 2, below = FLAT ? 0 : 1, nodes = me.width + 2, plane = g.rows * g.frow,
-            tile = threadIdx.x / 32;
-  const int           o[3] = {me.first[0] - 1, me.first[1] - below, me.first[2] - 1};
-  T                  *P = me.sm, *Q = P + g.closure[2] * plane;
-  const Divisor       ey(nodes), yy(ny);
+            tile     = threadIdx.x / 32;
+  const int     o[3] = {me.first[0] - 1, me.first[1] - below, me.first[2] - 1};
+  T            *P = me.sm, *Q = P + g.closure[2] * plane;
+  const Divisor ey(nodes), yy(ny);
 
   EachNode(nodes, cy, nz + 2,
            [&](int e, int j, int k) { PlaceFetchNode(me, P + k * plane + j * g.frow + e, x, o[0] + e, o[1] + j, o[2] + k); });

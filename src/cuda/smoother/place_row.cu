@@ -47,7 +47,7 @@ struct RowNumbers {
 /* in x, with M: of each unknown the row in its cell, of the vertex in both */
 template <typename T, int K>
 struct RowNumbersX : RowNumbers<T, 2 * K - 1> {
-  using P = RowNumbers<T, 2 * K - 1>;
+  using P                = RowNumbers<T, 2 * K - 1>;
   static constexpr int N = 2 * K - 1, C = N + 2, CELL = RoundUp(K + 1, P::W), WHOLE = RoundUp(C, P::W), M = P::SIZE,
                        SIZE = M + (N - 1) * CELL + WHOLE;
   /* row i of M */
@@ -134,7 +134,7 @@ struct PlacedRow {
 
   __device__ __forceinline__ PlacedRow(const PlaceRows<T> &rows, const FastGeometry &g, const RowThread<T, K> &me, T *shared)
   {
-    using P = RowNumbers<T, 2 * K - 1>;
+    using P             = RowNumbers<T, 2 * K - 1>;
     const int number[2] = {g.start[1] + 2 * ((int)blockIdx.x % g.count[1]), g.start[2] + 2 * ((int)blockIdx.x / g.count[1])};
 
     d[0] = rows.numbers[0] + (me.o[0] - rows.first) / K * RowNumbersX<T, K>::SIZE;
@@ -357,9 +357,9 @@ __device__ __forceinline__ T RowMiddle(const PlacedRow<T, K> &m, const PlacedMod
 template <bool BOUNDARY, typename T, int K>
 __device__ __forceinline__ void StoreRow(const PlacedRow<T, K> &m, const RowThread<T, K> &me, const RowChunk<T, K> &chunk, T *x)
 {
-  using F         = Row<T, K>;
-  using P         = RowNumbers<T, F::N>;
-  constexpr int N = F::N, L = line_group<N>;
+  using F                = Row<T, K>;
+  using P                = RowNumbers<T, F::N>;
+  constexpr int        N = F::N, L = line_group<N>;
   const RowFaces<T, K> f(me, chunk);
   const T             *mu[2] = {m.d[2] + P::F, m.d[2] + P::F + (N + 1) * P::LINE};
   T                    v[N][N], muy[2][N];
@@ -405,8 +405,8 @@ __device__ __forceinline__ void StoreRow(const PlacedRow<T, K> &m, const RowThre
 /* registers and shared memory of a block */
 template <typename T, int K>
 struct PlaceRowShape {
-  using F                   = Row<T, K>;
-  static constexpr int WARPS = (sizeof(T) == 4 ? placerow_float : placerow_double)[K][0],
+  using F                     = Row<T, K>;
+  static constexpr int WARPS  = (sizeof(T) == 4 ? placerow_float : placerow_double)[K][0],
                        BLOCKS = (sizeof(T) == 4 ? placerow_float : placerow_double)[K][1] / WARPS;
   /* where the block's matrices begin in shared memory, and the bytes of all */
   __host__ __device__ static constexpr int matrices(int warps) { return RoundUp(F::SHARED + warps * F::SIZE, 16 / sizeof(T)); }
@@ -418,8 +418,8 @@ __launch_bounds__(32 * PlaceRowShape<T, K>::WARPS, PlaceRowShape<T, K>::BLOCKS) 
   void PlaceRowKernel(const __grid_constant__ PlaceRows<T> rows, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b)
 {
   extern __shared__ int4 placerow_memory[];
-  T                    *sm = (T *)placerow_memory;
-  const RowThread<T, K> me(rg, sm);
+  T                     *sm = (T *)placerow_memory;
+  const RowThread<T, K>  me(rg, sm);
 
   RowOfPatches<true>(PlacedRow<T, K>(rows, rg.g, me, sm + PlaceRowShape<T, K>::matrices(me.warps)), me, rg.g, x, b);
 }
@@ -428,7 +428,7 @@ __launch_bounds__(32 * PlaceRowShape<T, K>::WARPS, PlaceRowShape<T, K>::BLOCKS) 
 
 template <typename T, int K>
 struct PlaceRowSmoother : SmootherFast {
-  using Shape = PlaceRowShape<T, K>;
+  using Shape       = PlaceRowShape<T, K>;
   PlaceRows<T> rows = {};
   PlanMemory   memory;
   int          multiprocessors, warps = Shape::WARPS; /* warps: of a block, at most */

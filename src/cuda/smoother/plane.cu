@@ -27,20 +27,20 @@ namespace patchfd
 template <typename T, int K>
 struct PlaneMatrices {
   LineMatrices<T, K> d[2];
-  Halves<T, K>       back; /* d[0].S once more: else the compiler keeps its numbers in registers until they are needed again */
+  Halves<T, K>       back;    /* d[0].S once more: else the compiler keeps its numbers in registers until they are needed again */
   const T           *inverse; /* 1 / D, [N][N], x fastest */
 };
 
 /* by degree: threads of a block, and of a multiprocessor (a bound for the compiler's registers); measured on an H200 */
 static constexpr int plane_double[][2] = {{},         {},         {128, 1024}, {128, 1280}, {128, 1024}, {128, 896},
                                           {128, 768}, {128, 640}, {128, 512},  {128, 512},  {128, 512}};
-static constexpr int plane_float[][2] = {{},          {},          {128, 2048}, {128, 1536}, {128, 1536}, {128, 1280},
-                                         {128, 1280}, {128, 1024}, {128, 1024}, {128, 896},  {128, 896}};
+static constexpr int plane_float[][2]  = {{},          {},          {128, 2048}, {128, 1536}, {128, 1536}, {128, 1280},
+                                          {128, 1280}, {128, 1024}, {128, 1024}, {128, 896},  {128, 896}};
 
 template <typename T, int K>
 struct Plane {
   static constexpr int THREADS = sizeof(T) == 4 ? plane_float[K][0] : plane_double[K][0],
-                       BLOCKS = (sizeof(T) == 4 ? plane_float[K][1] : plane_double[K][1]) / THREADS;
+                       BLOCKS  = (sizeof(T) == 4 ? plane_float[K][1] : plane_double[K][1]) / THREADS;
   static constexpr int N = 2 * K - 1, C = N + 2, P = (THREADS - 1) / (2 * K), LINES = P * N;
   static constexpr int ROW = (P + 1) * C; /* of faces in y: node 2 K p + r at C p + r, an odd stride */
   /* places in shared memory */
@@ -67,8 +67,8 @@ template <typename T, int K>
 __device__ __forceinline__ void PlaneLoad(const PlaneMatrices<T, K> &m, const PlaneThread<T, K> &me, const FastGeometry &g, int o0, int o1,
                                           ptrdiff_t corner, const T *x, const T *b, T *F, T v[2 * K - 1])
 {
-  using S         = Plane<T, K>;
-  constexpr int N = S::N;
+  using S            = Plane<T, K>;
+  constexpr int N    = S::N;
   const bool    face = !me.line && me.p <= me.np && Inside(g.read, 0, o0 + me.node);
   const T      *from = face ? x : b;
   T             a[S::C];
@@ -89,7 +89,7 @@ __device__ __forceinline__ void PlaneLoad(const PlaneMatrices<T, K> &m, const Pl
 template <typename T, int K>
 __device__ __forceinline__ void PlaneMass(const PlaneMatrices<T, K> &m, int t, const T *F, T *H)
 {
-  using S = Plane<T, K>;
+  using S       = Plane<T, K>;
   const T *from = F + t / S::P * S::ROW + t % S::P * S::C;
   T        a[S::C], w[S::N];
 
@@ -133,15 +133,15 @@ __launch_bounds__(Plane<T, K>::THREADS, Plane<T, K>::BLOCKS) static __global__
   void PlaneKernel(const __grid_constant__ PlaneMatrices<T, K> m, const __grid_constant__ FastGeometry g, int groups, T omega, T beta, T *x,
                    const T *__restrict__ b)
 {
-  using S         = Plane<T, K>;
-  constexpr int N = S::N, P = S::P, LINES = S::LINES;
+  using S                    = Plane<T, K>;
+  constexpr int            N = S::N, P = S::P, LINES = S::LINES;
   extern __shared__ double shared_memory[];
-  T              *sm = (T *)shared_memory, *V = sm + S::V, *F = sm + S::F;
-  const int       group = blockIdx.x % groups;
-  const int       o0 = g.first[0] + group * P * 2 * K, o1 = g.first[1] + (int)(blockIdx.x / groups) * 2 * K;
-  const PlaneThread<T, K> me(g.count[0] - group * P);
-  const ptrdiff_t corner = g.l.at(o0 + me.node, o1, g.first[2] + 1);
-  T               v[N], w[N];
+  T                       *sm = (T *)shared_memory, *V = sm + S::V, *F = sm + S::F;
+  const int                group = blockIdx.x % groups;
+  const int                o0 = g.first[0] + group * P * 2 * K, o1 = g.first[1] + (int)(blockIdx.x / groups) * 2 * K;
+  const PlaneThread<T, K>  me(g.count[0] - group * P);
+  const ptrdiff_t          corner = g.l.at(o0 + me.node, o1, g.first[2] + 1);
+  T                        v[N], w[N];
 
   if (BOUNDARY) PlaneLoad(m, me, g, o0, o1, corner, x, b, F, v);
   else {

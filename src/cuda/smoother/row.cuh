@@ -54,13 +54,13 @@ template <typename T, int K>
 struct Row {
   static constexpr int N = 2 * K - 1, C = N + 2, MODES = N * N, P = 16 / K, NX = 2 * K * P, ROUNDS = (MODES + 31) / 32,
                        GROUPS = ROUNDS > 1 ? 1 : 32 / MODES, PART = (P + GROUPS - 1) / GROUPS;
-  static constexpr int WARPS = (sizeof(T) == 4 ? row_float : row_double)[K][0],
+  static constexpr int WARPS  = (sizeof(T) == 4 ? row_float : row_double)[K][0],
                        BLOCKS = (sizeof(T) == 4 ? row_float : row_double)[K][1] / WARPS;
   /* places in a warp's shared memory and strides there, odd ones: no bank conflicts */
   static constexpr int LV = NX + 1, LG = NX + 1, LY = P | 1, FACES = 4 * N + 4;
   static constexpr int V = 0, G = V + MODES * LV, Z = G + 2 * N * LG, R = Z + 2 * N * LG, Y = G + FACES * LG, SIZE = Y + MODES * LY;
   /* the block's, before: what is carried from chunk to chunk: by the modes (Carried), faces of the last K nodes (of even and odd chunks) */
-  static constexpr int STATE = 0, FRONT = STATE + Carried<T, K>::SIZE * MODES, SHARED = FRONT + 2 * FACES * K;
+  static constexpr int    STATE = 0, FRONT = STATE + Carried<T, K>::SIZE * MODES, SHARED = FRONT + 2 * FACES * K;
   static constexpr size_t bytes(int warps) { return (SHARED + warps * SIZE) * sizeof(T); }
 };
 
@@ -91,10 +91,10 @@ struct RowThread {
   using F = Row<T, K>;
 
   int  lane, warp, warps;
-  T   *block, *sm;        /* shared memory of the block and of the warp */
-  int  first, last, end;  /* the row's patches, and its last slot */
-  int  low, high;         /* lowest and highest unknown */
-  int  o[3];              /* node 0 of the row, below the unknowns in y and z */
+  T   *block, *sm;         /* shared memory of the block and of the warp */
+  int  first, last, end;   /* the row's patches, and its last slot */
+  int  low, high;          /* lowest and highest unknown */
+  int  o[3];               /* node 0 of the row, below the unknowns in y and z */
   bool below[3], above[3]; /* may the faces in y and z be read? */
 
   __device__ __forceinline__ RowThread(const RowGeometry &rg, T *shared) :
@@ -110,9 +110,15 @@ struct RowThread {
       above[d] = Inside(rg.g.read, d, o[d] + 2 * K);
     }
   }
-  __device__ __forceinline__ bool exists(int q) const { return q >= first && q <= last; }
+  __device__ __forceinline__ bool exists(int q) const
+  {
+    return q >= first && q <= last;
+  }
   /* may node k of a line of the closure in y or z be read? */
-  __device__ __forceinline__ bool there(int d, int k) const { return (k > 0 || below[d]) && (k < F::C - 1 || above[d]); }
+  __device__ __forceinline__ bool there(int d, int k) const
+  {
+    return (k > 0 || below[d]) && (k < F::C - 1 || above[d]);
+  }
 };
 
 /* where a warp is in the row: its first slot, that slot's first node, and the lane's node of stages 1 and 3 */
@@ -144,8 +150,8 @@ struct RowPlane {
     p(me.lane / F::N),
     line(me.lane % F::N)
   {
-    const int  s      = chunk.slot + p;
-    const bool start  = s == -1 && me.first, finish = s == me.end && me.last % 2;
+    const int  s     = chunk.slot + p;
+    const bool start = s == -1 && me.first, finish = s == me.end && me.last % 2;
     const bool wanted = p < F::P && (BOUNDARY ? s <= me.end && (s < me.end || me.last % 2) : start || finish);
 
     node = start ? K : s == me.end ? 2 * K * s + K : 2 * K * (s + 1);
@@ -169,15 +175,15 @@ template <typename T, int K>
 __device__ __forceinline__ void LoadFaces(const RowThread<T, K> &me, const RowChunk<T, K> &chunk, const Range &read, const T *x,
                                           T f[2][2 * K + 1], T h[2][2 * K + 1])
 {
-  constexpr int   C    = 2 * K + 1;
-  const bool      face = me.lane < Row<T, K>::NX && chunk.node >= me.low - 1 && chunk.node <= me.high + 1 &&
+  constexpr int C    = 2 * K + 1;
+  const bool    face = me.lane < Row<T, K>::NX && chunk.node >= me.low - 1 && chunk.node <= me.high + 1 &&
                     Inside(read, 0, me.o[0] + chunk.node);
   const ptrdiff_t at = chunk.at, row = chunk.row, plane = chunk.plane;
 
 #pragma unroll
   for (int k = 0; k < C; k++) {
     const bool      zk = face && me.there(2, k), yk = face && k > 0 && k < C - 1;
-    const ptrdiff_t z  = k * plane;
+    const ptrdiff_t z = k * plane;
 
     f[0][k] = zk && me.below[1] ? x[at + z] : T(0);
     f[1][k] = zk && me.above[1] ? x[at + (C - 1) * row + z] : T(0);
@@ -256,9 +262,9 @@ __device__ __forceinline__ void PlaneLine(const RowMatrices<T, K> &m, const T q[
 template <bool BOUNDARY, typename T, int K>
 __device__ __forceinline__ void PlaneModes(const RowMatrices<T, K> &m, const RowPlane<T, K> &plane, int node0, T *sm)
 {
-  using F         = Row<T, K>;
-  constexpr int N = F::N;
-  T            *y = sm + F::Y + plane.line * N * F::LY + plane.p, u[N], w[N];
+  using F           = Row<T, K>;
+  constexpr int N   = F::N;
+  T            *y   = sm + F::Y + plane.line * N * F::LY + plane.p, u[N], w[N];
   const T      *rim = sm + F::G + plane.line * F::LG + plane.node - node0;
 
   Load<T, N>(y, F::LY, u);
@@ -272,8 +278,8 @@ template <bool BOUNDARY, class M, typename T, int K>
 __device__ __forceinline__ void LoadRow(const M &m, const RowThread<T, K> &me, const RowChunk<T, K> &chunk, const FastGeometry &g,
                                         const T *x, const T *__restrict__ b)
 {
-  using F         = Row<T, K>;
-  constexpr int N = F::N, C = F::C;
+  using F                = Row<T, K>;
+  constexpr int        N = F::N, C = F::C;
   const RowPlane<T, K> plane(me, chunk, g.read, std::bool_constant<BOUNDARY>());
   const bool           here = me.lane < F::NX && chunk.node >= me.low && chunk.node <= me.high;
   T                    q[C], f[2][C], h[2][C], v[N][N], w[N];
@@ -373,10 +379,10 @@ __device__ __forceinline__ void MarchStep(const M &m, const RowThread<T, K> &me,
 template <bool BOUNDARY, class M, typename T, int K>
 __device__ __forceinline__ void MarchModes(const M &m, const RowThread<T, K> &me, int slot, int round)
 {
-  using F           = Row<T, K>;
-  const int  group  = me.lane / F::MODES, from = group * F::PART, number = F::GROUPS > 1 ? me.lane % F::MODES : me.lane + 32 * round;
-  const bool active = number < F::MODES && group < F::GROUPS, head = me.warp == 0 && group == 0;
-  T         *state  = me.block + F::STATE + number;
+  using F             = Row<T, K>;
+  const int     group = me.lane / F::MODES, from = group * F::PART, number = F::GROUPS > 1 ? me.lane % F::MODES : me.lane + 32 * round;
+  const bool    active = number < F::MODES && group < F::GROUPS, head = me.warp == 0 && group == 0;
+  T            *state = me.block + F::STATE + number;
   Carried<T, K> carried;
   const auto    mode = ModeOf(m, number, active);
 
@@ -416,31 +422,31 @@ struct RowFaces {
 
   __device__ __forceinline__ RowFaces(const RowThread<T, K> &me, const RowChunk<T, K> &chunk)
   {
-    using F          = Row<T, K>;
-    const bool own   = me.lane >= K, front = !own && me.warp == 0;
+    using F        = Row<T, K>;
+    const bool own = me.lane >= K, front = !own && me.warp == 0;
 
     stride = front ? K : F::LG;
     G = front ? me.block + F::FRONT + !chunk.odd * F::FACES * K + me.lane : (own ? me.sm : me.sm - F::SIZE + F::NX) + F::G + me.lane - K;
-    Z      = G + 2 * F::N * stride;
-    R      = Z + 2 * F::N * stride;
+    Z = G + 2 * F::N * stride;
+    R = Z + 2 * F::N * stride;
   }
 };
 
 template <bool BOUNDARY, typename T, int K>
 __device__ __forceinline__ void StoreRow(const RowMatrices<T, K> &m, const RowThread<T, K> &me, const RowChunk<T, K> &chunk, T *x)
 {
-  using F         = Row<T, K>;
-  constexpr int N = F::N;
+  using F                = Row<T, K>;
+  constexpr int        N = F::N;
   const RowFaces<T, K> f(me, chunk);
   const int            stride = f.stride;
-  T          v[N][N], w[N], u[N];
+  T                    v[N][N], w[N], u[N];
 
 #pragma unroll
   for (int k = 0; k < N; k++) {
     Load<T, N>(me.sm + F::V + k * N * F::LV + me.lane, F::LV, w);
     if (BOUNDARY) {
-      const int z   = k < K ? 0 : 1;
-      const T   sum = f.G[k * stride] - m.d[2].mu[k] * f.R[z * stride],
+      const int z        = k < K ? 0 : 1;
+      const T   sum      = f.G[k * stride] - m.d[2].mu[k] * f.R[z * stride],
               difference = f.G[(N + k) * stride] - m.d[2].mu[k] * f.R[(2 + z) * stride];
 
       Subtract<T, K>(m.d[1].mu, sum, difference, w);
@@ -481,7 +487,7 @@ __device__ __forceinline__ void RowOfPatches(const M &m, const RowThread<T, K> &
 /* without BOUNDARY x is zero but for what the first colour's other patches have left at the ends of rows */
 template <typename T, int K, bool BOUNDARY>
 __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__
-void RowKernel(const __grid_constant__ RowMatrices<T, K> m, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b)
+  void RowKernel(const __grid_constant__ RowMatrices<T, K> m, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b)
 {
   extern __shared__ double shared_memory[];
 

@@ -31,7 +31,7 @@ template <typename T, int K>
 struct Carried {
   static constexpr int SIZE = 2 * K + 3;
 
-  T r[K - 1], c[K];             /* r above the middle; c from the middle on */
+  T r[K - 1], c[K];              /* r above the middle; c from the middle on */
   T rface, cface, yface, middle; /* at the face: r, c, y; y in the middle */
 
   __device__ __forceinline__ void clear()
@@ -133,8 +133,8 @@ template <typename T, int K, class Mode>
 __device__ __forceinline__ T RowMiddle(const RowMatrices<T, K> &, const Mode &mode, int, const T r[2 * K], const T c[2 * K + 1], T below,
                                        T above)
 {
-  using M    = RowPlaces<K>;
-  const T *t = mode.t;
+  using M      = RowPlaces<K>;
+  const T *t   = mode.t;
   T        mid = t[M::FE + K - 1] * (below + above);
 
 #pragma unroll
@@ -167,14 +167,14 @@ __device__ __forceinline__ void RowBetween(const Carried<T, K> &carried, const T
 template <typename T, int K>
 static std::vector<PetscReal> RowTable(const PatchFDEigen *const e[3])
 {
-  using M         = RowPlaces<K>;
+  using M                  = RowPlaces<K>;
   constexpr int          n = 2 * K - 1;
   std::vector<PetscReal> table(M::SIZE * n * n, 0);
 
   for (int ky = 0; ky < n; ky++) {
     for (int kz = 0; kz < n; kz++) {
       PetscReal *t = &table[kz * n + ky], Q[K] = {0};
-      auto       at = [&](int row) -> PetscReal & { return t[row * n * n]; };
+      auto       at = [&](int row) -> PetscReal       &{ return t[row * n * n]; };
 
       at(M::AY) = e[1]->alpha[0][ky];
       at(M::AZ) = e[2]->alpha[0][kz];

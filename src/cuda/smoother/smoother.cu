@@ -294,17 +294,17 @@ static bool FindFast(const SmootherPlan<T> *p, const int start[3], const Range &
 template <typename T>
 static ColorParts FindPatches(const SmootherPlan<T> *p, bool fast, const PetscInt color[3], const PatchFDRange patches)
 {
-  const int (*run)[2] = fast ? p->fast->run : p->ones; /* the patches that are not left to the generic kernel */
-  ColorParts   c;
-  Range        all, inner;
-  int          start[3];
+  const int(*run)[2] = fast ? p->fast->run : p->ones; /* the patches that are not left to the generic kernel */
+  ColorParts c;
+  Range      all, inner;
+  int        start[3];
 
   for (int d = 0; d < 3; d++) {
-    start[d]    = (int)(patches[d][0] + (patches[d][0] + color[d]) % 2);
-    all.lo[d]   = 0;
-    all.hi[d]   = PetscMax(0, (int)(patches[d][1] - start[d] + 1) / 2);
-    inner.lo[d] = PetscMin(all.hi[d], PetscMax(0, run[d][0] - start[d] + 1) / 2);
-    inner.hi[d] = PetscMin(all.hi[d], PetscMax(0, run[d][1] - start[d] + 1) / 2);
+    start[d]        = (int)(patches[d][0] + (patches[d][0] + color[d]) % 2);
+    all.lo[d]       = 0;
+    all.hi[d]       = PetscMax(0, (int)(patches[d][1] - start[d] + 1) / 2);
+    inner.lo[d]     = PetscMin(all.hi[d], PetscMax(0, run[d][0] - start[d] + 1) / 2);
+    inner.hi[d]     = PetscMin(all.hi[d], PetscMax(0, run[d][1] - start[d] + 1) / 2);
     c.ones.start[d] = c.any.start[d] = start[d];
   }
   c.fast = fast && !inner.empty() && FindFast(p, start, inner, &c.g);
@@ -356,9 +356,9 @@ template <typename T>
 static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncolors, const PatchFDColor colors[],
                        const PatchFDRange patches, bool zero)
 {
-  const bool   fast = p->fast && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_SOLVE);
-  Steps        s;
-  ColorParts   c = FindPatches(p, fast, colors[0].parity, patches), next;
+  const bool fast = p->fast && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_SOLVE);
+  Steps      s;
+  ColorParts c = FindPatches(p, fast, colors[0].parity, patches), next;
 
   if (p->uniform && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_FUSED)) s.colors = p->stencil.colors(ncolors, colors, patches);
   if (s.colors) {
@@ -373,8 +373,7 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
     step.color  = colors;
     return s;
   }
-  if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity))
-    next = FindPatches(p, fast, colors[1].parity, patches);
+  if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity)) next = FindPatches(p, fast, colors[1].parity, patches);
   else next.fast = false;
   if (c.fast && !next.fast && !p->fast->single) c = FindPatches(p, false, colors[0].parity, patches);
   if (next.fast) {
@@ -458,10 +457,10 @@ template <typename T>
 PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches,
                                   PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
-  SmootherPlan<T> *p    = (SmootherPlan<T> *)plan;
+  SmootherPlan<T> *p = (SmootherPlan<T> *)plan;
   /* A_II^{-1} (b - A x) and A_II^{-1} (b_I - A_IB x_B) differ by x_I, unless A_II is singular */
-  const Call       call = {op == PATCHFD_OP_FUSED && p->regular ? PATCHFD_OP_BOUNDARY : op, omega, x, b, r};
-  cudaStream_t     stream;
+  const Call   call = {op == PATCHFD_OP_FUSED && p->regular ? PATCHFD_OP_BOUNDARY : op, omega, x, b, r};
+  cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));

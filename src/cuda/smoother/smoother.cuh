@@ -42,8 +42,8 @@ struct FastGeometry {
 };
 
 struct SmootherFast {
-  int  run[3][2]; /* the equal patches of each direction, first and end */
-  int  step[3];   /* nodes from a patch to the next of its colour */
+  int  run[3][2];                    /* the equal patches of each direction, first and end */
+  int  step[3];                      /* nodes from a patch to the next of its colour */
   bool single = true, pairs = false; /* has it `apply`, and `pair`? */
 
   virtual ~SmootherFast() { }
@@ -63,7 +63,7 @@ struct SmootherFast {
   {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for two colours at once");
   }
-  virtual PetscErrorCode destroy() = 0;
+  virtual PetscErrorCode destroy()                             = 0;
   virtual PetscLogDouble flops(bool boundary, bool pair) const = 0; /* of one patch */
 };
 
@@ -151,10 +151,10 @@ struct PlaceSmoother {
   virtual ~PlaceSmoother() { }
   virtual PetscErrorCode apply(const PatchShell &, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b,
                                cudaStream_t) = 0;
-  virtual bool           residuals() const = 0; /* has it the next one, too? */
+  virtual bool           residuals() const   = 0; /* has it the next one, too? */
   /* r = b - A x at the unknowns */
   virtual PetscErrorCode residual(const PatchShell &, const void *x, const void *b, void *r, cudaStream_t) = 0;
-  virtual PetscErrorCode destroy() = 0;
+  virtual PetscErrorCode destroy()                                                                         = 0;
 };
 
 /* *place stays as it is where there is none: for larger patches, on a GPU without the instructions.  FLAT: 2D */
@@ -174,8 +174,8 @@ struct StencilPlace {
 /* patches of one unknown: several colours in one pass.  PATCHFD_OP_BOUNDARY and PATCHFD_OP_FUSED are the same for them */
 template <typename T>
 struct Stencil {
-  int              run[3][2]; /* the patches: first, end */
-  bool             byplace;   /* they are not equal */
+  int              run[3][2];  /* the patches: first, end */
+  bool             byplace;    /* they are not equal */
   T                w[2][2][2]; /* weights of equal ones by distance in x, y, z */
   PetscReal        scale;      /* 1 / w[0][0][0], or by place 1 */
   int              first[3];   /* node of patch 0, if that had one unknown, too */
@@ -183,12 +183,12 @@ struct Stencil {
   Layout           l;
   Range            read;
   /* resident: blocks of one parity of rows, of both, that a multiprocessor holds, by their warps */
-  int              multiprocessors, resident[2][33];
+  int multiprocessors, resident[2][33];
 
   /* ones: the patches of one unknown in each direction */
   PetscErrorCode create(const PatchFDLocalDesc *, const int ones[3][2], bool *exists);
   /* so many of these colours can be taken at once: 4, 2, 1, or 0 for none */
-  PetscInt       colors(PetscInt n, const PatchFDColor colors[], const PatchFDRange patches) const;
+  PetscInt colors(PetscInt n, const PatchFDColor colors[], const PatchFDRange patches) const;
   /* 4, 2 or 1 */
   PetscErrorCode apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b,
                        cudaStream_t) const;

@@ -30,17 +30,17 @@ namespace patchfd
 /* Blocks of a pass: [x, y] nodes and pairs of rows; number n begins at base + n * stride and has this length */
 template <typename T>
 struct StencilPass {
-  T         w[2][2][2]; /* by distance in x, y, z */
-  T         factor, keep; /* omega s, 1 - omega */
-  Layout    l;
-  Range     read;
-  int       lo[2], hi[2]; /* the nodes to be updated */
-  int       base[2];      /* of the first colour, at or just before the first of these */
-  int       stride[2], length[2];
-  bool      cut[2];       /* has the first node or row of every block but the first been updated before? */
-  bool      second;       /* the second colour in x, too? */
-  int       plane;        /* the first one */
-  int       first[3];     /* the first node with */
+  T                      w[2][2][2];   /* by distance in x, y, z */
+  T                      factor, keep; /* omega s, 1 - omega */
+  Layout                 l;
+  Range                  read;
+  int                    lo[2], hi[2]; /* the nodes to be updated */
+  int                    base[2];      /* of the first colour, at or just before the first of these */
+  int                    stride[2], length[2];
+  bool                   cut[2];   /* has the first node or row of every block but the first been updated before? */
+  bool                   second;   /* the second colour in x, too? */
+  int                    plane;    /* the first one */
+  int                    first[3]; /* the first node with */
   const StencilPlace<T> *place[3]; /* such numbers, by place; from there on */
 };
 
@@ -62,20 +62,20 @@ struct StencilLoad {
 
 /* what a thread's node is; bits, since registers are few */
 enum StencilFlag {
-  FIRST = 1,  /* of the first colour */
-  MINE  = 2,  /* in the rows of this pass it is updated by this thread */
-  THERE = 4,  /* it may be read */
-  BELOW = 8,  /* so may those below */
-  ABOVE = 16  /* and above */
+  FIRST = 1, /* of the first colour */
+  MINE  = 2, /* in the rows of this pass it is updated by this thread */
+  THERE = 4, /* it may be read */
+  BELOW = 8, /* so may those below */
+  ABOVE = 16 /* and above */
 };
 
 template <typename T, bool PLACE>
 struct StencilThread {
   StencilPlace<T> px, pz; /* by place */
-  int      flags;
-  T       *x; /* the nodes of row y0; those in the planes below and above; of b */
-  const T *below, *above, *b;
-  T       *u; /* shared memory; those of the neighbours in x lie beside it */
+  int             flags;
+  T              *x; /* the nodes of row y0; those in the planes below and above; of b */
+  const T        *below, *above, *b;
+  T              *u; /* shared memory; those of the neighbours in x lie beside it */
 
   /* The compiler does not look into an asm: what comes out of it it cannot compute again at each use, but keeps in registers */
   __device__ __forceinline__ void keep()
@@ -146,7 +146,7 @@ struct StencilSums<T, true> {
   {
     const StencilPlace<T> *py = p.place[1] + (y - p.first[1]), &z = me.pz;
     const T M[3] = {__ldg(&py->M[0]), __ldg(&py->M[1]), __ldg(&py->M[2])}, A[3] = {__ldg(&py->A[0]), __ldg(&py->A[1]), __ldg(&py->A[2])};
-    const T                mv = v.m + z.M[1] * v.c, mw = w.m + z.M[1] * w.c, av = v.a + z.A[1] * v.c, aw = w.a + z.A[1] * w.c;
+    const T mv = v.m + z.M[1] * v.c, mw = w.m + z.M[1] * w.c, av = v.a + z.A[1] * v.c, aw = w.a + z.A[1] * w.c;
 
     m    = M[0] * mv + M[1] * n.m + M[2] * mw;
     a    = A[0] * mv + A[1] * n.m + A[2] * mw + M[0] * av + M[1] * n.a + M[2] * aw;
@@ -200,15 +200,15 @@ __maxnreg__(sizeof(T) == 4 ? (PLACE ? 64 : 40) : (PLACE ? 96 : 64)) static __glo
   void StencilKernel(const __grid_constant__ StencilPass<T> p, T *x, const T *__restrict__ b)
 {
   extern __shared__ double shared_memory[];
-  const int  t     = threadIdx.x, i = p.base[0] + (int)blockIdx.z * p.stride[0] + t - 1, k = p.plane + 2 * (int)blockIdx.x;
-  const int  y0    = p.base[1] + (int)blockIdx.y * p.stride[1], pairs = p.length[1], row = (int)p.l.row;
-  const bool first = t % 2, donex = p.cut[0] && blockIdx.z, doney = p.cut[1] && blockIdx.y;
-  const bool mine  = t > donex && t <= p.length[0] && i >= p.lo[0] && i < p.hi[0] && (first || p.second);
-  const bool there = t >= donex && t <= p.length[0] + p.second && i >= p.read.lo[0] && i < p.read.hi[0];
-  const bool below = there && k > p.read.lo[2], above = there && k + 1 < p.read.hi[2];
-  T         *xk = x + p.l.at(i, y0, k);
+  const int                t = threadIdx.x, i = p.base[0] + (int)blockIdx.z * p.stride[0] + t - 1, k = p.plane + 2 * (int)blockIdx.x;
+  const int                y0 = p.base[1] + (int)blockIdx.y * p.stride[1], pairs = p.length[1], row = (int)p.l.row;
+  const bool               first = t % 2, donex = p.cut[0] && blockIdx.z, doney = p.cut[1] && blockIdx.y;
+  const bool               mine  = t > donex && t <= p.length[0] && i >= p.lo[0] && i < p.hi[0] && (first || p.second);
+  const bool               there = t >= donex && t <= p.length[0] + p.second && i >= p.read.lo[0] && i < p.read.hi[0];
+  const bool               below = there && k > p.read.lo[2], above = there && k + 1 < p.read.hi[2];
+  T                       *xk = x + p.l.at(i, y0, k);
 
-  const int  flags = (first ? FIRST : 0) + (mine ? MINE : 0) + (there ? THERE : 0) + (below ? BELOW : 0) + (above ? ABOVE : 0);
+  const int flags = (first ? FIRST : 0) + (mine ? MINE : 0) + (there ? THERE : 0) + (below ? BELOW : 0) + (above ? ABOVE : 0);
 
   StencilThread<T, PLACE> me = {{}, {}, flags, xk, xk - p.l.plane, xk + p.l.plane, b + p.l.at(i, y0, k), (T *)shared_memory + t};
 
@@ -221,7 +221,7 @@ __maxnreg__(sizeof(T) == 4 ? (PLACE ? 64 : 40) : (PLACE ? 96 : 64)) static __glo
                         after = me.node(LoadNode(p, me, y0 + 1, row, true));
 
   for (int s = 0, y = y0, at = 0;; s++, y += 2, at += 2 * row) {
-    const bool           more  = BOTH ? s < pairs && y + 2 <= p.hi[1] : s + 1 < pairs && y + 2 < p.hi[1];
+    const bool more = BOTH ? s < pairs && y + 2 <= p.hi[1] : s + 1 < pairs && y + 2 < p.hi[1];
     /* on their way meanwhile */
     const StencilLoad<T> next0 = LoadNode(p, me, y + 2, at + 2 * row, more),
                          next1 = LoadNode(p, me, y + 3, at + 3 * row, more && s + 1 < pairs);
@@ -262,10 +262,10 @@ static int RowThreads(int length)
 template <typename T>
 PetscErrorCode Stencil<T>::occupancy()
 {
-  const auto one = byplace ? StencilKernel<T, false, true> : StencilKernel<T, false, false>,
-             both = byplace ? StencilKernel<T, true, true> : StencilKernel<T, true, false>;
-  const size_t bytes   = (byplace ? 2 : 1) * sizeof(T); /* of shared memory, a thread */
-  const int    most    = RowThreads(PetscMin(run[0][1] - run[0][0] + 2, byplace ? longest_row_place : longest_row));
+  const auto one     = byplace ? StencilKernel<T, false, true> : StencilKernel<T, false, false>,
+             both    = byplace ? StencilKernel<T, true, true> : StencilKernel<T, true, false>;
+  const size_t bytes = (byplace ? 2 : 1) * sizeof(T); /* of shared memory, a thread */
+  const int    most  = RowThreads(PetscMin(run[0][1] - run[0][0] + 2, byplace ? longest_row_place : longest_row));
 
   PetscFunctionBegin;
   PetscCall(Multiprocessors(&multiprocessors));
@@ -355,7 +355,7 @@ static constexpr int many_blocks = 8, fewest_pairs = 8, most_pairs = 16;
 */
 static int Pieces(int resident, int blocks, int pairs, int fewest, int most)
 {
-  long long best = 0;
+  long long best   = 0;
   int       pieces = 1;
 
   while (!GridFits((pairs + most - 1) / most)) most *= 2;
@@ -406,9 +406,9 @@ PetscErrorCode Stencil<T>::apply(PetscInt n, const PetscInt color[3], const Patc
 
   const int segments = row <= longest ? 1 : (row + longest / 2 - 1) / (longest / 2), length = RoundUp((row + segments - 1) / segments, 2);
   const size_t bytes = (byplace ? 2 : 1) * sizeof(T); /* of shared memory, a thread */
-  const auto   one = byplace ? StencilKernel<T, false, true> : StencilKernel<T, false, false>,
-             both = byplace ? StencilKernel<T, true, true> : StencilKernel<T, true, false>;
-  auto         launch  = [&](auto kernel, const StencilPass<T> &q, int ny, int nx) {
+  const auto   one   = byplace ? StencilKernel<T, false, true> : StencilKernel<T, false, false>,
+             both    = byplace ? StencilKernel<T, true, true> : StencilKernel<T, true, false>;
+  auto launch        = [&](auto kernel, const StencilPass<T> &q, int ny, int nx) {
     kernel<<<dim3(planes, ny, nx), RowThreads(q.length[0]), RowThreads(q.length[0]) * bytes, stream>>>(q, (T *)x, (const T *)b);
   };
 
@@ -432,10 +432,10 @@ PetscErrorCode Stencil<T>::apply(PetscInt n, const PetscInt color[3], const Patc
     p.base[d] = base[d];
   }
   p.length[0] = p.stride[0] = length;
-  p.length[1] = (pairs + pieces - 1) / pieces;
-  p.stride[1] = 2 * p.length[1];
-  p.cut[0]    = n == 2;
-  p.cut[1]    = n == 4;
+  p.length[1]               = (pairs + pieces - 1) / pieces;
+  p.stride[1]               = 2 * p.length[1];
+  p.cut[0]                  = n == 2;
+  p.cut[1]                  = n == 4;
 
   StencilPass<T> q = p; /* what comes first at the cuts */
   const int      d = n == 4 ? 1 : 0;

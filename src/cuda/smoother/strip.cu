@@ -35,7 +35,7 @@ struct Strip {
   static constexpr int N = 2 * K - 1, MODES = 2 * K, EACH = sizeof(T) == 8 && K <= 7 ? 2 : 1 /* as measured on an H200 */,
                        THREADS = 128 / EACH, P = (EACH * THREADS - 1) / (2 * K), LINES = P * N,
                        STRIDE = LINES | 1 /* odd: no bank conflicts */;
-  static constexpr int FACE = (P + 1) * (2 * K + 1); /* of faces in y: node 2 K p + r at (2 K + 1) p + r */
+  static constexpr int FACE   = (P + 1) * (2 * K + 1); /* of faces in y: node 2 K p + r at (2 K + 1) p + r */
 
   struct Shared {
     StripMode<T, K> y[2][MODES]; /* of this row and the next one */
@@ -51,7 +51,7 @@ struct Strip {
   static constexpr int FIT = (int)shared_limit / BYTES < 65536 / (THREADS * REGISTERS) ? (int)shared_limit / BYTES
                                                                                        : 65536 / (THREADS * REGISTERS);
   /* as many warps in each quarter of a multiprocessor, which has a quarter of its registers */
-  static constexpr int BLOCKS    = EACH == 2 && FIT > 5 ? FIT / 2 * 2 : FIT;
+  static constexpr int BLOCKS = EACH == 2 && FIT > 5 ? FIT / 2 * 2 : FIT;
 };
 
 template <typename T, int K>
@@ -98,7 +98,7 @@ struct StripShell {
 
     while (block >= end[i]) i++;
     if (i) block -= end[i - 1];
-    const unsigned n0   = groups(i, 0, most), row = block / n0;
+    const unsigned n0 = groups(i, 0, most), row = block / n0;
     const int      at[] = {(int)(block - row * n0) * most, (int)row * rows}, size[] = {most, rows};
 
 #pragma unroll
@@ -136,7 +136,7 @@ __device__ __forceinline__ void StripEach(const StripMode<T, K> &m, F f)
 template <typename T, int K, int EACH, int LENGTH>
 __device__ __forceinline__ void StripDot(const StripMode<T, K> &m, const T v[EACH][LENGTH], T w[EACH])
 {
-  constexpr int skip      = (LENGTH - 2 * K + 1) / 2; /* ends of the line */
+  constexpr int skip         = (LENGTH - 2 * K + 1) / 2; /* ends of the line */
   T             sum[EACH][2] = {};
 
   StripEach(m, [&](int i, T q) {
@@ -197,7 +197,7 @@ __device__ __forceinline__ void StripMass(const T M[K * (K + 1)], T below, T abo
 template <typename T, int K>
 struct StripOf {
   using S = Strip<T, K>;
-  int  t, p, node; /* its number, patch (or the one above the end), node in x */
+  int  t, p, node;             /* its number, patch (or the one above the end), node in x */
   bool between, unknown, here; /* is it one between ends, of unknowns, is it there at all? */
 
   StripOf() = default;
@@ -263,7 +263,7 @@ __device__ __forceinline__ void StripLoad(const StripData<T, K> &g, const StripO
 
 #pragma unroll
   for (int j = 0; j <= 2 * K; j++) {
-    const bool end  = j == 0 || j == 2 * K, face = end && !row.free[j > 0];
+    const bool end = j == 0 || j == 2 * K, face = end && !row.free[j > 0];
     const T   *node = face ? x : from;
 
     a[j] = here && Inside(g.read, 1, row.node + j) && (boundary || (me.unknown && !face)) ? node[corner + j * g.l.row] : T(0);
@@ -308,10 +308,10 @@ __device__ __forceinline__ void StripModes(const StripData<T, K> &g, const Strip
 template <typename T, int K>
 __device__ __forceinline__ void StripFaces(const StripData<T, K> &g, int t, int number, typename Strip<T, K>::Shared &sm)
 {
-  using S = Strip<T, K>;
+  using S      = Strip<T, K>;
   const int  s = t / S::P, p = t % S::P, patch = number + 2 * p;
   const bool free[2] = {g.d[0].below(patch), g.d[0].above(patch)};
-  const T   *from = sm.F[s] + p * (2 * K + 1);
+  const T   *from    = sm.F[s] + p * (2 * K + 1);
   T          a[2 * K + 1];
 
 #pragma unroll
@@ -328,7 +328,7 @@ template <typename T, int K>
 __device__ __forceinline__ void StripSolve(const StripData<T, K> &g, const StripRow<T, K> &row, int p, int j, int number,
                                            typename Strip<T, K>::Shared &sm)
 {
-  using S = Strip<T, K>;
+  using S         = Strip<T, K>;
   constexpr int N = S::N, EACH = S::EACH;
   const bool    free[2] = {g.d[0].below(number + 2 * p), g.d[0].above(number + 2 * p)};
   T            *line[EACH], *end[EACH], v[EACH][N], u[EACH][N], e[EACH][2], f[EACH][2], lambda[EACH];
@@ -354,9 +354,9 @@ __device__ __forceinline__ void StripSolve(const StripData<T, K> &g, const Strip
       f[l][s] = 0;
     }
   }
-#pragma unroll(EACH * N > 10 ? 1 : 2)
+#pragma unroll(EACH *N > 10 ? 1 : 2)
   for (int m = 0; m < N + (free[0] || free[1]); m++) {
-    const StripMode<T, K> &x = sm.x[p].mode[m];
+    const StripMode<T, K> &x    = sm.x[p].mode[m];
     const T                c[2] = {x.c[0], x.c[1]}, d[2] = {x.d[0], x.d[1]};
     T                      w[EACH];
 
@@ -415,7 +415,7 @@ __device__ __forceinline__ void StripNodes(const StripData<T, K> &g, const Strip
   }
 #pragma unroll 2
   for (int m = 0; m < row.modes; m++) {
-    const StripMode<T, K> &y = row.mode[m];
+    const StripMode<T, K> &y    = row.mode[m];
     const T                c[2] = {y.c[0], y.c[1]}, d[2] = {y.d[0], y.d[1]};
     T                      w[S::EACH];
 
@@ -438,8 +438,8 @@ __launch_bounds__(Strip<T, K>::THREADS, Strip<T, K>::BLOCKS) static __global__
 {
   using S = Strip<T, K>;
   extern __shared__ int4 strip_memory[];
-  typename S::Shared &sm = *(typename S::Shared *)strip_memory;
-  int                 count[2], number[2];
+  typename S::Shared    &sm = *(typename S::Shared *)strip_memory;
+  int                    count[2], number[2];
 
   shell.find(blockIdx.x, count, number);
   const StripLines<T, K> me(g.d[0], number[0], count[0]);

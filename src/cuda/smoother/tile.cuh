@@ -34,7 +34,7 @@ template <typename T, int K>
 static __device__ __forceinline__ void FaceProduct(const TileMatrices<T, K> *m, bool mass, const T ends[2][2], Slots<T> &v)
 {
   const MmaMatrix<T> product(m, mass ? MASS : FACE_MODES);
-  const Weights<T> rim(m, mass ? RIM : MU);
+  const Weights<T>   rim(m, mass ? RIM : MU);
 
   v.butterfly();
   product.apply(v);
@@ -80,7 +80,7 @@ static __device__ __forceinline__ void FaceStage1(const TileMatrices<T, K> *m, c
 template <typename T, int K>
 static __device__ __forceinline__ void FaceStage2(const TileMatrices<T, K> *m, const Lane<K> &lane, int f, int chunk, T *sm)
 {
-  using F    = Tiling<T, K>;
+  using F     = Tiling<T, K>;
   const int l = min(chunk * 8 + lane.line, F::N - 1);
   T        *from[2], ends[2][2];
   Slots<T>  v;
@@ -104,8 +104,8 @@ static __device__ __forceinline__ void FaceStage2(const TileMatrices<T, K> *m, c
 template <typename T, int K>
 static __device__ __forceinline__ void FetchVolume(const Layout &l, const T *inner, T *sm)
 {
-  using F             = Tiling<T, K>;
-  constexpr int N     = F::N, LINES = F::THREADS / 16, DJ = LINES % N, DK = LINES / N;
+  using F         = Tiling<T, K>;
+  constexpr int N = F::N, LINES = F::THREADS / 16, DJ = LINES % N, DK = LINES / N;
   int           i = threadIdx.x % 16, j = threadIdx.x / 16 % N, k = threadIdx.x / 16 / N;
   T            *to   = sm + k * F::PLANE + j * N + i;
   const T      *from = inner + i + j * l.row + k * l.plane;
@@ -129,22 +129,22 @@ static __device__ __forceinline__ void FetchVolume(const Layout &l, const T *inn
 template <typename T, int K>
 static __device__ __forceinline__ void FetchFaces(const FastGeometry &g, const int o[3], const T *x, T *sm)
 {
-  using F                 = Tiling<T, K>;
-  constexpr int   C       = F::C;
-  const ptrdiff_t first   = g.l.at(o[0], o[1], o[2]);
-  int             exists  = 0; /* bits d and 3 + d: may the nodes below and above in direction d be read? */
+  using F                = Tiling<T, K>;
+  constexpr int   C      = F::C;
+  const ptrdiff_t first  = g.l.at(o[0], o[1], o[2]);
+  int             exists = 0; /* bits d and 3 + d: may the nodes below and above in direction d be read? */
 
 #pragma unroll
   for (int d = 0; d < 3; d++) exists |= (o[d] >= g.read.lo[d]) << d | (o[d] + 2 * K < g.read.hi[d]) << (3 + d);
   for (int q = threadIdx.x / 32; q < 3 * C; q += F::WARPS) { /* a line of both faces f, from end to end */
     const int       f = q / C, a = q - f * C, along = f == 2 ? 1 : 2, by = f == 0 ? 1 : 0;
-    const bool      line = (a > 0 || exists >> along & 1) && (a < 2 * K || exists >> (3 + along) & 1);
-    const ptrdiff_t from = first + a * (f == 2 ? g.l.row : g.l.plane),
+    const bool      line   = (a > 0 || exists >> along & 1) && (a < 2 * K || exists >> (3 + along) & 1);
+    const ptrdiff_t from   = first + a * (f == 2 ? g.l.row : g.l.plane),
                     across = f == 0 ? 1
                            : f == 1 ? g.l.row
                                     : g.l.plane,
-                    next = f == 0 ? g.l.row : 1;
-    T              *to   = sm + F::R + f * F::FACE + a * F::ROW;
+                    next   = f == 0 ? g.l.row : 1;
+    T *to                  = sm + F::R + f * F::FACE + a * F::ROW;
 
     for (int i = threadIdx.x % 32; i < 2 * C; i += 32) {
       const int  s = i >= C, l = i - s * C;
@@ -275,19 +275,20 @@ static __device__ __forceinline__ void WriteLines(const Lane<K> &lane, const Lin
 
 template <typename T, int K, bool BOUNDARY>
 __launch_bounds__(Tiling<T, K>::THREADS, Tiling<T, K>::BLOCKS) static __global__
-void TileKernel(const TileMatrices<T, K> *matrices, const __grid_constant__ FastGeometry g, T omega, T beta, T *x, const T *__restrict__ b)
+  void TileKernel(const TileMatrices<T, K> *matrices, const __grid_constant__ FastGeometry g, T omega, T beta, T *x,
+                  const T *__restrict__ b)
 {
-  using F         = Tiling<T, K>;
-  constexpr int N = F::N;
-  extern __shared__ int4 tile_memory[];
-  const TileMatrices<T, K> *m     = (const TileMatrices<T, K> *)tile_memory;
-  T                        *sm    = (T *)(m + 1);
+  using F                     = Tiling<T, K>;
+  constexpr int             N = F::N;
+  extern __shared__ int4    tile_memory[];
+  const TileMatrices<T, K> *m    = (const TileMatrices<T, K> *)tile_memory;
+  T                        *sm   = (T *)(m + 1);
   const int                 warp = threadIdx.x / 32,
             o[3] = {g.first[0] + 2 * K * (int)blockIdx.x, g.first[1] + 2 * K * (int)blockIdx.y, g.first[2] + 2 * K * (int)blockIdx.z};
-  const ptrdiff_t           first = g.l.at(o[0] + 1, o[1] + 1, o[2] + 1);
-  const Lane<K>             lane;
-  const auto                nothing = [](const auto &, Slots<T> &) {};
-  const auto store = [&](const auto &line, const Slots<T> &v) { lane.template store<line.STRIDE>(v, line.at(sm, 0), line.at(sm, 1)); };
+  const ptrdiff_t first = g.l.at(o[0] + 1, o[1] + 1, o[2] + 1);
+  const Lane<K>   lane;
+  const auto      nothing = [](const auto &, Slots<T> &) {};
+  const auto      store = [&](const auto &line, const Slots<T> &v) { lane.template store<line.STRIDE>(v, line.at(sm, 0), line.at(sm, 1)); };
 
   for (int i = threadIdx.x; i < (int)(sizeof(*m) / sizeof(int4)); i += F::THREADS) tile_memory[i] = ((const int4 *)matrices)[i];
   FetchVolume<T, K>(g.l, b + first, sm);
@@ -345,10 +346,10 @@ void TileKernel(const TileMatrices<T, K> *matrices, const __grid_constant__ Fast
 
 template <typename T, int K>
 struct TileSmoother : SmootherFast {
-  using F = Tiling<T, K>;
-  static constexpr int    n = 2 * K - 1, c = n + 2;
+  using F                = Tiling<T, K>;
+  static constexpr int n = 2 * K - 1, c = n + 2;
   /* without faces */
-  static constexpr size_t BYTES = sizeof(TileMatrices<T, K>) + F::SIZE * sizeof(T),
+  static constexpr size_t BYTES       = sizeof(TileMatrices<T, K>) + F::SIZE * sizeof(T),
                           BYTES_SOLVE = sizeof(TileMatrices<T, K>) + F::R * sizeof(T);
 
   TileMatrices<T, K> *m = NULL; /* in device memory */
@@ -425,14 +426,14 @@ private:
   /* volume and ratio bring all directions to the matrices of direction 0 */
   static void SetWeights(const PatchFDEigen *const e[3], TileMatrices<T, K> &m)
   {
-    const PetscReal *S = e[0]->S, *M = e[0]->MI + 1;
+    const PetscReal *S = e[0]->S, *M  = e[0]->MI + 1;
     PetscReal        ratio[3], volume = 1;
 
     for (int d = 0; d < 3; d++) volume *= ratio[d] = e[d]->MI[0] / e[0]->MI[0];
     for (int mode = 0; mode < n; mode++) {
-      const bool odd   = mode >= K;
-      const int  slot  = odd ? mode - K : mode, place = odd ? n - 1 - slot : slot;
-      auto       set   = [&](TileWeight w, PetscReal a) { m.weight[w][slot % 4][odd][slot / 4] = (T)a; };
+      const bool odd  = mode >= K;
+      const int  slot = odd ? mode - K : mode, place = odd ? n - 1 - slot : slot;
+      auto       set = [&](TileWeight w, PetscReal a) { m.weight[w][slot % 4][odd][slot / 4] = (T)a; };
       PetscReal  alpha[3];
 
       for (int d = 0; d < 3; d++) {
@@ -443,7 +444,7 @@ private:
       }
       set(ALPHA_X, alpha[0]);
       set(ALPHA_Y, alpha[1]);
-      m.alpha_z[place] = (T)alpha[2];
+      m.alpha_z[place]  = (T)alpha[2];
       m.lambda_y[place] = (T)(e[1]->lambda[mode] * volume);
       m.lambda_z[place] = (T)(e[2]->lambda[mode] * volume);
       set(LAMBDA_X, e[0]->lambda[mode] * volume);

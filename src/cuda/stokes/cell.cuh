@@ -24,7 +24,7 @@ struct StokesCells {
 /* INNER: an inner tile.  Nodes of a cell have the number i + n j; node l of line t in direction D is t * across(D) + l * along(D) */
 template <typename T, int K, bool INNER>
 struct StokesCell {
-  using S                    = StokesCells<T, K>;
+  using S                = StokesCells<T, K>;
   static constexpr int n = S::n, NODES = S::NODES;
   struct Node {
     T u, w, p;
@@ -35,7 +35,7 @@ struct StokesCell {
   StokesPlace<S>              place;
   const T                    *x, *y0;
   T                          *y, *shared, alpha, p[NODES], q[NODES]; /* p: pressure; q: divergence, without masses */
-  bool                        row, mine; /* in a row, a cell, of the tile */
+  bool                        row, mine;                             /* in a row, a cell, of the tile */
 
   static __device__ __forceinline__ constexpr int along(int D) { return D ? n : 1; }
   static __device__ __forceinline__ constexpr int across(int D) { return D ? 1 : n; }
@@ -90,13 +90,16 @@ struct StokesCell {
   {
     return side ? __shfl_down_sync(0xffffffffu, v, 1) : __shfl_up_sync(0xffffffffu, v, 1);
   }
-  __device__ __forceinline__ void     give(const T v[NODES])
+  __device__ __forceinline__ void give(const T v[NODES])
   {
 #pragma unroll
     for (int i = 0; i < NODES; i++) shared[i * S::THREADS + threadIdx.x] = v[i];
     __syncthreads();
   }
-  __device__ __forceinline__ T take(int side, int i) const { return shared[i * S::THREADS + threadIdx.x + (side ? 32 : -32)]; }
+  __device__ __forceinline__ T take(int side, int i) const
+  {
+    return shared[i * S::THREADS + threadIdx.x + (side ? 32 : -32)];
+  }
 
   /* ---- lines ---- */
 
@@ -208,9 +211,9 @@ __launch_bounds__(StokesCells<T, K>::THREADS, StokesCells<T, K>::BLOCKS) static 
   void StokesCellKernel(const __grid_constant__ StokesMatrices<T, K> m, const __grid_constant__ StokesData<T> d, T alpha,
                         const T *__restrict__ x, const T *y0, T *y)
 {
-  extern __shared__ double2 stokes_shared[];
+  extern __shared__ double2            stokes_shared[];
   const StokesPlace<StokesCells<T, K>> place(d);
-  bool                      inner = true;
+  bool                                 inner = true;
 
   for (int e = 0; e < 2; e++) inner = inner && place.cell[e] >= d.inner[e][0] && place.cell[e] < d.inner[e][1];
   if (inner) StokesCell<T, K, true>(m, d, place, alpha, x, y0, y, (T *)stokes_shared).all();

@@ -58,18 +58,18 @@ struct StokesTile : StokesShape<T, K, DIM> {
     template <int D>
     static constexpr int stride = D == 0 ? 1 : (D == 1 ? ROW : (HI1 - LO1) * ROW);
   };
-  using U = Part<-n, X + n, -n, Y + n>;
-  using W = Part<-n, X + 1, -n, Y + 1>;
-  using P = Part<-n, X, -n, Y>;
-  using Q = Part<0, X, 0, Y>;
+  using U                        = Part<-n, X + n, -n, Y + n>;
+  using W                        = Part<-n, X + 1, -n, Y + 1>;
+  using P                        = Part<-n, X, -n, Y>;
+  using Q                        = Part<0, X, 0, Y>;
   static constexpr size_t SHARED = sizeof(T) * (U::SIZE + W::SIZE + P::SIZE + Q::SIZE);
 };
 
 template <typename T, int K>
 struct StokesMatrices {
-  static constexpr int  n = K + 1;
-  DGLineMatrices<T, K>  d;
-  T                     K1[(n + 1) * (n + 1)], M1[(n + 1) * (n + 1)], D[n * (n + 1)], G[n * (n + 1)];
+  static constexpr int n = K + 1;
+  DGLineMatrices<T, K> d;
+  T                    K1[(n + 1) * (n + 1)], M1[(n + 1) * (n + 1)], D[n * (n + 1)], G[n * (n + 1)];
 };
 
 struct StokesField {
@@ -85,8 +85,8 @@ struct StokesData {
   const T    *h[3], *numbers[3][3]; /* [direction], [component][direction]: of the cells from the one before the first tile on */
   T           gradient[3], divergence[3];
   /* first cells of inner tiles: all nodes that they need and have exist, and all their cells have these numbers: */
-  int         inner[3][2];
-  T           length[3], number[3][3][DG_CELL];
+  int inner[3][2];
+  T   length[3], number[3][3][DG_CELL];
 };
 
 /* where a block of threads is: cell and node */
@@ -238,8 +238,8 @@ template <bool INNER, typename T, int K, typename U>
 __device__ __forceinline__ void StokesMassLine(const StokesMatrices<T, K> &m, const StokesData<T> &d, int c, int cell, const U &u,
                                                T v[K + 1])
 {
-  constexpr int n = K + 1;
-  const T       h[2] = {StokesLength<INNER>(d, c, cell - 1), StokesLength<INNER>(d, c, cell)};
+  constexpr int n     = K + 1;
+  const T       h[2]  = {StokesLength<INNER>(d, c, cell - 1), StokesLength<INNER>(d, c, cell)};
   T             below = 0;
 
 #pragma unroll

@@ -42,7 +42,7 @@ static bool StokesStiffness(const StokesForm *f, const PatchFDBand *b, std::vect
   if (b->reach || b->nloc != n || b->ncol != n || b->stride != n - 1) return false;
   numbers.resize((size_t)b->ncells * 2);
   for (PetscInt c = 0; c < b->ncells; c++) {
-    const PetscReal *X = b->X + b->cls[c] * n * n;
+    const PetscReal *X      = b->X + b->cls[c] * n * n;
     PetscReal       *number = numbers.data() + 2 * c, scale = 0;
 
     if (c && b->cls[c] == b->cls[c - 1]) {
@@ -58,13 +58,13 @@ static bool StokesStiffness(const StokesForm *f, const PatchFDBand *b, std::vect
 /* the matrices of the reference cell */
 static PetscErrorCode StokesReference(StokesForm *f)
 {
-  const PetscReal  ends[] = {0.0, 1.0};
-  const PetscBool  free[] = {PETSC_FALSE, PETSC_FALSE};
-  const PetscInt   n      = f->degree + 1;
+  const PetscReal        ends[] = {0.0, 1.0};
+  const PetscBool        free[] = {PETSC_FALSE, PETSC_FALSE};
+  const PetscInt         n      = f->degree + 1;
   std::vector<PetscReal> x(n);
-  PatchFDLine      line, higher;
-  PatchFDBand      G;
-  CellReference    next;
+  PatchFDLine            line, higher;
+  PatchFDBand            G;
+  CellReference          next;
 
   PetscFunctionBegin;
   PetscCall(f->cell.create(f->degree));
@@ -130,7 +130,7 @@ static bool StokesCoupling(StokesForm *f, const PatchFDTerm *t, int c, bool tran
 static bool StokesVelocity(StokesForm *f, const PatchFDTerm *t)
 {
   const PetscInt c = t->row, n = f->degree + 1;
-  int            e = (int)c;
+  int            e    = (int)c;
   PetscReal      coef = t->coef;
 
   for (int d = 0; d < f->dim; d++)

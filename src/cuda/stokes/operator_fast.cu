@@ -62,12 +62,12 @@ template <int D, int N, bool INNER, typename S, typename T>
 __device__ __forceinline__ void StokesStore(const StokesField &f, const StokesPlace<S> &place, int i, int j, int k, T scale, const T w[N],
                                             const T *y0, T *y)
 {
-  constexpr int   a = D == 0, b = D == 2 ? 1 : 2;
-  const int       node[3] = {place.node[0] + i, place.node[1] + j, place.node[2] + k},
-            stride = D == 0 ? 1 : (int)(D == 1 ? f.yl.row : f.yl.plane);
-  const bool      rows    = Inside(f.write, a, node[a]) && Inside(f.write, b, node[b]);
-  const ptrdiff_t at      = f.yl.at(place.node[0], place.node[1], place.node[2]) + (i + j * (int)f.yl.row + k * (int)f.yl.plane);
-  auto            has     = [&](int l) { return INNER || Inside(f.store, D, node[D] + l); };
+  constexpr int a = D == 0, b = D == 2 ? 1 : 2;
+  const int     node[3] = {place.node[0] + i, place.node[1] + j, place.node[2] + k},
+            stride      = D == 0 ? 1 : (int)(D == 1 ? f.yl.row : f.yl.plane);
+  const bool      rows  = Inside(f.write, a, node[a]) && Inside(f.write, b, node[b]);
+  const ptrdiff_t at    = f.yl.at(place.node[0], place.node[1], place.node[2]) + (i + j * (int)f.yl.row + k * (int)f.yl.plane);
+  auto            has   = [&](int l) { return INNER || Inside(f.store, D, node[D] + l); };
   T               old[N];
 
   if (!INNER && (!Inside(f.store, a, node[a]) || !Inside(f.store, b, node[b]))) return;
@@ -84,7 +84,7 @@ __device__ __forceinline__ void StokesStore(const StokesField &f, const StokesPl
 /* INNER: an inner tile */
 template <typename T, int K, int DIM, bool INNER>
 struct StokesBlock {
-  using S                   = StokesTile<T, K, DIM>;
+  using S                = StokesTile<T, K, DIM>;
   static constexpr int n = S::n, NZ = S::NZ, X = S::X, Y = S::Y;
   using TileQ = typename S::Q;
   using PartU = typename S::U;
@@ -161,7 +161,7 @@ struct StokesBlock {
   {
     StokesLines<S, 2, Own<C>>::each([&](int i, int j, int) {
       const StokesColumn<T, INNER> node(d.field[C], place, x, i, j);
-      T                     u[n], w[n] = {};
+      T                            u[n], w[n] = {};
 
 #pragma unroll
       for (int l = 0; l < n; l++) u[l] = node(l);
@@ -206,19 +206,19 @@ struct StokesBlock {
     using Lines      = StokesLines<S, C, TileQ>;
     constexpr int su = PartU::template stride<C>, sw = PartW::template stride<C>, sp = PartP::template stride<C>,
                   sq = TileQ::template stride<C>;
-    const bool    mine = threadIdx.x < Lines::COUNT;
-    T             w[n], *to = NULL;
+    const bool mine  = threadIdx.x < Lines::COUNT;
+    T          w[n], *to = NULL;
 
     static_assert(Lines::COUNT <= S::THREADS, "a line a thread");
     if (mine) {
       Lines::at(threadIdx.x, [&](int i, int j, int k) {
         const T *u = U + PartU::at(i, j, k), *p = P + PartP::at(i, j, k);
-        T       *q = Q + TileQ::at(i, j, k), div[n];
+        T       *q    = Q + TileQ::at(i, j, k), div[n];
         auto     line = [=](int l) { return u[l * su]; };
 
-        to = W + PartW::at(i, j, k);
-        const T *t = to;
-        auto     sum = [=](int l) { return t[l * sw]; };
+        to                = W + PartW::at(i, j, k);
+        const T *t        = to;
+        auto     sum      = [=](int l) { return t[l * sw]; };
         auto     pressure = [=](int l) { return p[l * sp]; };
 
         StokesOwnLine<INNER, T, K>(m, d, C, place.at(C, C ? j : i),
@@ -300,7 +300,7 @@ struct StokesBlock {
 
     StokesLines<S, 2, TileQ>::each([&](int i, int j, int) {
       const StokesColumn<T, INNER> node(d.field[2], place, x, i, j), p(d.field[3], place, x, i, j);
-      T                        u[2 * n + 1], v[n], w[n], div[n];
+      T                            u[2 * n + 1], v[n], w[n], div[n];
 
 #pragma unroll
       for (int l = 0; l <= 2 * n; l++) u[l] = node(l - n);
@@ -326,7 +326,7 @@ struct StokesBlock {
   {
     StokesLines<S, 2, Part>::each([&](int i, int j, int) {
       const StokesColumn<T, INNER> node(d.field[2], place, x, i, j);
-      T                     v[n];
+      T                            v[n];
 
       StokesMassLine<INNER, T, K>(m, d, 2, place.cell[2], node, v);
 #pragma unroll
@@ -355,9 +355,9 @@ __launch_bounds__(StokesTile<T, K, DIM>::THREADS, StokesTile<T, K, DIM>::BLOCKS)
   void StokesKernel(const __grid_constant__ StokesMatrices<T, K> m, const __grid_constant__ StokesData<T> d, T alpha,
                     const T *__restrict__ x, const T *y0, T *y)
 {
-  extern __shared__ double2 stokes_shared[];
+  extern __shared__ double2                stokes_shared[];
   const StokesPlace<StokesTile<T, K, DIM>> place(d);
-  bool                      inner = true, empty = false;
+  bool                                     inner = true, empty = false;
 
   for (int e = 0; e < DIM; e++) {
     inner = inner && place.cell[e] >= d.inner[e][0] && place.cell[e] < d.inner[e][1];
@@ -402,7 +402,7 @@ struct StokesDegree : StokesFast {
     std::copy(form->G.begin(), form->G.end(), m.G);
     for (int f = 0; f <= DIM; f++) fields(form, f);
     for (int e = 0; e < 3; e++) {
-      const int n = e < DIM ? S::n : 1;
+      const int n  = e < DIM ? S::n : 1;
       int       lo = d.field[0].store.lo[e], hi = d.field[0].store.hi[e];
 
       for (int f = 1; f <= DIM; f++) {

@@ -36,10 +36,10 @@ struct TermsProduct;
 
 template <>
 struct TermsProduct<PATCHFD_PRECISION_DOUBLE> {
-  using Number                 = double;
-  using Store                  = double;
+  using Number = double;
+  using Store  = double;
   /* PAD: of a row of entries: a piece's columns lie in different banks */
-  static constexpr int DEPTH   = 8, WORDS = 2, FACTORS = 1, PAD = 4, GPU = 90;
+  static constexpr int DEPTH = 8, WORDS = 2, FACTORS = 1, PAD = 4, GPU = 90;
 
   __host__ __device__ static constexpr int row(int i) { return i % 2; }
   __host__ __device__ static constexpr int column(int r, int i) { return r + 4 * (i / 2); }
@@ -100,7 +100,7 @@ struct TermsProduct<PATCHFD_PRECISION_TF32> : TermsProduct<PATCHFD_PRECISION_SIN
   static __device__ __forceinline__ void   multiply(Number c[4], const Store a[4], const Number b[2])
   {
     const unsigned au[2][2] = {{__float_as_uint(a[0]), __float_as_uint(a[2])}, {__float_as_uint(a[1]), __float_as_uint(a[3])}},
-                   bu[2] = {__float_as_uint(b[0]), __float_as_uint(b[1])};
+                   bu[2]    = {__float_as_uint(b[0]), __float_as_uint(b[1])};
 
     MmaHalf<float>::add((float(*)[2])c, au, bu);
   }
@@ -119,9 +119,9 @@ struct TermsProduct<PATCHFD_PRECISION_BF16> {
   static __device__ __forceinline__ Number operand(Number a) { return a; }
   static __device__ __forceinline__ void   multiply(Number c[4], const Store a[8], const Number b[4])
   {
-    const unsigned      *au    = (const unsigned *)a;
+    const unsigned      *au      = (const unsigned *)a;
     const __nv_bfloat162 pair[2] = {__floats2bfloat162_rn(b[0], b[1]), __floats2bfloat162_rn(b[2], b[3])};
-    const unsigned      *bu    = (const unsigned *)pair;
+    const unsigned      *bu      = (const unsigned *)pair;
 
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -132,7 +132,7 @@ struct TermsProduct<PATCHFD_PRECISION_BF16> {
 /* P: TermsProduct */
 template <typename P, int K, int DIM>
 struct TermsDenseShape {
-  using Number = typename P::Number;
+  using Number           = typename P::Number;
   static constexpr int N = 2 * K - 1, BLOCKS = 1 << DIM, ENTRIES = DIM == 3 ? N * N * N : N * N, OCTETS = DIM == 3 ? K * K * K : K * K;
 
   /* nodes of direction d in block b */
@@ -203,8 +203,14 @@ struct TermsOctet {
     for (int d = 0; d < DIM; d++) there = there && !((b >> d & 1) && at[d] == K - 1);
     return there;
   }
-  __device__ __forceinline__ int node(int b, int d) const { return d < DIM && (b >> d & 1) ? F::N - 1 - at[d] : at[d]; }
-  __device__ __forceinline__ int entry(int b) const { return F::entry(b) + (at[2] * F::half(b, 1) + at[1]) * F::half(b, 0) + at[0]; }
+  __device__ __forceinline__ int node(int b, int d) const
+  {
+    return d < DIM && (b >> d & 1) ? F::N - 1 - at[d] : at[d];
+  }
+  __device__ __forceinline__ int entry(int b) const
+  {
+    return F::entry(b) + (at[2] * F::half(b, 1) + at[1]) * F::half(b, 0) + at[0];
+  }
   /* sums and differences of mirrored numbers, and back */
   __device__ __forceinline__ void butterfly()
   {
@@ -248,9 +254,9 @@ __device__ __forceinline__ void TermsForOctets(Function f)
 template <typename P, int K, int DIM>
 __device__ __forceinline__ void TermsMultiply(const TermsWord<P> *__restrict__ pieces, int factor, typename P::Number *sm)
 {
-  using F      = TermsDenseShape<P, K, DIM>;
-  using Word   = TermsWord<P>;
-  using Number = typename P::Number;
+  using F            = TermsDenseShape<P, K, DIM>;
+  using Word         = TermsWord<P>;
+  using Number       = typename P::Number;
   constexpr int ROWS = P::DEPTH / 4; /* of the entries, which a lane multiplies */
   const int     lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   Number        sum[F::TILES][F::GROUPS][4];
@@ -258,10 +264,10 @@ __device__ __forceinline__ void TermsMultiply(const TermsWord<P> *__restrict__ p
 #pragma unroll
   for (int t = 0; t < F::TILES; t++) {
     const TermsTile<F> tile(warp + t * F::WARPS);
-    const Word        *piece = pieces + ((size_t)factor * F::piece(F::BLOCKS) + tile.piece) * 32 * P::WORDS + lane;
+    const Word        *piece  = pieces + ((size_t)factor * F::piece(F::BLOCKS) + tile.piece) * 32 * P::WORDS + lane;
     const Number      *column = sm + tile.entry * F::ROW + lane / 4;
-    const int          begin = P::FACTORS == 2 && factor == 0 ? tile.row / P::DEPTH : 0,
-              end = P::FACTORS == 2 && factor == 1 ? min(tile.pieces, tile.row / P::DEPTH + 1) : tile.pieces;
+    const int          begin  = P::FACTORS == 2 && factor == 0 ? tile.row / P::DEPTH : 0,
+              end             = P::FACTORS == 2 && factor == 1 ? min(tile.pieces, tile.row / P::DEPTH + 1) : tile.pieces;
 
 #pragma unroll
     for (int n = 0; n < F::GROUPS; n++) sum[t][n][0] = sum[t][n][1] = sum[t][n][2] = sum[t][n][3] = 0;
@@ -306,7 +312,7 @@ __device__ __forceinline__ void TermsMultiply(const TermsWord<P> *__restrict__ p
 
 template <typename T, typename P, int K, int DIM>
 __launch_bounds__(TermsDenseShape<P, K, DIM>::THREADS) static __global__
-void TermsDenseKernel(const TermsWord<P> *__restrict__ pieces, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
+  void TermsDenseKernel(const TermsWord<P> *__restrict__ pieces, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
 {
   using F      = TermsDenseShape<P, K, DIM>;
   using Number = typename P::Number;
@@ -346,13 +352,13 @@ template <typename T>
 struct TermsDense {
   virtual ~TermsDense() { }
   virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t) const = 0;
-  virtual PetscErrorCode destroy() = 0;
+  virtual PetscErrorCode destroy()                                                                                          = 0;
 };
 
 template <typename T, typename P, int K, int DIM>
 struct TermsDenseBlocks : TermsDense<T> {
-  using F    = TermsDenseShape<P, K, DIM>;
-  using Word = TermsWord<P>;
+  using F                   = TermsDenseShape<P, K, DIM>;
+  using Word                = TermsWord<P>;
   typename P::Store *pieces = NULL;
   PlanMemory         memory;
 

@@ -54,8 +54,8 @@ struct TermsMatrices {
   TermsHalves<T, K> M[3], B[3], L[3];
   TermsEnds<T, K>   ends[3];
   /* functionals, by distance from the rim: of the cell beside; of the own one, at both ends */
-  T                 beyond[3][2][K], own[3][2][2][K + 1];
-  int               edge[3][2];
+  T   beyond[3][2][K], own[3][2][2][K + 1];
+  int edge[3][2];
 };
 
 /* a line of N sums, in two halves */
@@ -140,7 +140,7 @@ template <typename T, int K, int DIM>
 struct TermsShape {
   static constexpr int N = 2 * K - 1, C = N + 2, NZ = DIM == 3 ? N : 1, CZ = DIM == 3 ? C : 1, WIDTH = 4 * K + 1;
   static constexpr int ROWS = C * CZ, BESIDE_Y = 4 * CZ, BESIDE_Z = DIM == 3 ? 4 * C : 0, BESIDE = BESIDE_Y + BESIDE_Z; /* lines in x */
-  static constexpr int COLUMNS = N * CZ, COLUMNS_Z = DIM == 3 ? 4 * N : 0;                                             /* lines in y */
+  static constexpr int COLUMNS = N * CZ, COLUMNS_Z = DIM == 3 ? 4 * N : 0;                                              /* lines in y */
   /* nodes of a plane: lines in z */
   static constexpr int LINES = N * NZ;
   /* numbers of a patch in shared memory */
@@ -151,16 +151,16 @@ struct TermsShape {
 
   static constexpr int packing[2][7] = {{0, 0, 16, 12, 8, 8, 8}, {0, 0, 4, 2, 1, 1, 1}},
                        threads[2][7] = {{0, 0, 128, 128, 128, 128, 128}, {0, 0, 128, 128, 160, 224, 288}};
-  static constexpr int registers[] = {0, 0, 96, 96, 128, 128, 112}; /* that do with few spills */
+  static constexpr int registers[]   = {0, 0, 96, 96, 128, 128, 112}; /* that do with few spills */
   static constexpr int PATCHES = packing[DIM - 2][K], THREADS = threads[DIM - 2][K];
-  static constexpr int ROOM = (int)(shared_limit / (PATCHES * SIZE * sizeof(T) + 1024)),
-                       FIT = 65536 / (THREADS * (sizeof(T) == 8 ? registers[K] : 80));
+  static constexpr int ROOM   = (int)(shared_limit / (PATCHES * SIZE * sizeof(T) + 1024)),
+                       FIT    = 65536 / (THREADS * (sizeof(T) == 8 ? registers[K] : 80));
   static constexpr int BLOCKS = ROOM < 1 ? 1 : (ROOM < FIT ? ROOM : (FIT < 1 ? 1 : FIT));
 };
 
 template <typename T, int K, int DIM>
 struct TermsBlock {
-  using F = TermsShape<T, K, DIM>;
+  using F                = TermsShape<T, K, DIM>;
   static constexpr int N = F::N, C = F::C;
 
   const TermsMatrices<T, K> &m;
@@ -181,7 +181,7 @@ struct TermsBlock {
   {
     forAll<F::ROWS * F::WIDTH>([&](const TermsPlace &p, T *s, int q) {
       const int row = q / F::WIDTH, i = p.first[0] - 1 - K + q % F::WIDTH, j = p.first[1] - 1 + row % C,
-                k = DIM == 3 ? p.first[2] - 1 + row / C : p.first[2] - 1;
+                k      = DIM == 3 ? p.first[2] - 1 + row / C : p.first[2] - 1;
       const bool there = p.ends >= 0 && Inside(g.read, 0, i) && Inside(g.read, 1, j) && Inside(g.read, 2, k);
 
       if (there) __pipeline_memcpy_async(s + q, x + g.l.at(i, j, k), sizeof(T));
@@ -223,7 +223,7 @@ struct TermsBlock {
 
     forAll<2 * CO * C>([&](const TermsPlace &p, T *s, int q) {
       const int  e = q / (CO * C), o = q / C % CO, at[2] = {p.first[0] - 1 + q % C, p.first[O] + (CO > 1 ? o - 1 : -1)};
-      const bool there = p.ends >= 0 && Inside(g.read, 0, at[0]) && Inside(g.read, O, at[1]);
+      const bool there    = p.ends >= 0 && Inside(g.read, 0, at[0]) && Inside(g.read, O, at[1]);
       T          value[2] = {0, 0};
 
       if (there) {
@@ -390,8 +390,8 @@ __launch_bounds__(TermsShape<T, K, DIM>::THREADS, TermsShape<T, K, DIM>::BLOCKS)
                            T *r)
 {
   using F = TermsShape<T, K, DIM>;
-  extern __shared__ double2 terms_shared[];
-  __shared__ TermsPlace     place[F::PATCHES];
+  extern __shared__ double2   terms_shared[];
+  __shared__ TermsPlace       place[F::PATCHES];
   const TermsBlock<T, K, DIM> block = {m, g, place, (T *)terms_shared};
 
   for (int p = threadIdx.x; p < F::PATCHES; p += F::THREADS) place[p] = FindPlace<T, K>(g, m.edge, blockIdx.x * (size_t)F::PATCHES + p);
@@ -472,20 +472,22 @@ __device__ __forceinline__ void TermsToNodes(const TermsModes<T, K> &m, int d, c
 
 template <typename T, int K, int DIM>
 __launch_bounds__(TermsModesShape<T, K, DIM>::THREADS) static __global__
-void TermsModesKernel(const __grid_constant__ TermsModes<T, K> m, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
+  void TermsModesKernel(const __grid_constant__ TermsModes<T, K> m, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r,
+                        T *x)
 {
   using F = TermsModesShape<T, K, DIM>;
   extern __shared__ double2 terms_shared[];
-  constexpr int    N = F::N, LAST = DIM - 1, PLANE = DIM == 3 ? N * N : N; /* entries of a line of the last direction are this far apart */
-  const int none[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}}, p = threadIdx.x / F::LINES, l = threadIdx.x % F::LINES, i = l % N, j = l / N;
+  constexpr int N = F::N, LAST = DIM - 1, PLANE = DIM == 3 ? N * N : N; /* entries of a line of the last direction are this far apart */
+  const int     none[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}}, p = threadIdx.x / F::LINES, l = threadIdx.x % F::LINES, i = l % N, j = l / N;
   const TermsPlace place = FindPlace<T, K>(g, none, blockIdx.x * (size_t)F::PATCHES + p);
-  const bool       mine = p < F::PATCHES && place.ends >= 0;
-  const ptrdiff_t  node = mine ? g.l.at(place.first[0] + i, place.first[1] + (DIM == 3 ? j : 0), place.first[2] - (DIM == 3 ? 0 : 1)) : 0,
-                  step = DIM == 3 ? g.l.plane : g.l.row;
-  T               *U = (T *)terms_shared + p * F::SIZE, *last = U + l, *line = U + l * N, w[N];
+  const bool       mine  = p < F::PATCHES && place.ends >= 0;
+  const ptrdiff_t  node  = mine ? g.l.at(place.first[0] + i, place.first[1] + (DIM == 3 ? j : 0), place.first[2] - (DIM == 3 ? 0 : 1)) : 0,
+                  step   = DIM == 3 ? g.l.plane : g.l.row;
+  T *U = (T *)terms_shared + p * F::SIZE, *last = U + l, *line = U + l * N, w[N];
 
   if (mine) {
-    TermsToModes<T, K>(m, LAST, [=](int k) { return r[node + k * step]; }, w);
+    TermsToModes<T, K>(
+      m, LAST, [=](int k) { return r[node + k * step]; }, w);
 #pragma unroll
     for (int k = 0; k < N; k++) last[k * PLANE] = w[k];
   }
@@ -494,7 +496,8 @@ void TermsModesKernel(const __grid_constant__ TermsModes<T, K> m, const __grid_c
     if (mine) {
       T *y = U + j * N * N + i;
 
-      TermsToModes<T, K>(m, 1, [=](int k) { return y[k * N]; }, w);
+      TermsToModes<T, K>(
+        m, 1, [=](int k) { return y[k * N]; }, w);
 #pragma unroll
       for (int k = 0; k < N; k++) y[k * N] = w[k];
     }
@@ -503,7 +506,8 @@ void TermsModesKernel(const __grid_constant__ TermsModes<T, K> m, const __grid_c
   if (mine) {
     const T others = DIM == 3 ? m.lambda[1][i] + m.lambda[2][j] : m.lambda[1][i]; /* of line l: i is its place in y, j in z */
 
-    TermsToModes<T, K>(m, 0, [=](int k) { return line[k]; }, w);
+    TermsToModes<T, K>(
+      m, 0, [=](int k) { return line[k]; }, w);
 #pragma unroll
     for (int k = 0; k < N; k++) w[k] *= ReciprocalOrZero(m.lambda[0][k] + others);
     TermsToNodes<T, K>(m, 0, w, [=](int k, T v) { line[k] = v; });
@@ -522,9 +526,7 @@ void TermsModesKernel(const __grid_constant__ TermsModes<T, K> m, const __grid_c
   if (!mine) return;
 #pragma unroll
   for (int k = 0; k < N; k++) w[k] = last[k * PLANE];
-  TermsToNodes<T, K>(m, LAST, w, [=](int k, T v) {
-    TermsUpdate(g, omega, beta, v, x + node + k * step);
-  });
+  TermsToNodes<T, K>(m, LAST, w, [=](int k, T v) { TermsUpdate(g, omega, beta, v, x + node + k * step); });
 }
 
 /* ---- plans ---- */
@@ -546,11 +548,11 @@ static void TermsHalve(const std::vector<PetscReal> &X, TermsHalves<T, K> *h)
 
 template <typename T, int K, int DIM>
 struct TermsDegree : TermsFast {
-  using F = TermsShape<T, K, DIM>;
-  using G = TermsModesShape<T, K, DIM>;
-  TermsMatrices<T, K>     m     = {};
-  TermsModes<T, K>        modes = {};
-  TermsDense<T>          *dense = NULL; /* or NULL: fast diagonalization */
+  using F                   = TermsShape<T, K, DIM>;
+  using G                   = TermsModesShape<T, K, DIM>;
+  TermsMatrices<T, K> m     = {};
+  TermsModes<T, K>    modes = {};
+  TermsDense<T>      *dense = NULL; /* or NULL: fast diagonalization */
 
   PetscErrorCode residual(const ColorPatches &g, const void *x, const void *b, void *r, cudaStream_t stream) const override
   {
@@ -609,7 +611,7 @@ private:
   {
     const PetscLogDouble products = DIM == 3 ? 3 * F::ROWS + F::BESIDE + 6 * F::COLUMNS + F::COLUMNS_Z + 3 * F::LINES
                                              : 3 * F::ROWS + F::BESIDE + 3 * F::COLUMNS;
-    const PetscLogDouble ends = F::ROWS + F::COLUMNS + (DIM == 3 ? F::LINES : 0);
+    const PetscLogDouble ends     = F::ROWS + F::COLUMNS + (DIM == 3 ? F::LINES : 0);
 
     flops.residual = 4 * K * K * products + 4 * (2 * K - 1) * ends;
     flops.solve    = 0;

@@ -28,7 +28,7 @@ bool TermsRows::set(const PatchFDRows **known, const PatchFDRows *r)
 
 bool TermsRows::find(const PatchFDLocalDesc *desc)
 {
-  const PatchFDRowTerm *term = desc->term;
+  const PatchFDRowTerm *term     = desc->term;
   int                   diagonal = 0, mixed = 0;
 
   for (int d = 0; d < 3; d++) {
@@ -88,7 +88,7 @@ static PetscReal Largest(size_t n, const PetscReal *a)
 /* X = a d, n x m, with two orthonormal rows d; false if there is more in X.  Of the rows that are left the longest one is taken */
 static bool TwoRows(int n, int m, const std::vector<PetscReal> &X, std::vector<PetscReal> &a, std::vector<PetscReal> &d)
 {
-  std::vector<PetscReal> left = X;
+  std::vector<PetscReal> left  = X;
   const PetscReal        scale = Largest(X.size(), X.data());
 
   a.assign((size_t)n * 2, 0);
@@ -139,11 +139,11 @@ struct TermsLineForm {
 */
 bool TermsLineForm::own(PetscInt main, PetscInt patch, int e, const std::vector<PetscReal> &ends, std::vector<PetscReal> &f) const
 {
-  std::vector<PetscReal> X = columns(patch, K, C), Y = columns(main, K, C), a((size_t)N * 2);
+  std::vector<PetscReal>       X = columns(patch, K, C), Y = columns(main, K, C), a((size_t)N * 2);
   const std::vector<PetscReal> gone = columns(patch, e ? K + C : 0, K), there = columns(patch, e ? 0 : K + C, K),
                                same = columns(main, e ? 0 : K + C, K);
-  const PetscReal        scale = Largest(Y.size(), Y.data());
-  PetscReal              G[3] = {0, 0, 0}, det;
+  const PetscReal scale             = Largest(Y.size(), Y.data());
+  PetscReal       G[3]              = {0, 0, 0}, det;
 
   f.assign((size_t)2 * (K + 1), 0);
   if (Largest(gone.size(), gone.data()) > rounding * scale) return false;
@@ -159,7 +159,7 @@ bool TermsLineForm::own(PetscInt main, PetscInt patch, int e, const std::vector<
   if (!(det > 0)) return false;
   for (int j = 0; j < C; j++) {
     const int distance = e ? C - 1 - j : j;
-    PetscReal g[2] = {0, 0}, v[2];
+    PetscReal g[2]     = {0, 0}, v[2];
 
     for (int i = 0; i < N; i++)
       for (int w = 0; w < 2; w++) g[w] += a[2 * i + w] * (X[i * C + j] - Y[i * C + j]);
@@ -168,8 +168,7 @@ bool TermsLineForm::own(PetscInt main, PetscInt patch, int e, const std::vector<
     if (distance > K) v[0] = v[1] = 0;
     else
       for (int w = 0; w < 2; w++) f[w * (K + 1) + distance] = v[w];
-    for (int i = 0; i < N; i++)
-      /* the rim itself is fixed */
+    for (int i = 0; i < N; i++) /* the rim itself is fixed */
       if (distance && PetscAbsReal(X[i * C + j] - Y[i * C + j] - a[2 * i] * v[0] - a[2 * i + 1] * v[1]) > rounding * scale) return false;
   }
   return true;
@@ -214,10 +213,10 @@ void TermsForm::create(const PatchFDLocalDesc *desc)
         return;
       continue;
     }
-    const TermsLineForm     line(rows.B[d], k);
+    const TermsLineForm      line(rows.B[d], k);
     const PatchFDRows *const same[3] = {rows.M[d], rows.L[d], rows.B[d]};
-    const int               N = line.N, C = line.C;
-    const PetscReal         s = PetscSqrtReal(dim == 2 ? rows.coef[2] : rows.coef[(d + 1) % 3] * rows.coef[(d + 2) % 3] / rows.coef[d]);
+    const int                N = line.N, C = line.C;
+    const PetscReal          s = PetscSqrtReal(dim == 2 ? rows.coef[2] : rows.coef[(d + 1) % 3] * rows.coef[(d + 2) % 3] / rows.coef[d]);
 
     if (pd->npatch < 3 || rows.B[d]->ext != k + 1 || rows.L[d]->ext != 1) return;
     for (PetscInt i = 0; i <= last; i++)

@@ -44,11 +44,11 @@ struct StokesForm {
   std::vector<PetscReal> G;    /* [k + 1][k + 2]: the integral of v u', v of degree k */
   std::vector<PetscReal> h[3]; /* lengths of cells, by direction */
   const PatchFDBand     *mass[3] = {NULL, NULL, NULL}; /* without shared nodes */
-  std::vector<PetscReal> numbers[3][3]; /* [component][direction] */
+  std::vector<PetscReal> numbers[3][3];                /* [component][direction] */
   /* the multiples of G' in direction c and masses, of G and masses */
-  PetscReal              gradient[3] = {0, 0, 0}, divergence[3] = {0, 0, 0};
-  const PatchFDField    *field;
-  const PetscInt       (*cells)[2];
+  PetscReal           gradient[3] = {0, 0, 0}, divergence[3] = {0, 0, 0};
+  const PatchFDField *field;
+  const PetscInt (*cells)[2];
 
   PetscErrorCode create(const PatchFDOperatorDesc *, bool *is);
 };

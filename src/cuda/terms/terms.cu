@@ -374,16 +374,16 @@ static __global__ void __launch_bounds__(32 * rows_warps)
 
 template <typename T>
 struct TermsPlan {
-  TermsData<T>   data = {};
-  TermsForm      form;
-  TermsFast     *fast = NULL;
-  T             *between = NULL; /* residuals on their way to the fast solve */
-  int            phases;
-  PetscInt       n[3]; /* largest patch */
-  TermsFlops     flops; /* of the generic kernel, for the largest patch */
+  TermsData<T> data = {};
+  TermsForm    form;
+  TermsFast   *fast    = NULL;
+  T           *between = NULL; /* residuals on their way to the fast solve */
+  int          phases;
+  PetscInt     n[3];  /* largest patch */
+  TermsFlops   flops; /* of the generic kernel, for the largest patch */
   /* do all inverses consist of one block; has a block of threads room for a patch, to multiply rows of them? */
-  bool           whole = true, byrows = false;
-  PlanMemory     memory;
+  bool       whole = true, byrows = false;
+  PlanMemory memory;
 
   PetscErrorCode create(const PatchFDLocalDesc *);
   PetscErrorCode free();
@@ -536,7 +536,7 @@ template <typename T>
 PetscErrorCode TermsPlan<T>::create(const PatchFDLocalDesc *desc)
 {
   const bool dense = desc->kind == PATCHFD_LOCAL_DENSE;
-  size_t     size = 1, work;
+  size_t     size  = 1, work;
   PetscInt   c[3], entries[3];
 
   PetscFunctionBegin;
@@ -611,8 +611,8 @@ template <typename T>
 PetscErrorCode TermsPlan<T>::applyGeneric(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, bool zero, T *x, const T *b, T *r,
                                           cudaStream_t stream) const
 {
-  const T     *from = op == PATCHFD_OP_SOLVE ? r : b;
-  const int    each = rows_warps * rows_each;
+  const T  *from = op == PATCHFD_OP_SOLVE ? r : b;
+  const int each = rows_warps * rows_each;
   /* patches: more of them fill a GPU with a block each; where the one gets quicker than the other has not been measured */
   const size_t size = (size_t)(n[0] * n[1] * n[2]), items = g.items(), few = 1024;
 

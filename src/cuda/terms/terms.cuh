@@ -28,7 +28,7 @@ namespace patchfd
 struct TermsForm {
   static constexpr int low = 2, high = 6; /* degrees */
 
-  int                    K = 0, dim = 0; /* K = 0: no such patches */
+  int                    K = 0, dim = 0;                  /* K = 0: no such patches */
   PetscInt               range[3][2], edge[3][2], cls[3]; /* cls: of the solver */
   std::vector<PetscReal> M[3], B[3], L[3];                /* [N][N + 2]; L with the square root of c */
   std::vector<PetscReal> ends[3];                         /* [N][2], columns of the upper end's functionals */
@@ -59,7 +59,7 @@ struct TermsFast {
   virtual PetscErrorCode residual(const ColorPatches &, const void *x, const void *b, void *r, cudaStream_t) const = 0;
   /* x = beta x + omega A_j^{-1} r */
   virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const void *r, void *x, cudaStream_t) const = 0;
-  virtual PetscErrorCode destroy() = 0;
+  virtual PetscErrorCode destroy()                                                                                                = 0;
 };
 
 /* NULL if this GPU cannot do it */

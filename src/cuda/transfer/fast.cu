@@ -59,16 +59,16 @@ struct TransferTile {
 };
 template <int K>
 struct TransferTile<K, 3> {
-  static constexpr int Q = K == 1 ? 32 : (K == 2 ? 16 : (K == 3 ? 11 : (K == 4 ? 8 : (K == 5 ? 4 : (K <= 8 ? 2 : 1))))),
+  static constexpr int Q  = K == 1 ? 32 : (K == 2 ? 16 : (K == 3 ? 11 : (K == 4 ? 8 : (K == 5 ? 4 : (K <= 8 ? 2 : 1))))),
                        MY = K == 1 ? 2 : 1, MZ = K == 1 ? 4 : (K == 2 ? 2 : 1);
 };
 
 template <typename T, int K, int DIM, bool PLACE>
 struct TransferSizes : TransferTile<K, DIM> {
-  using Tile                   = TransferTile<K, DIM>;
-  static constexpr int KZ      = K * Tile::MZ;                                        /* coarse planes of a step */
-  static constexpr int W       = 2 * K * Tile::Q, H = DIM == 3 ? 2 * K * Tile::MY : 1; /* the tile's fine nodes */
-  static constexpr int WC      = K * Tile::Q + 1, HC = K * Tile::MY + 1;              /* its coarse nodes */
+  using Tile              = TransferTile<K, DIM>;
+  static constexpr int KZ = K * Tile::MZ;                                        /* coarse planes of a step */
+  static constexpr int W = 2 * K * Tile::Q, H = DIM == 3 ? 2 * K * Tile::MY : 1; /* the tile's fine nodes */
+  static constexpr int WC = K * Tile::Q + 1, HC = K * Tile::MY + 1;              /* its coarse nodes */
   static constexpr int THREADS = RoundUp(W * H, 32);
   /* resident threads on a multiprocessor: as many as can be without many spilled registers */
   static constexpr int RESIDENT = DIM == 2 && sizeof(T) * KZ >= 64 ? 512 : 1024, BLOCKS = RESIDENT / THREADS;
@@ -94,7 +94,7 @@ struct TransferPlace {
     i += cell[0] * 2 * K;
     j += cell[1] * 2 * K;
 
-    const int  k      = cell[2] * 2 * K, planes = min(g.steps * 2 * S::KZ, g.fine.hi[2] - k);
+    const int  k = cell[2] * 2 * K, planes = min(g.steps * 2 * S::KZ, g.fine.hi[2] - k);
     const bool active = threadIdx.x < S::W * S::H && i >= g.fine.lo[0] && i < g.fine.hi[0] && j >= g.fine.lo[1] && j < g.fine.hi[1];
 
     steps = (planes + 2 * S::KZ - 1) / (2 * S::KZ);
@@ -147,7 +147,7 @@ __device__ inline void ContractToLine(const T *weights, int rows, int r, const T
 template <typename T, int K, int DIM, bool PLACE>
 __device__ inline void ProlongX(const T *weights, int step, int i, int j, const T *coarse, T *lines)
 {
-  using S = TransferSizes<T, K, DIM, PLACE>;
+  using S        = TransferSizes<T, K, DIM, PLACE>;
   const int cell = i / (2 * K), r = i % S::RX;
   T         p[K + 1];
 
@@ -184,8 +184,8 @@ __launch_bounds__(TransferSizes<T, K, DIM, PLACE>::THREADS, TransferSizes<T, K, 
   constexpr int KZ = S::KZ, COARSE = S::HC * S::WC; /* coarse nodes of a plane */
   __shared__ T  weightsx[(K + 1) * S::RX], weightsy[PLACE ? (K + 1) * S::RY : 1], coarse[KZ * COARSE],
     lines[DIM == 3 ? KZ * S::HC * S::W : 1];
-  const int     t = threadIdx.x, i = t % S::W, j = min(t / S::W, S::H - 1);
-  T             w[KZ + 1] = {0}, f[2 * KZ];
+  const int                 t = threadIdx.x, i = t % S::W, j = min(t / S::W, S::H - 1);
+  T                         w[KZ + 1] = {0}, f[2 * KZ];
   const TransferPlace<S, K> place(g, i, j);
   const int                 first[3] = {(int)blockIdx.x * S::W, (int)blockIdx.y * S::H, (place.cell[2] - g.cell[2]) * 2 * K};
   T                        *wy       = PLACE ? weightsy : weightsx; /* equal cells have the same rows in all directions */
@@ -295,10 +295,10 @@ __device__ inline void RestrictX(const TransferGeometry &g, const TransferPlace<
 #pragma unroll 1
   for (int first = 0; first < planes * S::HC; first += S::GROUPS) {
     const int row = first + row1, ci = (place.cell[0] + cell) * K + a1, cj = place.cell[1] * K + row % S::HC,
-              ck = (place.cell[2] + step * S::MZ) * K + row / S::HC;
+              ck    = (place.cell[2] + step * S::MZ) * K + row / S::HC;
     const bool work = t < S::LANES * S::GROUPS && row < planes * S::HC;
     const bool take = t % 32 > 0 && a1 == 0 && cell > 0, give = t % 32 < 31 && a1 == K && cell < S::Q - 1;
-    T          v    = 0;
+    T          v = 0;
 
     if (work) {
 #pragma unroll
@@ -317,8 +317,8 @@ __launch_bounds__(TransferSizes<T, K, DIM, PLACE>::THREADS, TransferSizes<T, K, 
   void RestrictKernel(const __grid_constant__ TransferMatrix<T, K, PLACE> m, const __grid_constant__ TransferMatrix<T, K, PLACE> my,
                       const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
 {
-  using S          = TransferSizes<T, K, DIM, PLACE>;
-  constexpr int KZ = S::KZ, FINE = S::H * S::W; /* fine nodes of a plane */
+  using S                     = TransferSizes<T, K, DIM, PLACE>;
+  constexpr int            KZ = S::KZ, FINE = S::H * S::W; /* fine nodes of a plane */
   extern __shared__ double shared_memory[];
   /* in 2D both are rows, of even and odd steps */
   T                        *weights = (T *)shared_memory, *lines = weights + S::WEIGHTS, *rows = lines + KZ * FINE;
@@ -366,14 +366,14 @@ __launch_bounds__(TransferSizes<T, K, DIM, PLACE>::THREADS, TransferSizes<T, K, 
 
 template <typename T, int K, int DIM, bool PLACE>
 struct TransferFastDegree : TransferFast {
-  using S                        = TransferSizes<T, K, DIM, PLACE>;
+  using S = TransferSizes<T, K, DIM, PLACE>;
   /* of the restriction */
   static constexpr size_t shared = (S::WEIGHTS + S::KZ * S::W * (S::H + (DIM == 2 ? 1 : S::HC)) +
                                     (PLACE && DIM == 3 ? (K + 1) * S::RY : 0)) *
                                    sizeof(T);
   TransferMatrix<T, K, PLACE> m;
-  TransferGeometry     g, prolonged, restricted;
-  int                  n[3]; /* tiles */
+  TransferGeometry            g, prolonged, restricted;
+  int                         n[3]; /* tiles */
 
   TransferFastDegree(const PatchFDTransferDesc *desc, int multiprocessors)
   {
@@ -396,7 +396,7 @@ struct TransferFastDegree : TransferFast {
       g.coarse.hi[d] = (int)desc->coarse[dir[d]][1];
       g.fine.lo[d]   = (int)PetscMax(fine[0], cells[0] * (e->nf - 1));
       g.fine.hi[d]   = (int)PetscMin(fine[1], cells[1] * (e->nf - 1) + (cells[1] == e->ncells));
-      n[d]              = (g.fine.hi[d] - (int)(cells[0] * (e->nf - 1)) + tile[d] - 1) / tile[d];
+      n[d]           = (g.fine.hi[d] - (int)(cells[0] * (e->nf - 1)) + tile[d] - 1) / tile[d];
     }
     prolonged  = cut(16 * (size_t)multiprocessors);
     restricted = cut(15 * (size_t)multiprocessors);
@@ -410,7 +410,7 @@ struct TransferFastDegree : TransferFast {
     PetscFunctionBegin;
     if constexpr (PLACE) {
       for (int d = 0; d < 3; d++) {
-        const PatchFDEmbedding *e     = desc->dir[DIM == 2 && d ? 3 - d : d];
+        const PatchFDEmbedding *e       = desc->dir[DIM == 2 && d ? 3 - d : d];
         const size_t            entries = 2 * K * (K + 1), count = (size_t)(n[d] + 1) * cells[d];
         std::vector<PetscReal>  rows(count * entries, 0);
         T                      *to;
@@ -485,4 +485,4 @@ PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *desc, PlanMemory *m
 } // namespace patchfd
 
 template PetscErrorCode patchfd::TransferFastCreate<INSTANCE_T, INSTANCE_DIM, INSTANCE_PLACE>(const PatchFDTransferDesc *, PlanMemory *,
-                                                                                                 TransferFast **);
+                                                                                              TransferFast **);

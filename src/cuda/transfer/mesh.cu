@@ -79,8 +79,8 @@ __global__ static void __launch_bounds__(mesh_threads)
              const int *__restrict__ nodefrom, const int *__restrict__ nodeto, const T *__restrict__ from, T *__restrict__ to)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  T        *m = (T *)shared, *a = m, *b;
-  const int first = blockIdx.x * cells, mine = min(cells, ncells - first);
+  T                                            *m = (T *)shared, *a = m, *b;
+  const int                                     first = blockIdx.x * cells, mine = min(cells, ncells - first);
 
   for (int d = 0; d < 3; d++) a += n.from[d] * n.to[d];
   b = a + cells * size;
@@ -109,7 +109,7 @@ struct MeshTransferPlan : PlanMemory {
   size_t         shared[2];
   MeshSizes      n[2];
   T             *matrices[2] = {};
-  int           *node[2] = {}; /* coarse, fine */
+  int           *node[2]     = {}; /* coarse, fine */
   PetscLogDouble flops;
 };
 

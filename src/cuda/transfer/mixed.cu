@@ -63,14 +63,14 @@ bool MixedTransfer<T>::fast(const PatchFDTransferDesc *desc, PetscInt *k, int *s
 template <typename T>
 PetscErrorCode MixedTransfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
 {
-  MixedTransferPlan<T> *p = new MixedTransferPlan<T>;
+  MixedTransferPlan<T> *p  = new MixedTransferPlan<T>;
   const PatchFDField    up = TransferField(desc->cbox, desc->coarse, desc->fbox, desc->fine),
-                     down = TransferField(desc->fbox, desc->fine, desc->cbox, desc->coarse);
-  ProductTerm           P = {0, 0, 1, {}}, transpose = {0, 0, 1, {}};
-  PetscInt              k;
-  int                   shared;
-  PetscLogDouble        nf[3], nc[3];
-  cudaStream_t          stream;
+                     down  = TransferField(desc->fbox, desc->fine, desc->cbox, desc->coarse);
+  ProductTerm    P = {0, 0, 1, {}}, transpose = {0, 0, 1, {}};
+  PetscInt       k;
+  int            shared;
+  PetscLogDouble nf[3], nc[3];
+  cudaStream_t   stream;
 
   PetscFunctionBegin;
   *plan = p;

@@ -27,7 +27,7 @@ struct MixedTile {
   static constexpr int px[] = {0, 16, 8, 6, 5, 4, 3};
   static constexpr int n = K + 1, N = 2 * n, PX = DIM == 2 ? 128 / n : px[K], PY = 1;
   static constexpr int X = N * PX, Y = DIM == 3 ? N * PY : 1, YC = DIM == 3 ? n * PY : 1; /* fine nodes, coarse nodes across */
-  static constexpr int HALO = SHARED_X ? N : 0;                                          /* of the cell below in x */
+  static constexpr int HALO    = SHARED_X ? N : 0;                                        /* of the cell below in x */
   static constexpr int THREADS = RoundUp(X * Y, 32), RESTRICT_THREADS = RoundUp((X + HALO) * Y, 32);
 
   /* blocks of values in shared memory: coarse nodes, fine ones in x, fine ones across, too */
@@ -115,14 +115,14 @@ __launch_bounds__(MixedTile<K, DIM, SHARED_X, SHARED_Z>::THREADS) static __globa
   void MixedProlongKernel(const __grid_constant__ MixedMatrices<T, K> m, const __grid_constant__ MixedGeometry g,
                           const T *__restrict__ coarse, T                                                     *fine)
 {
-  using S               = MixedTile<K, DIM, SHARED_X, SHARED_Z>;
-  constexpr int n = S::n, N = S::N, NX = n + SHARED_X, NZ = S::NZ, C = S::C, X = S::X, Y = S::Y, YC = S::YC;
+  using S                     = MixedTile<K, DIM, SHARED_X, SHARED_Z>;
+  constexpr int             n = S::n, N = S::N, NX = n + SHARED_X, NZ = S::NZ, C = S::C, X = S::X, Y = S::Y, YC = S::YC;
   extern __shared__ double2 mixed_shared[];
-  T *const      c = (T *)mixed_shared, *const a = c + S::SIZE_C, *const b = a + S::SIZE_A;
-  const int     cell[3] = {g.cell[0] + (int)blockIdx.x * S::PX, g.cell[1] + (int)blockIdx.y * S::PY, g.cell[2] + (int)blockIdx.z};
-  const int     x = threadIdx.x % X, y = threadIdx.x / X, first[3] = {cell[0] * n, cell[1] * (DIM == 3 ? n : 1), cell[2] * n};
+  T *const c = (T *)mixed_shared, *const a = c + S::SIZE_C, *const b = a + S::SIZE_A;
+  const int          cell[3] = {g.cell[0] + (int)blockIdx.x * S::PX, g.cell[1] + (int)blockIdx.y * S::PY, g.cell[2] + (int)blockIdx.z};
+  const int          x = threadIdx.x % X, y = threadIdx.x / X, first[3] = {cell[0] * n, cell[1] * (DIM == 3 ? n : 1), cell[2] * n};
   const MixedLine<N> line(g, cell[0] * N + x, cell[1] * (DIM == 3 ? N : 1) + y, threadIdx.x < X * Y);
-  T             v[N], old[N];
+  T                  v[N], old[N];
 
 #pragma unroll 1
   for (int t = threadIdx.x; t < NZ * YC * C; t += S::THREADS) {
@@ -178,16 +178,16 @@ __launch_bounds__(MixedTile<K, DIM, SHARED_X, SHARED_Z>::RESTRICT_THREADS) stati
   void MixedRestrictKernel(const __grid_constant__ MixedMatrices<T, K> m, const __grid_constant__ MixedGeometry g,
                            const T *__restrict__ fine, T                                                       *coarse)
 {
-  using S               = MixedTile<K, DIM, SHARED_X, SHARED_Z>;
-  constexpr int n = S::n, N = S::N, C = S::PX * n, X = S::X + S::HALO, Y = S::Y, YC = S::YC;
+  using S                     = MixedTile<K, DIM, SHARED_X, SHARED_Z>;
+  constexpr int             n = S::n, N = S::N, C = S::PX * n, X = S::X + S::HALO, Y = S::Y, YC = S::YC;
   extern __shared__ double2 mixed_shared[];
-  T *const      c = (T *)mixed_shared, *const a = c + S::SIZE_C, *const b = a + S::SIZE_A;
-  const int     cell[3] = {g.cell[0] + (int)blockIdx.x * S::PX, g.cell[1] + (int)blockIdx.y * S::PY, g.cell[2] + (int)blockIdx.z * g.chunk};
-  const int     x = threadIdx.x % X, y = threadIdx.x / X, first[2] = {cell[0] * n, cell[1] * (DIM == 3 ? n : 1)},
-            end = min(cell[2] + g.chunk, g.cell[2] + g.layers);
-  const bool    mine = threadIdx.x < X * Y;
+  T *const c = (T *)mixed_shared, *const a = c + S::SIZE_C, *const b = a + S::SIZE_A;
+  const int cell[3] = {g.cell[0] + (int)blockIdx.x * S::PX, g.cell[1] + (int)blockIdx.y * S::PY, g.cell[2] + (int)blockIdx.z * g.chunk};
+  const int x = threadIdx.x % X, y = threadIdx.x / X, first[2] = {cell[0] * n, cell[1] * (DIM == 3 ? n : 1)},
+            end           = min(cell[2] + g.chunk, g.cell[2] + g.layers);
+  const bool         mine = threadIdx.x < X * Y;
   const MixedLine<N> line(g, cell[0] * N - S::HALO + x, cell[1] * (DIM == 3 ? N : 1) + y, mine);
-  T            *lines = DIM == 3 ? b : a, v[N], next[N], u[n + SHARED_Z], above = 0;
+  T                 *lines = DIM == 3 ? b : a, v[N], next[N], u[n + SHARED_Z], above = 0;
 
   line.load(fine, cell[2] - SHARED_Z, next);
   for (int layer = cell[2] - SHARED_Z; layer < end; layer++) {
@@ -248,7 +248,7 @@ __launch_bounds__(MixedTile<K, DIM, SHARED_X, SHARED_Z>::RESTRICT_THREADS) stati
 
 template <typename T, int K, int DIM, bool SHARED_X, bool SHARED_Z>
 struct MixedTransferDegree : MixedTransferFast {
-  using S = MixedTile<K, DIM, SHARED_X, SHARED_Z>;
+  using S               = MixedTile<K, DIM, SHARED_X, SHARED_Z>;
   MixedMatrices<T, K> m = {};
   MixedGeometry       up, down;
   dim3                upgrid, downgrid;
@@ -265,7 +265,7 @@ struct MixedTransferDegree : MixedTransferFast {
     for (int d = 0; d < 3; d++) {
       const PatchFDEmbedding *e     = desc->dir[dir[d]];
       const PetscInt         *cells = desc->cells[dir[d]], *coarse = desc->coarse[dir[d]], *fine = desc->fine[dir[d]];
-      const bool              last  = e->nc > e->cstride && e->nf > 1 && cells[1] == e->ncells; /* is the mesh's last node ours? */
+      const bool              last = e->nc > e->cstride && e->nf > 1 && cells[1] == e->ncells; /* is the mesh's last node ours? */
       const int               n = (int)(e->nf > 1 ? S::n : 1), N = (int)(e->nf > 1 ? S::N : 1), end = (int)cells[1];
 
       if (e->nf > 1) std::copy(e->P, e->P + e->nc * N, e->nc > e->cstride ? m.shared : m.own);
@@ -277,11 +277,11 @@ struct MixedTransferDegree : MixedTransferFast {
       tiles[d]        = (end - up.cell[d] + (up.fine.hi[d] > end * N) + size[d] - 1) / size[d];
     }
     up.layers = up.chunk = tiles[2];
-    upgrid    = dim3(tiles[0], tiles[1], tiles[2]);
-    down      = up;
+    upgrid               = dim3(tiles[0], tiles[1], tiles[2]);
+    down                 = up;
     for (int d = 0; d < 3; d++) {
-      const PatchFDEmbedding *e   = desc->dir[dir[d]];
-      const int               n   = (int)(e->nf > 1 ? S::n : 1), end = (int)desc->cells[dir[d]][1];
+      const PatchFDEmbedding *e = desc->dir[dir[d]];
+      const int               n = (int)(e->nf > 1 ? S::n : 1), end = (int)desc->cells[dir[d]][1];
       const bool              shared = e->nc > e->cstride && e->nf > 1;
 
       down.coarse.lo[d] = PetscMax(up.coarse.lo[d], up.cell[d] * n);
@@ -359,4 +359,4 @@ PetscErrorCode MixedTransferFastCreate(const PatchFDTransferDesc *desc, PetscInt
 } // namespace patchfd
 
 template PetscErrorCode patchfd::MixedTransferFastCreate<INSTANCE_T, INSTANCE_DIM>(const PatchFDTransferDesc *, PetscInt, int,
-                                                                                      MixedTransferFast **);
+                                                                                   MixedTransferFast **);

@@ -24,11 +24,11 @@ struct TransferKernelData {
 
 template <typename T>
 struct TransferPlan {
-  TransferKernelData<T> cell   = {};
-  TransferFast         *fast   = NULL; /* or NULL */
-  const char           *name   = NULL;
-  bool                  line   = false; /* 1D, one point in the other directions */
-  PetscLogDouble        flops  = 0;
+  TransferKernelData<T> cell  = {};
+  TransferFast         *fast  = NULL; /* or NULL */
+  const char           *name  = NULL;
+  bool                  line  = false; /* 1D, one point in the other directions */
+  PetscLogDouble        flops = 0;
   PlanMemory            memory;
 
   PetscErrorCode free()
@@ -137,7 +137,7 @@ static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, PlanMe
 template <typename T>
 PetscErrorCode Transfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
 {
-  TransferPlan<T>       *p = new TransferPlan<T>;
+  TransferPlan<T>       *p    = new TransferPlan<T>;
   TransferKernelData<T> &cell = p->cell;
   const int             *nf = cell.nf, *nc = cell.nc;
   int                    size = 1;

@@ -306,12 +306,15 @@ PetscErrorCode CG<T>::direction(void *plan, const void *d, const void *r, void *
   const CGPlan *cg = (const CGPlan *)plan;
 
   PetscFunctionBegin;
-  PetscCall(LaunchGroups<T>(cg, [&](auto width, unsigned blocks, cudaStream_t stream) {
-    constexpr int W = decltype(width)::value;
+  PetscCall(LaunchGroups<T>(
+    cg,
+    [&](auto width, unsigned blocks, cudaStream_t stream) {
+      constexpr int W = decltype(width)::value;
 
-    if (d) DirectionKernel<W, true><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, (const T *)d, (const T *)r, (T *)p);
-    else DirectionKernel<W, false><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, (const T *)d, (const T *)r, (T *)p);
-  }, d, r, p));
+      if (d) DirectionKernel<W, true><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, (const T *)d, (const T *)r, (T *)p);
+      else DirectionKernel<W, false><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, (const T *)d, (const T *)r, (T *)p);
+    },
+    d, r, p));
   PetscCall(PetscLogGpuFlops((d ? 3.0 : 2.0) * cg->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -337,16 +340,19 @@ template <CGSteps STEPS, typename T>
 static PetscErrorCode LaunchAdvance(const CGPlan *cg, const T *d, const T *q, const T *p, const T *w, T *x, T *r)
 {
   PetscFunctionBegin;
-  PetscCall(LaunchGroups<T>(cg, [&](auto width, unsigned blocks, cudaStream_t stream) {
-    constexpr int W = decltype(width)::value;
+  PetscCall(LaunchGroups<T>(
+    cg,
+    [&](auto width, unsigned blocks, cudaStream_t stream) {
+      constexpr int W = decltype(width)::value;
 
-    if (d)
-      AdvanceKernel<W, true, STEPS>
-        <<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, d, q, p, w, x, r);
-    else
-      AdvanceKernel<W, false, STEPS>
-        <<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, d, q, p, w, x, r);
-  }, d, q, p, w, x, r));
+      if (d)
+        AdvanceKernel<W, true, STEPS>
+          <<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, d, q, p, w, x, r);
+      else
+        AdvanceKernel<W, false, STEPS>
+          <<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, d, q, p, w, x, r);
+    },
+    d, q, p, w, x, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

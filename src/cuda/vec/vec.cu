@@ -43,7 +43,7 @@ static PetscErrorCode NeedBuffers(void)
   if (buffers.host) PetscFunctionReturn(PETSC_SUCCESS);
   if (!buffers.partial) PetscCall(DeviceMalloc(MAX_BLOCKS * MAX_STATE, (void **)&buffers.partial));
   if (!buffers.ticket) PetscCall(Grid<unsigned>::malloc(1, (void **)&buffers.ticket)); /* zero */
-  PetscCallCUDA(cudaMallocHost((void **)&buffers.host, CHUNK * sizeof(float))); /* the last one: with it the buffers are complete */
+  PetscCallCUDA(cudaMallocHost((void **)&buffers.host, CHUNK * sizeof(float)));        /* the last one: with it the buffers are complete */
   PetscCall(PetscRegisterFinalize(FreeBuffers));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -98,7 +98,7 @@ static PetscErrorCode Map(PetscInt n, F f, O *out, const I *...in)
 
 /* what is computed */
 struct Set {
-  float               a;
+  float            a;
   __device__ float operator()() const { return a; }
 };
 struct Identity {
