@@ -1,8 +1,10 @@
 static char help[] =
-  "The bake-off problems on a box of hexahedra: time of a product in ns an unknown, the fastest of several, and of one with the assembled matrix.\n\
+  "The bake-off problems on a box of hexahedra: time of a product in ns an unknown, the fastest of several, and of one with the assembled \
+matrix.\n\
   -degrees <k,...>, -unknowns <n>  : about n unknowns (default 1,2,4,8 and 25000)\n\
   -assembled <true>                : MatMult() of the AIJ matrix on the same mesh, too; its memory grows as the sixth power of the degree\n\
-  -iterations <n>                  : no products alone, but unknowns x iterations a second of n iterations of KSPCG and of KSPFUSEDCG in three passes and in two,\n\
+  -iterations <n>                  : no products alone, but unknowns x iterations a second of n iterations of KSPCG and of KSPFUSEDCG in \
+three passes and in two,\n\
                                      without preconditioner; bp3 and bp5 with Dirichlet conditions\n\
   -runs <n>                        : the median of n solves (default 5), with -iterations\n\
   -problems <bp1,bp3,bp5>          : which of them, with -iterations\n\

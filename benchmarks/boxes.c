@@ -1,9 +1,12 @@
 static char help[] =
-  "What an iteration costs on other boxes and with other variants than the fastest: FGMRES with V-cycles in double precision for Poisson's equation, random right-hand side,\n\
+  "What an iteration costs on other boxes and with other variants than the fastest: FGMRES with V-cycles in double precision for Poisson's \
+equation, random right-hand side,\n\
 to 1e-9, the best of three solves, set-up not included.\n\
-  -dim <2,3>, -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction a power of 2 times at most 7 (default 3, 1,3,7, 2e5)\n\
+  -dim <2,3>, -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction a power of 2 times at most 7 (default 3, \
+1,3,7, 2e5)\n\
   -modes <mixed,double>, -breakdown : as in poisson.c (default double)\n\
-  -kinds <dirichlet,neumann,graded,fused,separate> : Neumann conditions on all sides but one; graded in all directions; -pc_patchfd_variant\n\n";
+  -kinds <dirichlet,neumann,graded,fused,separate> : Neumann conditions on all sides but one; graded in all directions; \
+-pc_patchfd_variant\n\n";
 
 #include "solve.h"
 #include "boxes.h"

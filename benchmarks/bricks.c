@@ -1,5 +1,6 @@
 static char help[] =
-  "Time to a relative residual of 1e-9 for -div(K grad u) = 1 on a lattice, assembled by finite volumes in matrices of a DMDA: PCMG with bricks (PCPATCHFD) against\n\
+  "Time to a relative residual of 1e-9 for -div(K grad u) = 1 on a lattice, assembled by finite volumes in matrices of a DMDA: PCMG with \
+bricks (PCPATCHFD) against\n\
 its other smoothers.  Set-up of the smoothers and solve; the ratio is to the first line.\n\
   -dim <2,3>, -n <unknowns in a direction, 2^l - 1> : the lattice (default 3, 63)\n\
   -problems <name:number,...> : const, smooth, contrast, check, sphere, aniso, graded (default all)\n\

@@ -1,6 +1,8 @@
 static char help[] =
-  "An iteration of KSPFUSEDCG against one of KSPCG, for the operator of a DMBOX in 3D.  A line a preconditioner and size: microseconds an iteration of KSPCG, of\n\
-KSPFUSEDCG, the ratio, and without graphs; unknowns a second of both; of a product with the matrix alone; and how many numbers an unknown a copy moves in the time of an iteration.\n\
+  "An iteration of KSPFUSEDCG against one of KSPCG, for the operator of a DMBOX in 3D.  A line a preconditioner and size: microseconds an \
+iteration of KSPCG, of\n\
+KSPFUSEDCG, the ratio, and without graphs; unknowns a second of both; of a product with the matrix alone; and how many numbers an unknown \
+a copy moves in the time of an iteration.\n\
   -degree <k>, -unknowns <n,...>, -pcs <type,...>, -iterations <n> : defaults 4, 1e4,1e5, none,jacobi, 100\n\
   -dm_vec_type <type>, all options of DMBOX\n\n";
 

@@ -2,7 +2,8 @@ static char
   help[] = "Times of the operator diffusion: a product, a smoothing step (patchfd), a V-cycle (patchmg), a solve to 1e-9, f = 1,\n\
 and set-up: of mesh and matrix, of the solver, and of both once more after the coefficients have changed, in seconds and in products.\n\
   -degrees <k,...>, -cells <n,...> : polynomial degrees and cells in a direction (default 2,4,7 and 32,16,8)\n\
-  -problem <kind:number>           : coefficients and map, see tests/variable.h (default smooth:0.5); const for K = 1; poisson for the operator of that name on the box as it is\n\
+  -problem <kind:number>           : coefficients and map, see tests/variable.h (default smooth:0.5); const for K = 1; poisson for the \
+operator of that name on the box as it is\n\
   -vec <points|cells>              : K of the problem mix by a Vec in place of a function\n\
   -solve                           : nothing but the solve, for other preconditioners (-dm_mat_type aij -pc_type gamg)\n\
   -dm_box_*, -dm_vec_type <type>   : as for any solve; dimension 3 unless -dm_box_dim says otherwise\n\n";
@@ -79,7 +80,8 @@ static PetscErrorCode Wave(DM dm, PetscInt d, PetscInt points, PetscReal **wave)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* K of the problem mix: a product of functions of the box's coordinates, and what is done with all of its values, on a GPU if the DM's vectors are there */
+/* K of the problem mix: a product of functions of the box's coordinates, and what is done with all of its values, on a GPU if the DM's
+   vectors are there */
 static PetscErrorCode CreateConductivity(DM dm, const Problem *p, PetscBool points, Vec *K)
 {
   const DM_Box   *box = (const DM_Box *)dm->data;

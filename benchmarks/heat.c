@@ -1,6 +1,8 @@
-static char help[] =
-  "Steps of the heat equation with linear elements: matrix-free operators of a DMBOX against assembled matrices of PETSc, set-up and assembly included.\n\
-Crank-Nicolson on n^3 cubes of the unit cube, capacity and conductivity from fields, a flux into z = 0; each solve to the same tolerance, relative to the right-hand side.\n\
+static char help
+  [] = "Steps of the heat equation with linear elements: matrix-free operators of a DMBOX against assembled matrices of PETSc, set-up and \
+assembly included.\n\
+Crank-Nicolson on n^3 cubes of the unit cube, capacity and conductivity from fields, a flux into z = 0; each solve to the same tolerance, \
+relative to the right-hand side.\n\
   -n <n>         : number of cubes in each direction (default 100)\n\
   -steps <n>     : number of steps, at least 2 (default 10); the first one includes all set-up\n\
   -dt <dt>       : length of a step (default 1e-3)\n\

@@ -1,6 +1,8 @@
-static char help[] =
-  "Speed of the kernels through PETSc: a smoothing step (nonzero guess), the operator, the residual, a load and an error from nodal values, the transfers.  A line each: nanoseconds\n\
-an unknown; GB/s, every operand read once and the result written once, and per cent of the bandwidth of a copy; TFLOP/s of the flops that the\n\
+static char help
+  [] = "Speed of the kernels through PETSc: a smoothing step (nonzero guess), the operator, the residual, a load and an error from nodal \
+values, the transfers.  A line each: nanoseconds\n\
+an unknown; GB/s, every operand read once and the result written once, and per cent of the bandwidth of a copy; TFLOP/s of the flops that \
+the\n\
 algorithm needs, and per cent of the rate of multiply-adds; both ceilings are measured in the same run.\n\
   -dim <d>, -degrees <k,...>, -unknowns <n> : about n unknowns\n\
   -types <standard,single,cuda,singlecuda>      : Vec types (default standard, single)\n\

@@ -1,9 +1,12 @@
 static char help[] =
-  "On which level should multigrid end and the direct solver of the whole box begin?  Set-up and one solve of Poisson's equation, random right-hand side, with each number\n\
+  "On which level should multigrid end and the direct solver of the whole box begin?  Set-up and one solve of Poisson's equation, random \
+right-hand side, with each number\n\
 of levels, beside PCPATCHMG's own choice: milliseconds, the best of some runs, each with a new mesh.\n\
-  -dims <2,3>, -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction a power of 2 times at most 7 (default 2,3, 1,2,3,7, 1e3,1e4,1e5)\n\
+  -dims <2,3>, -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction a power of 2 times at most 7 (default 2,3, \
+1,2,3,7, 1e3,1e4,1e5)\n\
   -modes <double,mixed> : FGMRES, or with PCSINGLE around PCPATCHMG (default double)\n\
-  -kinds <dirichlet,neumann,graded> : all sides; Neumann conditions on all sides but one; graded in all directions (default dirichlet,graded)\n\
+  -kinds <dirichlet,neumann,graded> : all sides; Neumann conditions on all sides but one; graded in all directions (default \
+dirichlet,graded)\n\
   -rtol <1e-8>, -repeat <3>, -levels <n> : at most so many numbers of levels, from 1 on (default all)\n\
   -cpu : the time of the processor, on one rank of a machine that others use, too\n\
   -parts : set-up apart from the solve, and iterations, in brackets\n\n";

@@ -1,12 +1,15 @@
 static char help[] =
-  "Whole solves of Poisson's or the biharmonic equation, u = prod sin(pi x_i) on the unit cube, to a true relative residual of 1e-9; the second solve is timed,\n\
+  "Whole solves of Poisson's or the biharmonic equation, u = prod sin(pi x_i) on the unit cube, to a true relative residual of 1e-9; the \
+second solve is timed,\n\
 set-up is not in it.  A line a solve: unknowns, iterations, residual, error, time, unknowns a second, memory.\n\
   -dim <2,3>                          : the square or the cube (default 3)\n\
   -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction are a power of 2 times at most 7 (default 2e5)\n\
-  -modes <mixed,double>               : the V-cycle in single precision under a double precision method, and double throughout (default both)\n\
+  -modes <mixed,double>               : the V-cycle in single precision under a double precision method, and double throughout (default \
+both)\n\
   -breakdown                          : where the time goes, by operation and by level (GPU: time of kernels; each is waited for)\n\
   -error <n>                          : L2 error by quadrature on the host for up to n unknowns (default 1e6)\n\
-  -dm_vec_type <type>, -dm_box_space <q,dgq>, -dm_box_operator <poisson,biharmonic>, -mixed_ksp_type, -double_ksp_type, -mixed_single_pc_..., -double_pc_... : as for any solve\n\n";
+  -dm_vec_type <type>, -dm_box_space <q,dgq>, -dm_box_operator <poisson,biharmonic>, -mixed_ksp_type, -double_ksp_type, \
+-mixed_single_pc_..., -double_pc_... : as for any solve\n\n";
 
 #include "solve.h"
 
@@ -35,8 +38,8 @@ static PetscErrorCode Slope(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal ti
 }
 
 /*
-  v = alpha w (x) w (x) w + s (x) w (x) w + w (x) s (x) w + w (x) w (x) s for w and s on all nodes of a direction: the right-hand side of hundreds of
-  millions of unknowns in seconds.  In 2D without the third direction
+  v = alpha w (x) w (x) w + s (x) w (x) w + w (x) s (x) w + w (x) w (x) s for w and s on all nodes of a direction: the right-hand side of
+  hundreds of millions of unknowns in seconds.  In 2D without the third direction
 */
 static PetscErrorCode TensorProduct(DM dm, PetscReal alpha, Vec w, Vec s, Vec v)
 {
@@ -96,7 +99,8 @@ static PetscErrorCode CreateMesh(PetscInt dim, PetscInt k, PetscReal unknowns, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* residual and errors of u, relative in the maximum norm, and in L2 up to `limit` unknowns; v is the exact solution on the line.  u is overwritten */
+/* residual and errors of u, relative in the maximum norm, and in L2 up to `limit` unknowns; v is the exact solution on the line.  u is
+   overwritten */
 static PetscErrorCode Check(DM dm, Mat A, Vec b, Vec u, Vec v, PetscReal limit, PetscReal *residual, PetscReal *max, PetscReal *l2)
 {
   Vec       r, zero;
@@ -140,7 +144,8 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   PetscCall(CreateMesh(dim, k, unknowns, cells, &dm, &line));
   PetscCall(DMBoxGetOperator(dm, &operator));
   PetscCall(PetscStrcmp(operator, "biharmonic", &plate));
-  /* -laplace u = dim pi^2 u, laplace^2 u = dim^2 pi^4 u; loads are products, too, and what the slopes at the sides bring in is a sum of them */
+  /* -laplace u = dim pi^2 u, laplace^2 u = dim^2 pi^4 u; loads are products, too, and what the slopes at the sides bring in is a sum of
+     them */
   PetscCall(DMCreateGlobalVector(line, &w));
   PetscCall(VecDuplicate(w, &v));
   PetscCall(DMBoxAddLoadBatch(line, 0, Exact, NULL, w));

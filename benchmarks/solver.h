@@ -4,7 +4,8 @@
 #include <petscpatchfd.h>
 
 /*
-  mode: mixed, the V-cycle in single precision, or double.  cycles: on all levels, also where PCPATCHMG would solve directly.  What does not converge in so many iterations has to end, too: the residual that is printed says so
+  mode: mixed, the V-cycle in single precision, or double.  cycles: on all levels, also where PCPATCHMG would solve directly.  What does not
+  converge in so many iterations has to end, too: the residual that is printed says so
 */
 static PetscErrorCode CreateSolver(DM dm, Mat A, const char *mode, PetscReal rtol, PetscBool cycles, KSP *ksp)
 {

@@ -1,7 +1,8 @@
 static char
   help[] = "Time to a relative residual of 1e-9 for Poisson's equation in 3D: this library, with multigrid and with the direct solver\n\
 of the whole box, against PETSc's own preconditioners on the assembled matrix.  Assembly, set-up and solve, and their sum; the\n\
-ratio is to the first line.  Or, with -dm_box_operator stokes -dm_box_space rt, for Stokes' equations, against PETSc's PCFIELDSPLIT and a factorization.\n\
+ratio is to the first line.  Or, with -dm_box_operator stokes -dm_box_space rt, for Stokes' equations, against PETSc's PCFIELDSPLIT and a \
+factorization.\n\
   -dm_box_* : the mesh and the element (default degree 3 on 16 x 16 x 16 cells)\n\
   -solvers <i,...> : only these lines of the table, from 0 on (default all)\n\n";
 

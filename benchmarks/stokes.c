@@ -1,9 +1,11 @@
-static char help[] =
-  "Whole solves of Stokes' equations, RT_k velocities and DGQ_k pressures on the unit square or cube without slip, to a true relative residual of 1e-8; the\n\
+static char help
+  [] = "Whole solves of Stokes' equations, RT_k velocities and DGQ_k pressures on the unit square or cube without slip, to a true relative \
+residual of 1e-8; the\n\
 second solve is timed, set-up is not in it.  A line a solve: unknowns, iterations, residual,\n\
 difference to the flow at the nodes (it has the order of the space), time, unknowns a second, memory.\n\
   -dim <2,3>, -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction are a power of 2 (default 2e5)\n\
-  -modes <mixed,double>               : the V-cycle in single precision under a double precision method, and double throughout (default both)\n\
+  -modes <mixed,double>               : the V-cycle in single precision under a double precision method, and double throughout (default \
+both)\n\
   -breakdown                          : where the time goes, by operation and by level (GPU: time of kernels; each is waited for)\n\
   -dm_vec_type <type>, -mixed_ksp_type, -double_ksp_type, -mixed_single_pc_..., -double_pc_... : as for any solve\n\n";
 
@@ -23,8 +25,8 @@ static void Bell(PetscReal x, PetscReal s[4])
 }
 
 /*
-  The flow of Cui, Kanschat, section 5: component c is the sum over the other directions j of products of s and, in direction j, s', with signs that make it
-  free of divergence; or -laplace of it
+  The flow of Cui, Kanschat, section 5: component c is the sum over the other directions j of products of s and, in direction j, s', with
+  signs that make it free of divergence; or -laplace of it
 */
 static PetscReal Velocity(PetscInt dim, PetscInt c, PetscReal s[3][4], PetscBool laplace)
 {
@@ -44,7 +46,8 @@ static PetscReal Velocity(PetscInt dim, PetscInt c, PetscReal s[3][4], PetscBool
   return u;
 }
 
-/* what both functions need of a point: Bell() in each direction, sine and cosine of 2 pi x; on a box most coordinates are those of the point before */
+/* what both functions need of a point: Bell() in each direction, sine and cosine of 2 pi x; on a box most coordinates are those of the
+   point before */
 typedef struct {
   PetscReal s[3][4], sine[3], cosine[3];
 } Place;

@@ -22,7 +22,8 @@ typedef struct {
   void (*move)(PetscInt dim, PetscReal x[]);
 } Mesh;
 
-/* the corner, with its coordinates as bits, that corner i of a turned cell is: quarter turns around z, x and z once more.  64 turns are all 24 of a cube, the first 4 those of a square */
+/* the corner, with its coordinates as bits, that corner i of a turned cell is: quarter turns around z, x and z once more.  64 turns are all
+   24 of a cube, the first 4 those of a square */
 static PetscInt Turn(PetscInt turn, PetscInt corner)
 {
   PetscInt bit[3] = {corner & 1, corner >> 1 & 1, corner >> 2 & 1};

@@ -398,8 +398,8 @@ static PetscErrorCode TestIterations(void)
 }
 
 /*
-  31^3 unknowns; -1: more than 40 iterations.  The reference takes the couplings to boundary values for those on the other side of an unknown, and so needs 8.65 for
-  the contrast of 1e4 with bricks of 4; here they are read off the sum of the row
+  31^3 unknowns; -1: more than 40 iterations.  The reference takes the couplings to boundary values for those on the other side of an
+  unknown, and so needs 8.65 for the contrast of 1e4 with bricks of 4; here they are read off the sum of the row
 */
 static PetscErrorCode TestTable(void)
 {

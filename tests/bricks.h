@@ -1,5 +1,6 @@
 #pragma once
-/* Model problems on lattices, assembled in matrices of a DMDA: finite volumes for -div(K grad u) = 1 with coefficients that vary, and finite elements */
+/* Model problems on lattices, assembled in matrices of a DMDA: finite volumes for -div(K grad u) = 1 with coefficients that vary, and
+   finite elements */
 #include <petscdmda.h>
 #include <petscksp.h>
 
@@ -214,8 +215,8 @@ static PetscErrorCode CreateInterpolation(const Problem *p, DM fine, const Probl
 }
 
 /*
-  PCMG under KSPFGMRES with the matrices of all levels made anew, down to 3^dim unknowns, and no smoother yet: options with this prefix choose it.  The residual is
-  measured on `b`, of ones
+  PCMG under KSPFGMRES with the matrices of all levels made anew, down to 3^dim unknowns, and no smoother yet: options with this prefix
+  choose it.  The residual is measured on `b`, of ones
 */
 static PetscErrorCode CreateHierarchy(const Problem *finest, const char *prefix, KSP *ksp, Vec *b, Vec *x)
 {

@@ -1,7 +1,7 @@
 #pragma once
 /*
-  Reference numbers for operators by quadrature on trilinear hexahedra, from an independent program (NumPy, dense checks): BP1, BP3 and BP5 of CEED; the meshes
-  of 2 x 3 x 4 cells below.
+  Reference numbers for operators by quadrature on trilinear hexahedra, from an independent program (NumPy, dense checks): BP1, BP3 and BP5
+  of CEED; the meshes of 2 x 3 x 4 cells below.
 */
 #include <petscsys.h>
 
@@ -24,8 +24,8 @@ static PETSC_UNUSED const PetscReal cellnumbers[15][3][2] =
    {{2.8716237908e-03, 2.3990512976e-01}, {9.4389619998e+01, 9.1888045017e+03}, {9.9005545167e+01, 9.6418185065e+03}}};
 
 /*
-  x = cos(2 X + 3 Y + 5 Z) at the nodes, lambda = 0, BP3 and BP5 with rows and columns of the identity for nodes of the boundary: |A x|, x.A x and the diagonal at the
-  vertex (1, 1, 2), for degrees 1 to 8
+  x = cos(2 X + 3 Y + 5 Z) at the nodes, lambda = 0, BP3 and BP5 with rows and columns of the identity for nodes of the boundary: |A x|, x.A
+  x and the diagonal at the vertex (1, 1, 2), for degrees 1 to 8
 */
 static PETSC_UNUSED const PetscReal nodenumbers[8][3][3] = {{{6.2341993000e-02, +2.75507748e-01, 1.14538877e-02},
                                                              {5.5026002539e+00, +3.00942658e+01, 1.06035148e+00},
@@ -53,9 +53,9 @@ static PETSC_UNUSED const PetscReal nodenumbers[8][3][3] = {{{6.2341993000e-02, 
                                                              {4.1218445030e+01, +1.85851960e+03, 4.58321364e-02}}};
 
 /*
-  Conjugate gradients from zero to |r| <= 1e-8 |b|: iterations without preconditioner and with Jacobi's, on 4^3 cells of the mesh below, degrees 1 to 8, for
-  BP1, BP3, BP5 with Dirichlet conditions but for BP1, lambda = 0, and for BP5 with lambda = 1 without conditions.  Right-hand sides: the load vector of
-  3 pi^2 sin(pi x) sin(pi y) sin(pi z), or of cos(2 X + 3 Y + 5 Z) where there are no conditions; ones
+  Conjugate gradients from zero to |r| <= 1e-8 |b|: iterations without preconditioner and with Jacobi's, on 4^3 cells of the mesh below,
+  degrees 1 to 8, for BP1, BP3, BP5 with Dirichlet conditions but for BP1, lambda = 0, and for BP5 with lambda = 1 without conditions.
+  Right-hand sides: the load vector of 3 pi^2 sin(pi x) sin(pi y) sin(pi z), or of cos(2 X + 3 Y + 5 Z) where there are no conditions; ones
 */
 static PETSC_UNUSED const PetscInt
   iterations[8][4][2][2] = {{{{45, 30}, {46, 28}}, {{9, 9}, {9, 9}}, {{12, 12}, {13, 13}}, {{53, 38}, {43, 34}}},
@@ -74,7 +74,8 @@ static PETSC_UNUSED const PetscInt
                                    {{{569, 18}, {770, 31}}, {{489, 268}, {502, 276}}, {{550, 290}, {554, 299}}},
                                    {{{926, 15}, {1386, 29}}, {{971, 498}, {979, 505}}, {{1003, 528}, {1031, 528}}}};
 
-/* Errors in L2 on n and 2 n cells in each direction, n the first number: of the projection of cos(2 X + 3 Y + 5 Z) (BP1), and for -Laplace u = f, u = prod sin(pi x) */
+/* Errors in L2 on n and 2 n cells in each direction, n the first number: of the projection of cos(2 X + 3 Y + 5 Z) (BP1), and for -Laplace
+   u = f, u = prod sin(pi x) */
 static PETSC_UNUSED const PetscReal errors[8][3][2] = {{{1.1579e-02, 2.8134e-03}, {6.4966e-03, 1.6224e-03}, {1.0847e-02, 2.7333e-03}},
                                                        {{9.1886e-04, 1.2318e-04}, {2.3533e-04, 2.9594e-05}, {2.4079e-04, 2.9769e-05}},
                                                        {{3.8358e-04, 2.2657e-05}, {9.9378e-05, 6.2879e-06}, {1.0254e-04, 6.3492e-06}},
@@ -90,11 +91,13 @@ static PETSC_UNUSED const PetscReal condition[3][8] = {{27.0, 16.0, 13.0, 11.6, 
                                                        {2.378, 15.22, 58.67, 136.6, 252.2, 411.1, 619.5, 883.1},
                                                        {5.834, 33.37, 90.13, 181.1, 311.7, 491.0, 725.1, 1018}};
 
-/* smallest eigenvalue of S v = mu M v over 3 pi^2, less one, BP3 and BP5, degrees 1 to 4, on 2^3 straight cells with Dirichlet conditions */
+/* smallest eigenvalue of S v = mu M v over 3 pi^2, less one, BP3 and BP5, degrees 1 to 4, on 2^3 straight cells with Dirichlet conditions
+   */
 static PETSC_UNUSED const PetscReal eigenvalue[2][4] = {{+2.158542e-01, +7.522327e-03, +1.366062e-04, +1.365596e-06},
                                                         {-1.894305e-01, -4.622210e-03, -4.992676e-05, -3.586534e-07}};
 
-/* X + 0.1 sin(pi x) sin(pi y) sin(pi z) (1, x - 1.3, 0.3 + 0.6 y): moves no point of the boundary of the unit cube; in two dimensions without z */
+/* X + 0.1 sin(pi x) sin(pi y) sin(pi z) (1, x - 1.3, 0.3 + 0.6 y): moves no point of the boundary of the unit cube; in two dimensions
+   without z */
 static PETSC_UNUSED void Sine(PetscInt dim, PetscReal x[])
 {
   const PetscReal dir[3] = {1, x[0] - 1.3, 0.3 + 0.6 * x[1]};

@@ -1,7 +1,8 @@
 static char help
   [] = "The L2 error of the solution of -div(D grad u) + s u = f falls by 2^(k+1) when cells are halved: k = 1 to 4, 1 to 3 dimensions,\n\
 on three meshes each, with Dirichlet and Neumann sides, data on both, and cells of different lengths (-graded false: of equal lengths).\n\
-With -dm_box_operator biharmonic the same for D laplace^2 u + s u = f, k = 2 to 4, with clamped and supported sides: by 2^(k+1), 2^2 for k = 2,\n\
+With -dm_box_operator biharmonic the same for D laplace^2 u + s u = f, k = 2 to 4, with clamped and supported sides: by 2^(k+1), 2^2 for k \
+= 2,\n\
 and the error of second derivatives by 2^(k-1).\n\
   -dims : the dimensions\n\n";
 

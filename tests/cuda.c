@@ -921,8 +921,8 @@ static PetscErrorCode TestOthers(void)
 }
 
 /*
-  Plans of meshes that differ live together.  Of the others all sides are Dirichlet, so that patches are smaller, and cells are halved in fewer
-  directions, so that they have fewer nodes
+  Plans of meshes that differ live together.  Of the others all sides are Dirichlet, so that patches are smaller, and cells are halved in
+  fewer directions, so that they have fewer nodes
 */
 static PetscErrorCode TestTogether(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind,
                                    const PatchFDKernels tables[2][2], PetscRandom rnd, PetscInt *failures)

@@ -1,5 +1,6 @@
-static char help[] =
-  "The V-cycles of PCPATCHMG over many settings of the smoothers: symmetric ones are symmetric, replayed ones equal to others, and replayed where\n\
+static char help
+  [] = "The V-cycles of PCPATCHMG over many settings of the smoothers: symmetric ones are symmetric, replayed ones equal to others, and \
+replayed where\n\
 that is allowed and only there.\n\n";
 
 #include <patchfd/private/compat.h>

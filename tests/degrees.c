@@ -1,6 +1,6 @@
 /*
-  Multigrid over degrees for bake-off problems on a DMPLEX: the interpolation is exact on polynomials, the restriction its transpose, and one option solves, in a
-  number of iterations that hardly grows with the degree.
+  Multigrid over degrees for bake-off problems on a DMPLEX: the interpolation is exact on polynomials, the restriction its transpose, and
+  one option solves, in a number of iterations that hardly grows with the degree.
 
     degrees -degrees 2,4,8 -problem bp5 -cells 4,4,4 -warp sine
 */
@@ -65,7 +65,8 @@ static PetscErrorCode CreateMatrix(const Case *c, DM mesh, PetscInt degree, DM *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a polynomial of this degree in the coordinates of the reference cells, which the mesh without warp has: so that spaces of any higher degree hold it */
+/* a polynomial of this degree in the coordinates of the reference cells, which the mesh without warp has: so that spaces of any higher
+   degree hold it */
 static PetscErrorCode Polynomial(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar *u, void *ctx)
 {
   const PetscInt degree = *(PetscInt *)ctx;

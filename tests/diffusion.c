@@ -248,8 +248,8 @@ static void Inverse3(const PetscReal J[3][3], PetscReal inverse[3][3])
 }
 
 /*
-  The dense matrix of the cell with lower corner `corner` and edges h of the box: gradients of all basis functions at all points.  The map is that of the test through
-  the nodes of the degree `geo`.
+  The dense matrix of the cell with lower corner `corner` and edges h of the box: gradients of all basis functions at all points.  The map
+  is that of the test through the nodes of the degree `geo`.
 */
 static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunctionFn *map, void *ctx, PetscInt k, PetscInt geo, const PetscReal corner[],
                                  const PetscReal h[], PetscReal A[])

@@ -1,5 +1,6 @@
 static char help[] = "The direct solve of the whole box: x is what A x was made of, on any number of ranks.\n\
-  -kinds <uniform,graded,mixed,neumann,singular,helmholtz> : all sides Dirichlet; graded in one direction; Neumann on some sides; Neumann on all and a shift, or none: then up to\n\
+  -kinds <uniform,graded,mixed,neumann,singular,helmholtz> : all sides Dirichlet; graded in one direction; Neumann on some sides; Neumann \
+on all and a shift, or none: then up to\n\
      a constant; a negative shift, with eigenvalues of both signs.  Lines that are folded, and others\n\
   -messages : of a solve on each rank, and numbers that are sent\n\
   -time : solves are timed, too\n\

@@ -304,7 +304,8 @@ static PetscErrorCode SetOne(Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* with -root_device_context_stream_type nonblocking, which PETSc's own vectors in GPU memory do not stand: they would be read before they are written */
+/* with -root_device_context_stream_type nonblocking, which PETSc's own vectors in GPU memory do not stand: they would be read before they
+   are written */
 static PetscErrorCode TestStream(void)
 {
   const PetscInt cells[] = {4, 4, 4};

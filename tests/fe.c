@@ -1280,7 +1280,8 @@ typedef struct {
 /*
   For a polynomial u, whose derivatives have no jumps, and any continuous v,
 
-    v' B u = kappa ( int u'''' v - [n u''' v at the ends] ) + sum over the ends of load(v) times what is given there: n u' where it is clamped, else u''.
+    v' B u = kappa ( int u'''' v - [n u''' v at the ends] ) + sum over the ends of load(v) times what is given there: n u' where it is
+    clamped, else u''.
 
   Of a function that is linear in each cell only the penalties are left.
 */

@@ -1,5 +1,6 @@
 static char help[] =
-  "The CUDA kernels for several fields, velocity in RT_k and pressure in DGQ_k, against their host twins, in both precisions, on random data.\n\
+  "The CUDA kernels for several fields, velocity in RT_k and pressure in DGQ_k, against their host twins, in both precisions, on random \
+data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...>, -graded : the meshes\n\
   -open : some sides are open, the others no-slip\n\
   -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
@@ -13,7 +14,8 @@ enum {
   MAX_TERMS = 15
 };
 
-/* the lines of cells of each direction, and their matrices: cells share nodes in the direction of a velocity's component (own), and nowhere else (other) */
+/* the lines of cells of each direction, and their matrices: cells share nodes in the direction of a velocity's component (own), and nowhere
+   else (other) */
 typedef struct {
   PetscInt    dim, degree, cells[3];
   PatchFDLine own[3], other[3];
@@ -99,7 +101,8 @@ static PatchFDTerm *AddTerm(const Mesh *m, Stokes *s, PetscInt row, PetscInt col
   return t;
 }
 
-/* part: the whole box, or what a rank would own: 1 the upper half in each direction, 2 the lower half, each with a layer of ghost cells around it */
+/* part: the whole box, or what a rank would own: 1 the upper half in each direction, 2 the lower half, each with a layer of ghost cells
+   around it */
 static void FieldBoxes(const Mesh *m, PetscInt f, int part, PatchFDField *field)
 {
   for (int d = 0; d < 3; d++) {

@@ -51,8 +51,8 @@ static PetscErrorCode TestIterations(void)
 }
 
 /*
-  nu of an independent reference implementation, with matrices of the patches' own and with shared ones; 16^2 and 8^3 cells.  0 where its extreme eigenvalues are
-  those of rounding, because Lanczos' method has ended, or patches are at the thresholds of a rule
+  nu of an independent reference implementation, with matrices of the patches' own and with shared ones; 16^2 and 8^3 cells.  0 where its
+  extreme eigenvalues are those of rounding, because Lanczos' method has ended, or patches are at the thresholds of a rule
 */
 static const struct {
   PetscInt    dim, degree;
@@ -156,7 +156,8 @@ static PetscErrorCode TestRobust(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* with a reduction that no fit has, all patches are estimated, and take one step whose factor the estimates give; otherwise those that are close have the factor 1 */
+/* with a reduction that no fit has, all patches are estimated, and take one step whose factor the estimates give; otherwise those that are
+   close have the factor 1 */
 static PetscErrorCode TestBounds(void)
 {
   static const char *const names[] = {"sine2:0.1", "contrast:1e4", "mix:1e4", "tensor:0.5:30", "check:3"};
@@ -281,7 +282,8 @@ static PetscReal Lagrange(PetscInt n, const PetscReal node[], PetscInt i, PetscR
   return sum;
 }
 
-/* A patch: cells cell[d] .. cell[d] + cells[d] - 1, unknowns first[d] .. first[d] + n[d] - 1; weights at its points, and what is made of them */
+/* A patch: cells cell[d] .. cell[d] + cells[d] - 1, unknowns first[d] .. first[d] + n[d] - 1; weights at its points, and what is made of
+   them */
 typedef struct {
   PetscInt  dim, k, q, cell[3], cells[3], first[3], n[3], size; /* k: degree, q: points in a direction of a cell */
   PetscReal A[3][1024], M[3][1024], g[4];

@@ -6,8 +6,8 @@ static char help[] = "Velocities and pressures (-dm_box_space rt): functions, er
 #include "vtkfile.h"
 
 /*
-  A flow in the space of degree k: u_i = 1 + i + x_i^(k+1) + prod_d x_d and p = 1 + x^k y, with all derivatives.  Its divergence grows in all directions where
-  coordinates are positive, and is not zero.
+  A flow in the space of degree k: u_i = 1 + i + x_i^(k+1) + prod_d x_d and p = 1 + x^k y, with all derivatives.  Its divergence grows in
+  all directions where coordinates are positive, and is not zero.
 */
 typedef struct {
   DM        dm;
@@ -233,7 +233,8 @@ static PetscErrorCode Sink(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal tim
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* data that do not balance are refused by name; of a small rest nothing is left in the right-hand side, and the divergence is what is asked for */
+/* data that do not balance are refused by name; of a small rest nothing is left in the right-hand side, and the divergence is what is asked
+   for */
 static PetscErrorCode CheckFlux(PetscInt dim, PetscReal excess, PetscReal sink, PetscBool good)
 {
   Context        c;
@@ -277,7 +278,8 @@ static PetscErrorCode CheckFlux(PetscInt dim, PetscReal excess, PetscReal sink, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a load that nobody has compared with a flux, since no data were lifted: KSP takes the constants out of the rows of the pressure, and converges to something */
+/* a load that nobody has compared with a flux, since no data were lifted: KSP takes the constants out of the rows of the pressure, and
+   converges to something */
 static PetscErrorCode CheckUnbalanced(void)
 {
   Context            c;
@@ -395,7 +397,8 @@ static PetscErrorCode CheckFields(Context *c, PetscBool isopen)
 
 /* ---- VTK ---- */
 
-/* the points of a piece are Gauss-Lobatto nodes of the degree k + 1 in each cell, and the flow has its values there; in 2D a velocity has the third component zero */
+/* the points of a piece are Gauss-Lobatto nodes of the degree k + 1 in each cell, and the flow has its values there; in 2D a velocity has
+   the third component zero */
 static PetscErrorCode CheckPiece(const VTKFile *f, char *piece, Context *c, const PatchFDLine line[3], PetscReal *const nodes[3],
                                  PetscInt *visited)
 {

@@ -1,5 +1,6 @@
-static char help[] =
-  "What the form of an operator says, PETSc's matrices say, too: symmetric, definite or indefinite, and the null space, also one of several vectors.\n\
+static char help
+  [] = "What the form of an operator says, PETSc's matrices say, too: symmetric, definite or indefinite, and the null space, also one of \
+several vectors.\n\
   -test known | stripes\n\n";
 
 #include <patchfd/private/matimpl.h> /* what an operator is made of */

@@ -1,6 +1,8 @@
 static char help[] =
-  "KSPFUSEDCG against KSPCG: the same residual norms, reasons and solutions, for the operator of a DMBOX, assembled and dense matrices, preconditioners that are\n\
-fused and that are not, all norms, tests and guesses, and where the method breaks down.  On a GPU iterations are replayed as a graph where they may be.\n\
+  "KSPFUSEDCG against KSPCG: the same residual norms, reasons and solutions, for the operator of a DMBOX, assembled and dense matrices, \
+preconditioners that are\n\
+fused and that are not, all norms, tests and guesses, and where the method breaks down.  On a GPU iterations are replayed as a graph where \
+they may be.\n\
   -part <iterates,settings,breakdown,replay>\n\
   -matrix <dm,dense,sweep> : the DMBOX's matrix (-dm_mat_type), the same as a dense one, or one that offers a sweep (host)\n\
   -pcs <type,...>    : preconditioners (default none,jacobi)\n\n";

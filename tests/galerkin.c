@@ -1,6 +1,8 @@
 static char help[] = "Element-wise Galerkin operators of coarse meshes (DMBoxSetGalerkin()).\n\
-  -test product    : the matrix of each coarse mesh is P'AP with that of the finer one, also after coefficients and coordinates have changed\n\
-  -test channel    : FGMRES where a channel with a large coefficient is one cell wide: who has Galerkin operators by default, and iterations\n\
+  -test product    : the matrix of each coarse mesh is P'AP with that of the finer one, also after coefficients and coordinates have \
+changed\n\
+  -test channel    : FGMRES where a channel with a large coefficient is one cell wide: who has Galerkin operators by default, and \
+iterations\n\
   -test fold       : meshes whose coarse cells fold\n\
   -test errors     : bad input\n\
   -contrast        : of the channel\n\

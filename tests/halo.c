@@ -49,7 +49,8 @@ static PetscErrorCode DestroyProblem(DM *dm, Mat *A, PC *pc, Vec *x, Vec *y)
 
 /* ---- transports ---- */
 
-/* y = A x after some x <- x - M^{-1} A x, which need all that ranks exchange; several, so that recordings are replayed.  size: of A x at the beginning */
+/* y = A x after some x <- x - M^{-1} A x, which need all that ranks exchange; several, so that recordings are replayed.  size: of A x at
+   the beginning */
 static PetscErrorCode Iterate(Mat A, PC pc, Vec x, Vec y, PetscReal *size)
 {
   Vec z;
@@ -112,8 +113,9 @@ static PetscErrorCode Messages(const char what[], PetscLogDouble before)
 }
 
 /*
-  On 2 x 2 x 2 ranks a rank has a neighbour in each direction.  A smoothing step is 3 messages to begin with, and one before each of the 7 colours after the
-  first; operator, restriction and prolongation are 3 each.  So a V-cycle has 29 on each level but the coarsest, where everybody hears of all.
+  On 2 x 2 x 2 ranks a rank has a neighbour in each direction.  A smoothing step is 3 messages to begin with, and one before each of the 7
+  colours after the first; operator, restriction and prolongation are 3 each.  So a V-cycle has 29 on each level but the coarsest, where
+  everybody hears of all.
 */
 static PetscErrorCode CheckMessages(void)
 {

@@ -1,6 +1,7 @@
 static char help
   [] = "The heat equation with linear elements on simplices: operators, steps in time, loads, bodies of voxels, checkpoints, bad input.\n\
-  -part stencils | operators | assembled | energy | space | time | iterations | materials | layers | sides | types | body | multigrid | restart | errors\n\n";
+  -part stencils | operators | assembled | energy | space | time | iterations | materials | layers | sides | types | body | multigrid | \
+restart | errors\n\n";
 
 #include <patchfd/private/heatimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -467,7 +468,8 @@ static void ReferenceElement(const Reference *r, const PetscInt cube[3], const i
   }
 }
 
-/* rows in the numbering of the DM; every rank adds a share of the cubes.  Nodes of no element, and those of Dirichlet sides, are rows of the identity */
+/* rows in the numbering of the DM; every rank adds a share of the cubes.  Nodes of no element, and those of Dirichlet sides, are rows of
+   the identity */
 static PetscErrorCode ReferenceAssemble(DM dm, const Reference *r, PetscScalar *capacity, PetscScalar *conductivity[3], PetscBool dirichlet,
                                         Mat *A)
 {
@@ -902,7 +904,8 @@ FUNCTION(TenThousand, 1e4)
 
 FUNCTION(UnitVector, PetscAbsReal(x[0] - 0.015) + PetscAbsReal(x[1] - 0.015) + PetscAbsReal(x[2] - *(const PetscReal *)ctx) < 1e-6)
 
-/* entries of K of an edge in x on both sides of the interface: of its six elements three have one material, the others the means of both with one to three corners in either one, here times 6 / h */
+/* entries of K of an edge in x on both sides of the interface: of its six elements three have one material, the others the means of both
+   with one to three corners in either one, here times 6 / h */
 static PetscErrorCode InterfaceEntries(DM dm)
 {
   const PetscReal want[2] = {3 * 50 + 2 * 37.625 + 25.25, 3 * 0.5 + 2 * 12.875 + 25.25};
@@ -1154,7 +1157,8 @@ static PetscErrorCode Types(void)
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(types); i++) {
       PetscReal error[2];
 
-      /* the values at the middle of steps are those that are given, not the values at their ends: with steps of other lengths these drift away */
+      /* the values at the middle of steps are those that are given, not the values at their ends: with steps of other lengths these drift
+         away */
       if (adapt && dirichlet && types[i].type[0] == 't') continue;
       for (int n = 0; n < 2; n++) PetscCall(TypesError(dm, types[i].type, 16 << n, &error[n]));
       if (adapt) PetscCall(Check((PetscBool)(error[1] < 0.1), "%s with adaptive steps has the error %g", types[i].type, (double)error[1]));

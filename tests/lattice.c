@@ -1,5 +1,6 @@
-static char help[] =
-  "The host kernels for linear elements on a lattice against a loop over simplices that has nothing in common with them: products, diagonals, sweeps of conjugate gradients, in both precisions.\n\
+static char help
+  [] = "The host kernels for linear elements on a lattice against a loop over simplices that has nothing in common with them: products, \
+diagonals, sweeps of conjugate gradients, in both precisions.\n\
   -time n : instead, measure a product on n^3 cubes\n\n";
 
 #include <patchfd/private/kernels.h>
@@ -33,7 +34,8 @@ static double At(const double *field, double constant, PetscInt i)
   return field ? field[i] : constant;
 }
 
-/* volume of a simplex with m + 1 corners, and its gradients of barycentric coordinates (columns of the inverse of the matrix of edges): by Gauss-Jordan */
+/* volume of a simplex with m + 1 corners, and its gradients of barycentric coordinates (columns of the inverse of the matrix of edges): by
+   Gauss-Jordan */
 static double Gradients(int m, double x[4][3], double g[4][3])
 {
   double a[3][6], det = 1;
@@ -254,7 +256,8 @@ static void SetValue(PatchFDKernels kern, void *a, size_t i, double v)
   else ((float *)a)[i] = (float)v;
 }
 
-/* p = d r + b q, w = A p, where rows that are not written are those of the identity, and p'w; with d and without, with b = 0, where q may be anything */
+/* p = d r + b q, w = A p, where rows that are not written are those of the identity, and p'w; with d and without, with b = 0, where q may
+   be anything */
 static PetscErrorCode CompareSweep(PetscRandom rnd, PatchFDKernels kern, const Problem *p, void *plan, const PatchFDMaterial *m,
                                    double *error)
 {

@@ -1,7 +1,8 @@
 static char help[] = "The CUDA kernels for linear elements on a lattice against their host twins, in both precisions, on random data.\n\
   -dim <d>, -count <n> : the dimension, and how many random problems\n\
   -cubes <n,...>       : at most so many cubes in each direction\n\
-  -time <n>            : no comparison, but the time of products on a mesh of about n nodes, as many in each direction, and the ratio to that of a copy of as much memory\n\n";
+  -time <n>            : no comparison, but the time of products on a mesh of about n nodes, as many in each direction, and the ratio to \
+that of a copy of as much memory\n\n";
 
 #include <patchfd/private/kernels.h>
 #include <petscpatchfd.h>
@@ -31,7 +32,8 @@ static PetscInt RandomInt(PetscRandom rnd, PetscInt lo, PetscInt hi)
   return PetscMin(hi, lo + (PetscInt)Random(rnd, 0, (PetscReal)(hi - lo + 1)));
 }
 
-/* what a rank has of direction d: nodes of y, and of x with a layer around them where there are more; square: all, and those that are written are those that are read */
+/* what a rank has of direction d: nodes of y, and of x with a layer around them where there are more; square: all, and those that are
+   written are those that are read */
 static void ProblemPart(PetscRandom rnd, PetscInt d, PetscInt square, PatchFDLatticeDesc *desc)
 {
   const PetscInt n = desc->n[d], whole = square || RandomInt(rnd, 0, 1), lo = whole ? 0 : RandomInt(rnd, 0, n),

@@ -44,9 +44,9 @@ static inline void Traces(const Line *l, const PetscReal z[], PetscInt v, PetscI
 }
 
 /*
-  The terms of interior penalty methods at the vertices, from their definitions: - {u'} [v] - {v'} [u] + sigma [u] [v] in a discontinuous line, [u] = u- - u+ (o = 0);
-  the same one derivative higher for the C0 method for plates (o = 1).  At ends with weak conditions, one-sided; the data there are u, or n u' for plates, which
-  have u'' at the other ends.
+  The terms of interior penalty methods at the vertices, from their definitions: - {u'} [v] - {v'} [u] + sigma [u] [v] in a discontinuous
+  line, [u] = u- - u+ (o = 0); the same one derivative higher for the C0 method for plates (o = 1).  At ends with weak conditions,
+  one-sided; the data there are u, or n u' for plates, which have u'' at the other ends.
 */
 static inline PetscErrorCode LineAddFaces(const PetscReal z[], int o, const PetscBool weak[2], const PetscReal penalty[2], Line *l)
 {

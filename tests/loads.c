@@ -1,5 +1,6 @@
-static char help[] =
-  "Load vectors, Neumann data and errors: from functions that get one point or many at once, and from values at the nodes, which must agree for polynomials.\n\
+static char help
+  [] = "Load vectors, Neumann data and errors: from functions that get one point or many at once, and from values at the nodes, which must \
+agree for polynomials.\n\
   -cuda     : vectors on the GPU\n\
   -constant : the function 1, for mapped meshes\n\n";
 
@@ -7,7 +8,8 @@ static char help[] =
 
 static PetscBool constant = PETSC_FALSE;
 
-/* polynomials of degree 2 in each direction, other ones for each component; without quotients, so that many points and one give the same numbers */
+/* polynomials of degree 2 in each direction, other ones for each component; without quotients, so that many points and one give the same
+   numbers */
 static PetscErrorCode Polynomials(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[],
                                   void *ctx)
 {

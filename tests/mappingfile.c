@@ -1,5 +1,6 @@
 static char help[] = "Maps of a DMBOX from files: nodes where a function has them, which files of several formats have the values of.\n\
-  -format <name>    : vts, as a DMBOX writes it, or corners of cells in the formats ascii, binary or float of VTK's legacy files, or xml with numbers as text\n\
+  -format <name>    : vts, as a DMBOX writes it, or corners of cells in the formats ascii, binary or float of VTK's legacy files, or xml \
+with numbers as text\n\
   -file_degree <k>  : of the DMBOX that writes vts (default 3)\n\
   -errors           : bad input\n\n";
 

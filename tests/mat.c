@@ -660,7 +660,8 @@ static PetscErrorCode TestRefusedMultigrid(DM fine)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* M u' + 2 M u = 0 with M the operator, all on the left side of TS or with 2 M u on the right one: TS duplicates, scales and adds matrices */
+/* M u' + 2 M u = 0 with M the operator, all on the left side of TS or with 2 M u on the right one: TS duplicates, scales and adds matrices
+   */
 static PetscErrorCode Left(PETSC_UNUSED TS ts, PETSC_UNUSED PetscReal t, Vec u, Vec udot, Vec f, void *ctx)
 {
   TSRHSFunctionFn *rhs;

@@ -1,5 +1,6 @@
 static char help[] =
-  "An operator that the library does not have, registered by a program: -laplace u = f with Robin conditions du/dn + beta u = 0 on all sides.\n\
+  "An operator that the library does not have, registered by a program: -laplace u = f with Robin conditions du/dn + beta u = 0 on all \
+sides.\n\
 The solution, prod (1 + beta x_d (1 - x_d)), lies in the finite element space from degree 2 on, so that nodal values are exact.\n\
   -test solve | errors\n\
   -dm_box_robin <beta> : the coefficient\n\n";
@@ -31,8 +32,8 @@ static PetscErrorCode BandSplit(PatchFDBand *b)
 }
 
 /*
-  On a product of lines a side belongs to one direction, and an integral over it is a product of masses of the others.  So the sum is a Kronecker sum as
-  Poisson's is, and beta enters the one-dimensional stiffness at the nodes at the ends.
+  On a product of lines a side belongs to one direction, and an integral over it is a product of masses of the others.  So the sum is a
+  Kronecker sum as Poisson's is, and beta enters the one-dimensional stiffness at the nodes at the ends.
 */
 static PetscErrorCode Form_Robin(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine lines[][3], MatBoxForm *form)
 {

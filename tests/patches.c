@@ -1,5 +1,6 @@
-static char help[] =
-  "Local solvers of several fields, those of Raviart-Thomas spaces: the CUDA kernels against their host twins, in both precisions, on random data, in all precisions of products, colour by colour and by atomic\n\
+static char help
+  [] = "Local solvers of several fields, those of Raviart-Thomas spaces: the CUDA kernels against their host twins, in both precisions, on \
+random data, in all precisions of products, colour by colour and by atomic\n\
 additions. Dense inverses are random symmetric matrices, too: kernels know nothing of an operator.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...> : the meshes\n\
   -graded <0 or 1,...> : a class of its own for each patch of this direction, without parity\n\

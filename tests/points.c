@@ -1,9 +1,11 @@
 static char help[] =
-  "Operators by quadrature: the kernels of all tables against those of the host in double precision with stored factors, on deformed cells and random data.\n\
+  "Operators by quadrature: the kernels of all tables against those of the host in double precision with stored factors, on deformed cells \
+and random data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...> : the meshes\n\
   -errors : what is to be refused\n\
   -gpu : the kernels of the GPU, otherwise those of the host\n\
-  -time <n> : no comparison, but the times of the CUDA kernels on a mesh of about n nodes, as many cells in each direction; -nodes <box,index,cell> : where cells have their nodes;\n\
+  -time <n> : no comparison, but the times of the CUDA kernels on a mesh of about n nodes, as many cells in each direction; -nodes \
+<box,index,cell> : where cells have their nodes;\n\
               -components <n>, -precision <double,float>\n\n";
 
 #include "catch.h"
@@ -345,7 +347,8 @@ static PetscErrorCode RunSweep(PatchFDKernels k, const Case *c, void *plan, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what a sweep is to find: rows that the operator does not have are those of the identity.  They are the rows that are zero for a random vector */
+/* what a sweep is to find: rows that the operator does not have are those of the identity.  They are the rows that are zero for a random
+   vector */
 static PetscErrorCode WantSweep(const Case *c, void *plan, const PetscReal x[], size_t n, Result *r)
 {
   const PatchFDKernels k = &PatchFDKernelsHostDouble;

@@ -427,8 +427,9 @@ static PetscErrorCode Entries(PatchFDKernels k, PetscInt dim, PetscInt degree, i
 }
 
 /*
-  Integrals that are known: 1'M1 = volume, S 1 = 0, and x'S x for a linear function with gradient a is the integral of a'K a.  Coefficients: a number; a tensor;
-  the same at each point; and, at the points of cells, numbers that differ from cell to cell and change with the cells' volumes.
+  Integrals that are known: 1'M1 = volume, S 1 = 0, and x'S x for a linear function with gradient a is the integral of a'K a.  Coefficients:
+  a number; a tensor; the same at each point; and, at the points of cells, numbers that differ from cell to cell and change with the cells'
+  volumes.
 */
 static PetscErrorCode Coefficients(PatchFDKernels k, PetscInt dim, PetscInt degree)
 {
@@ -561,7 +562,8 @@ static PetscErrorCode Straight(PatchFDKernels k, PetscInt dim, PetscInt degree)
 
 /* ---- one direction ---- */
 
-/* of constants and of x: B 1 = 1, D 1 = 0, D x = 1; D = C B; mirror images; and the integrals of powers up to the last that the points have exactly */
+/* of constants and of x: B 1 = 1, D 1 = 0, D x = 1; D = C B; mirror images; and the integrals of powers up to the last that the points have
+   exactly */
 static PetscErrorCode Rule(PetscInt degree, PetscInt gauss)
 {
   const int       problem = !gauss ? 2 : (gauss == degree + 1 ? 3 : 1);

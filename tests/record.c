@@ -18,8 +18,8 @@ static PetscErrorCode Replays(PetscInt *n)
 }
 
 /*
-  Difference of the two preconditioners' results for a random vector, three times, and twice with other vectors.  If the cycle may be recorded, the last of
-  the three and the last of the two are replayed, and no others.
+  Difference of the two preconditioners' results for a random vector, three times, and twice with other vectors.  If the cycle may be
+  recorded, the last of the three and the last of the two are replayed, and no others.
 */
 static PetscErrorCode Compare(const char *what, PetscBool recorded, PC pc, PC plain, Vec b[2], Vec x[2], PetscRandom rnd)
 {

@@ -53,8 +53,8 @@ static PetscReal Entry(const Problem *p, const PetscInt i[3], const PetscInt j[3
 }
 
 /*
-  A row of A x, with the entries of Entry(), whose common factors in a line of columns are taken out.  Only the nodes that share a cell with the row's node can
-  contribute, and, where there are face terms, those of the cells beside it
+  A row of A x, with the entries of Entry(), whose common factors in a line of columns are taken out.  Only the nodes that share a cell with
+  the row's node can contribute, and, where there are face terms, those of the cells beside it
 */
 static PetscReal MultiplyRow(const Problem *p, PetscInt r, const PetscReal x[])
 {
@@ -95,7 +95,8 @@ typedef struct {
   PetscReal *L;
 } Patch;
 
-/* the unknowns of direction d of the patch of vertex v: strictly inside its two cells, and a Neumann end of the line; all of them without continuity */
+/* the unknowns of direction d of the patch of vertex v: strictly inside its two cells, and a Neumann end of the line; all of them without
+   continuity */
 static void PatchExtent(const Line *l, PetscInt v, PetscInt *lo, PetscInt *hi)
 {
   const PetscInt first = l->cells == 1 ? 0 : v - 1, last = l->cells == 1 ? 1 : v + 1; /* in cells */
@@ -110,7 +111,8 @@ static void PatchExtent(const Line *l, PetscInt v, PetscInt *lo, PetscInt *hi)
   }
 }
 
-/* the cells of the patch of vertices v as a plate of its own: clamped inside the mesh, as the mesh is where they end with it; first[] is its first node */
+/* the cells of the patch of vertices v as a plate of its own: clamped inside the mesh, as the mesh is where they end with it; first[] is
+   its first node */
 static PetscErrorCode AloneCreate(const Problem *p, const PetscInt v[3], Problem *alone, PetscInt first[3])
 {
   PetscFunctionBeginUser;
@@ -714,7 +716,8 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* coefficients changed after the matrices were made, and changed back; the assembled matrix only where it does not take most of the test's time */
+/* coefficients changed after the matrices were made, and changed back; the assembled matrix only where it does not take most of the test's
+   time */
 static PetscErrorCode TestUpdate(const Layout *l, Mat A, const PetscReal x[], PetscReal tol, PetscInt *failures)
 {
   Problem         p       = *l->p;
@@ -816,7 +819,8 @@ static PetscErrorCode TestTransfer(const Layout *lc, const Layout *lf, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* transfers from meshes that have half the cells in some directions only, those that diffusion makes strong; v and vf: the vertices of the mesh with half the cells in all, and of the fine one */
+/* transfers from meshes that have half the cells in some directions only, those that diffusion makes strong; v and vf: the vertices of the
+   mesh with half the cells in all, and of the fine one */
 static PetscErrorCode TestSemicoarsening(const Layout *lf, PetscReal *v[3], PetscReal *vf[3], const PetscReal xf[], PetscReal tol,
                                          PetscRandom rnd, PetscInt *failures)
 {

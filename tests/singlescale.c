@@ -200,7 +200,8 @@ static PetscErrorCode TestUnscaled(DM da, Vec b, KSPType type, PetscBool error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a DMBOX with this diffusion and this length of an edge; Dirichlet values on a part of the boundary, where the operator's rows are those of the identity */
+/* a DMBOX with this diffusion and this length of an edge; Dirichlet values on a part of the boundary, where the operator's rows are those
+   of the identity */
 static PetscErrorCode TestBox(const char *name, PetscBool edges, PetscInt dim, PCType inside, KSPType type)
 {
   char results[NSCALES + 1];

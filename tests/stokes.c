@@ -20,8 +20,8 @@ typedef struct {
 } Term;
 
 /*
-  Component f of the velocity is continuous of degree k + 1 in direction f, and as the pressure (f = dim) discontinuous of degree k in all other directions.
-  Natural numbers: field by field, x fastest.
+  Component f of the velocity is continuous of degree k + 1 in direction f, and as the pressure (f = dim) discontinuous of degree k in all
+  other directions. Natural numbers: field by field, x fastest.
 */
 typedef struct {
   PetscInt   dim, k, N, nterm;
@@ -303,8 +303,8 @@ static PetscErrorCode PatchNodes(const Problem *p, const PetscInt cell[3], const
 }
 
 /*
-  The pseudo-inverse of a symmetric K whose null space is spanned by z: x of K x + mu z = r, z' x = 0.  Here z is one for pressures, zero for velocities; if it
-  is no null space, the inverse of K
+  The pseudo-inverse of a symmetric K whose null space is spanned by z: x of K x + mu z = r, z' x = 0.  Here z is one for pressures, zero
+  for velocities; if it is no null space, the inverse of K
 */
 static PetscErrorCode PatchFactor(const Problem *p, const PetscInt node[], Patch *q)
 {
@@ -448,7 +448,8 @@ typedef struct {
   PetscInt *failures;
 } Layout;
 
-/* as the manual page says: the fields one after another, the rank's cells with x fastest; a node that cells of two ranks share belongs to the upper one */
+/* as the manual page says: the fields one after another, the rank's cells with x fastest; a node that cells of two ranks share belongs to
+   the upper one */
 static PetscErrorCode LayoutCreate(DM dm, Problem *p, PetscReal tol, PetscInt *failures, Layout *l)
 {
   PetscReal lower[3], upper[3];
@@ -933,8 +934,8 @@ static PetscErrorCode Interpolate(const Problem *c, const Problem *f, PetscBool 
 }
 
 /*
-  u = curl A, at the nodes: A_k is continuous in all directions but its own, and vanishes on the sides without slip that it is parallel to, so that u has no
-  normal component there.  In 2D there is A_2 alone.
+  u = curl A, at the nodes: A_k is continuous in all directions but its own, and vanishes on the sides without slip that it is parallel to,
+  so that u has no normal component there.  In 2D there is A_2 alone.
 */
 static PetscErrorCode RandomCurl(const Problem *p, PetscRandom rnd, PetscReal u[])
 {

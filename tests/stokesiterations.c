@@ -1,6 +1,8 @@
 static char help[] = "Iteration counts of multigrid with vertex patches for Stokes' equations, level by level: a table.\n\
-The flow u = curl of products of s(x) = x^2 (1 - x)^2 times a Gaussian bell, p = cos 2 pi x cos 2 pi y ..., no slip on all sides, 2^L cells a direction, FGMRES to\n\
-1e-8 of the true residual, the same colour order before and after the coarse correction.  Solvers: patches with exact matrices (options with the prefix exact_), with single\n\
+The flow u = curl of products of s(x) = x^2 (1 - x)^2 times a Gaussian bell, p = cos 2 pi x cos 2 pi y ..., no slip on all sides, 2^L \
+cells a direction, FGMRES to\n\
+1e-8 of the true residual, the same colour order before and after the coarse correction.  Solvers: patches with exact matrices (options \
+with the prefix exact_), with single\n\
 ones (single_), and these with the V-cycle in single precision (float_).  nu = -8 / log10(mean reduction of the residual an iteration).\n\
   -dim <d>, -degrees <k,...>, -levels <first,last>, -max_unknowns <n>\n\
   -divergence <t> : allowed divergence of the solution, of exact_ and single_; the default is for local solvers that are exact\n\
@@ -95,8 +97,8 @@ typedef struct {
 } Product;
 
 /*
-  Component c of -laplace u + grad p: u is a sum of one (2D) or two products of s and, in direction j, s'.  In 3D the reference counts its colours with z fastest,
-  the library with x fastest: directions and components are those of the reference in reverse.
+  Component c of -laplace u + grad p: u is a sum of one (2D) or two products of s and, in direction j, s'.  In 3D the reference counts its
+  colours with z fastest, the library with x fastest: directions and components are those of the reference in reverse.
 */
 static int Force(PetscInt dim, PetscInt component, Product f[7])
 {

@@ -86,7 +86,8 @@ static PETSC_UNUSED PetscErrorCode Meanwhile(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* between the fields with these lines.  part: the whole box, or what a rank would own: 1 the lower cells of each direction, 2 the upper ones, with one more coarse cell */
+/* between the fields with these lines.  part: the whole box, or what a rank would own: 1 the lower cells of each direction, 2 the upper
+   ones, with one more coarse cell */
 static PETSC_UNUSED PetscErrorCode TestTransfer(const PatchFDLine coarse[3], const PatchFDLine fine[3], int part, PatchFDKernels h,
                                                 PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {

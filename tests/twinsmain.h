@@ -1,4 +1,5 @@
-/* The main() of programs that compare CUDA kernels with their host twins: Run() is the program, `help` stands before this file is included */
+/* The main() of programs that compare CUDA kernels with their host twins: Run() is the program, `help` stands before this file is included
+   */
 #pragma once
 #include <patchfd/private/kernels.h>
 

@@ -1,6 +1,7 @@
 /*
-  Problems for the operator diffusion on the unit square or cube, by names "kind:number": what varies (smooth, contrast, check, finecheck, random, circle, tensor) or how the box is bent
-  (sine1, sine2, kershaw, annulus, graded, aspect, shear), or both (mix; bent, with K a function of space, which is quicker to evaluate)
+  Problems for the operator diffusion on the unit square or cube, by names "kind:number": what varies (smooth, contrast, check, finecheck,
+  random, circle, tensor) or how the box is bent (sine1, sine2, kershaw, annulus, graded, aspect, shear), or both (mix; bent, with K a
+  function of space, which is quicker to evaluate)
 */
 #pragma once
 #include <petscpatchfd.h>

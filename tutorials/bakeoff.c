@@ -135,7 +135,8 @@ static PetscErrorCode Solve(Mat A, Vec b, Vec x, PetscInt *its, PetscLogDouble *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* an iteration of CG with a diagonal preconditioner reads or writes 19 numbers of its vectors an unknown, if each product reads one vector and writes one; the operator has factors to read, too */
+/* an iteration of CG with a diagonal preconditioner reads or writes 19 numbers of its vectors an unknown, if each product reads one vector
+   and writes one; the operator has factors to read, too */
 static PetscErrorCode Report(Vec x, PetscInt N, PetscInt its, PetscLogDouble seconds)
 {
   PetscLogDouble copy = 0, size, bytes;

@@ -1,7 +1,9 @@
-static char help[] =
-  "Bending of plates: D laplace^2 u + s u = f on a box, by C0 interior penalties on Q_k elements, k >= 2, and multigrid with vertex patches.\n\
+static char help
+  [] = "Bending of plates: D laplace^2 u + s u = f on a box, by C0 interior penalties on Q_k elements, k >= 2, and multigrid with vertex \
+patches.\n\
   -problem plate : a square plate under the uniform load q = 1, its deflection in the middle against the series solution\n\
-  -problem sine  : u = prod_i sin(pi x_i + 0.3), so that u, its slope and its second derivatives on the sides are not zero; errors and their orders\n\
+  -problem sine  : u = prod_i sin(pi x_i + 0.3), so that u, its slope and its second derivatives on the sides are not zero; errors and \
+their orders\n\
   -levels n      : on n meshes, each with half the cell size of the one before (default 3)\n\
   -dm_box_boundary dirichlet, supported : clamped or simply supported sides, one kind for all or for each (see DMBOX)\n\
   -dm_box_cells, -dm_box_degree, -dm_box_bending, -dm_box_shift, ... : the first mesh, the element, D and s\n\
@@ -88,8 +90,8 @@ static PetscErrorCode Load(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal tim
 }
 
 /*
-  The deflection in the middle as a multiple of q L^4 / D, all sides clamped or all supported: of a beam, and of a square plate by series (supported:
-  Navier's; clamped: R. L. Taylor, S. Govindjee, Solution of clamped rectangular plate problems, 2004).  NaN if it is not known.
+  The deflection in the middle as a multiple of q L^4 / D, all sides clamped or all supported: of a beam, and of a square plate by series
+  (supported: Navier's; clamped: R. L. Taylor, S. Govindjee, Solution of clamped rectangular plate problems, 2004).  NaN if it is not known.
 */
 static PetscErrorCode KnownDeflection(DM dm, PetscReal *known)
 {

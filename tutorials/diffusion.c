@@ -1,5 +1,6 @@
 static char help[] =
-  "Conduction through a bent channel: -div(K grad u) = 0, u = 1 at one end and 0 at the other, its other sides insulated.  Four layers, two of them with a K that\n\
+  "Conduction through a bent channel: -div(K grad u) = 0, u = 1 at one end and 0 at the other, its other sides insulated.  Four layers, \
+two of them with a K that\n\
 is larger by a factor, and round inclusions with a K that is smaller by the factor; layers end at faces of cells, inclusions do not.\n\
 A line for each factor and each angle by which the channel is bent: iterations, and the flux that goes through it.\n\
   -contrasts <c,...>           : the factors (default 1,10,100)\n\

@@ -87,7 +87,8 @@ static PetscErrorCode SolveManufactured(PetscInt n, PetscInt steps, Vec *u, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* in space against the exact solution, with short steps; in time on one mesh against short steps there, so that the error in space does not count */
+/* in space against the exact solution, with short steps; in time on one mesh against short steps there, so that the error in space does not
+   count */
 static PetscErrorCode Manufactured(void)
 {
   PetscReal before = 0, error, unused;

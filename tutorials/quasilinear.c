@@ -1,11 +1,14 @@
 static char help[] = "Newton's method for -div((1 + u^2) grad u) = f on a mapped box, u given on its sides.\n\
-The residual is computed at the quadrature points of the operator diffusion.  Its derivative, v -> -div((1 + u^2) grad v + 2 u v grad u), is not symmetric: the first part of it is the operator with\n\
+The residual is computed at the quadrature points of the operator diffusion.  Its derivative, v -> -div((1 + u^2) grad v + 2 u v grad u), \
+is not symmetric: the first part of it is the operator with\n\
 K = 1 + u^2, of which PCPATCHMG is made, too; the second one is added to products.\n\
-A line for each step, its residual as a part of the first one, and for each mesh the error and how often it was halved; the solution is a plane wave.\n\
+A line for each step, its residual as a part of the first one, and for each mesh the error and how often it was halved; the solution is a \
+plane wave.\n\
   -meshes <n>                  : how many, each with twice the cells in each direction (default 2)\n\
   -amplitude <a>               : of the solution (default 1)\n\
   -dm_box_*, -dm_refine        : the mesh, its map and the element (see DMBOX)\n\
-  -snes_*, -ksp_*, -pc_*       : the solvers (default: FGMRES, PCPATCHMG).  -snes_ksp_ew for as much accuracy as a step needs, -snes_lag_preconditioner <n> for a new PCPATCHMG in each n-th step,\n\
+  -snes_*, -ksp_*, -pc_*       : the solvers (default: FGMRES, PCPATCHMG).  -snes_ksp_ew for as much accuracy as a step needs, \
+-snes_lag_preconditioner <n> for a new PCPATCHMG in each n-th step,\n\
                                  -snes_mf_operator for a derivative by differences\n\n";
 
 #include <petscpatchfd.h>

@@ -3,7 +3,8 @@ u = prod_i sin(pi x_i) on clamped sides, 2^L cells a direction, relative toleran
 nu = -8 / log10(mean reduction of the residual an iteration), a fractional number of iterations to 1e-8.  The smoothers (see PCPATCHFD):\n\
   exact, single    : multiplicative, exact local solvers, with the matrices that the patches have in the mesh, or one for all of them\n\
   inexact          : multiplicative, fast diagonalization of the part that is a Kronecker sum, damped by 0.7 in 3D\n\
-  additive, a-inex : additive, two steps before and after the coarse correction, exact and inexact local solvers, damped by 1/4 in 2D, in 3D by 1/8 and 0.1\n\
+  additive, a-inex : additive, two steps before and after the coarse correction, exact and inexact local solvers, damped by 1/4 in 2D, in \
+3D by 1/8 and 0.1\n\
 S is FGMRES, with the same colour order before and after the coarse correction, Q is CG, with the reversed one before it.\n\
   -dim <d>, -degrees <k,...>, -levels <first,last>, -max_unknowns <n>\n\
   -reference : compare with the values of the reference implementation (nu to 0.1)\n\n";
@@ -11,9 +12,10 @@ S is FGMRES, with the same colour order before and after the coarse correction, 
 #include <petscpatchfd.h>
 
 /*
-  The solvers, as on the command line, in 2D and in 3D.  The reference does not solve exactly on the coarsest level, one patch, where it smoothes with an
-  inexact solver or adds corrections: in 2D it makes the steps of the smoother there (of a single patch additive is the same as multiplicative, but
-  symmetric, as CG wants it), in 3D it multiplies the exact solution by what as many steps of the damping would make.
+  The solvers, as on the command line, in 2D and in 3D.  The reference does not solve exactly on the coarsest level, one patch, where it
+  smoothes with an inexact solver or adds corrections: in 2D it makes the steps of the smoother there (of a single patch additive is the
+  same as multiplicative, but symmetric, as CG wants it), in 3D it multiplies the exact solution by what as many steps of the damping would
+  make.
 */
 #define FGMRES "-ksp_type fgmres "
 #define CG     "-ksp_type cg -ksp_norm_type unpreconditioned -pc_patchmg_symmetric "

@@ -1,5 +1,6 @@
 static char help[] =
-  "Flow of viscous fluids: s u - nu laplace u + grad p = f, div u = 0 on a box, with RT_k x DGQ_k elements, whose velocities are free of divergence\n\
+  "Flow of viscous fluids: s u - nu laplace u + grad p = f, div u = 0 on a box, with RT_k x DGQ_k elements, whose velocities are free of \
+divergence\n\
 at every point, and multigrid with vertex patches.\n\
   -problem curl : a velocity that is a curl, and a pressure; errors and their orders\n\
   -problem cavity : a fluid that a sliding lid, the upper side of direction y, drags along\n\
@@ -22,7 +23,8 @@ typedef struct {
 
 /* ---- curl ---- */
 
-/* s(x) = x^2 (1 - x)^2 times the density of the normal distribution of mean 0.65 and variance 1/3, differentiated `order` times, by Leibniz' rule */
+/* s(x) = x^2 (1 - x)^2 times the density of the normal distribution of mean 0.65 and variance 1/3, differentiated `order` times, by
+   Leibniz' rule */
 static PetscReal Bump(PetscReal x, PetscInt order)
 {
   const PetscReal binomial[4][4] = {{1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}}, v = 1. / 3, t = x - 0.65;
@@ -117,7 +119,8 @@ static PetscErrorCode CavityFlow(PetscInt dim, PETSC_UNUSED PetscReal time, cons
 
 /* ---- channel ---- */
 
-/* u = (4 t (1 - t), 0, 0), where t is 0 and 1 on the plates, is driven by a pressure that is zero at the open end; a shift has no such solution */
+/* u = (4 t (1 - t), 0, 0), where t is 0 and 1 on the plates, is driven by a pressure that is zero at the open end; a shift has no such
+   solution */
 static PetscErrorCode ChannelFlow(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
 {
   PetscReal lower[3], upper[3], nu, t;
@@ -240,8 +243,8 @@ static PetscErrorCode Solve(DM dm, const Problem *problem, Vec u, PetscInt *its)
 }
 
 /*
-  Implicit Euler: the change d of u (and of p) in a step is the solution of (M / dt + A) d = b - A u, with A and b of the steady problem.  At the start the
-  velocities that are given are there already, and d is zero at their nodes: d has no data of its own.
+  Implicit Euler: the change d of u (and of p) in a step is the solution of (M / dt + A) d = b - A u, with A and b of the steady problem.
+  At the start the velocities that are given are there already, and d is zero at their nodes: d has no data of its own.
 */
 static PetscErrorCode Steps(DM dm, const Problem *problem, PetscInt steps, PetscReal dt, Vec u, PetscInt *its)
 {
