@@ -64,7 +64,7 @@ def public():
         code = re.sub(r'/\*.*?\*/', '', open(path, encoding='utf-8').read(), flags=re.S)
         names.update(
             (name, name)
-            for name in re.findall(r'^PETSC_EXTERN PetscErrorCode (\w+)|^#define ([A-Z]\w+)|^typedef PetscErrorCode (\w+)', code, re.M)
+            for name in re.findall(r'^PETSC_EXTERN PetscErrorCode +(\w+)|^#define ([A-Z]\w+)|^typedef PetscErrorCode (\w+)', code, re.M)
             for name in name
             if name
         )
