@@ -11,7 +11,7 @@ import manualpages
 project, author, html_title = 'libpatchfd', 'libpatchfd authors', 'libpatchfd'
 version = release = '.'.join(re.findall(r'PATCHFD_VERSION_\w+ +(\d+)', open(manualpages.root + '/include/petscpatchfd.h').read()))
 root_doc = 'doc/index'
-include_patterns = ['*.md', 'doc/**.md']
+include_patterns = ['*.md', 'doc/**.md', 'packages/README.md']
 extensions = ['myst_parser', 'sphinx_design']
 myst_enable_extensions, myst_heading_anchors = ['dollarmath', 'colon_fence'], 4
 highlight_language = 'none'
@@ -34,7 +34,7 @@ BELOW = {  # pages that are below another one in the navigation; on GitHub the l
     'doc/tutorials/index': ['poisson', '*'],
     'doc/method': ['method/*'],
     'doc/performance': ['log/README*', 'log/*'],
-    'doc/developing': ['../CONTRIBUTING', '../CHANGELOG'],
+    'doc/developing': ['../CONTRIBUTING', '../CHANGELOG', '../packages/README'],
 }
 NAMES, PETSC = manualpages.public(), manualpages.petscnames()
 OPTIONS = set(re.findall(r'^\| `-(\w+)', open(manualpages.root + '/doc/options.md').read(), re.M))

@@ -49,7 +49,7 @@ headers = ''
 for header in 'petscpatchfd.h', 'petscvecsingle.h':
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../include', header)) as file:
         headers += file.read()
-public = set(re.findall(r'^PETSC_EXTERN PetscErrorCode (\w+)\(', headers, re.M))
+public = set(re.findall(r'^PETSC_EXTERN PetscErrorCode +(\w+)\(', headers, re.M))
 assert len(public) > 100 and public - set(vars(patchfd)) == set(NOT_OFFERED), public - set(vars(patchfd)) ^ set(NOT_OFFERED)
 
 # ---- enumerations have the names that the header says, in the order of their values ----
