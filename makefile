@@ -109,7 +109,7 @@ LIB     := $(OUT)/lib/libpatchfd.$(SL_LINKER_SUFFIX)
 ARCHIVE := $(OUT)/obj/libpatchfd.a
 # Programs are linked as a user's are, but those that call hidden functions: with CUDA 200 MB each.  $1: the name of the program.
 HIDDEN := $(basename $(shell grep -lE '<patchfd/private/([^c]|c[^o])|"(twins|twinsmain)\.h"' tests/*.c benchmarks/*.c))
-link = $(if $(filter $(HIDDEN),$1),$(ARCHIVE) $(LAPACKE_LIB),-L$(OUT)/lib -Wl,-rpath,$(OUT)/lib -lpatchfd) $(PETSC_LIB)
+link = $(if $(filter $(HIDDEN),$1),$(ARCHIVE),-L$(OUT)/lib -Wl,-rpath,$(OUT)/lib -lpatchfd) $(if $(filter tutorials/%,$1),,$(LAPACKE_LIB)) $(PETSC_LIB)
 # a PETSc without CUDA knows nvcc, too, where there is one
 HAVE_CUDA := $(shell grep "define PETSC_HAVE_CUDA " $(PETSCCONF_H))
 # What has templates of a precision T, a dimension DIM, cells with matrices of their own PLACE, or a KIND of points is compiled once for each of

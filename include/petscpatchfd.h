@@ -444,16 +444,20 @@ PETSC_EXTERN const char *const PCPatchFDTypes[];
   PCPatchFDPatch - What the patches of a `PCPATCHFD` are
 
   Values:
-+ `PC_PATCHFD_PATCH_VERTEX` (`vertex`) - the cells around each interior vertex
-- `PC_PATCHFD_PATCH_BOX` (`box`) - the whole box: a direct solver
++ `PC_PATCHFD_PATCH_AUTO` (`auto`) - vertex patches for a `DMBOX`, closed cells for a `DMPLEX`, bricks for a `DMDA`
+. `PC_PATCHFD_PATCH_VERTEX` (`vertex`) - the cells around each interior vertex
+. `PC_PATCHFD_PATCH_BOX` (`box`) - the whole box: a direct solver
+- `PC_PATCHFD_PATCH_CELL` (`cell`) - all nodes of a cell, boundary nodes too
 
   Level: intermediate
 
 .seealso: `PCPATCHFD`, `PCPatchFDSetPatch()`
 E*/
 typedef enum {
+  PC_PATCHFD_PATCH_AUTO,
   PC_PATCHFD_PATCH_VERTEX,
-  PC_PATCHFD_PATCH_BOX
+  PC_PATCHFD_PATCH_BOX,
+  PC_PATCHFD_PATCH_CELL
 } PCPatchFDPatch;
 PETSC_EXTERN const char *const PCPatchFDPatches[];
 

@@ -258,22 +258,17 @@ int main(int argc, char **argv)
 /*TEST
   testset:
     args: -degrees 1,2,3,4,5,6,7,8
-    output_file: output/degrees_3d.out
 
     test:
       suffix: 3d
-      args: -pc_type patchmg
-    test:
-      suffix: single
-      args: -pc_type single
-    test:
+      args: -pc_type {{patchmg single}}
+    test: # smoothed by Jacobi's method
       suffix: 3d_cuda
       requires: cuda gpu
       args: -dm_vec_type cuda -pc_type {{patchmg single}}
 
   testset:
     args: -degrees 1,2,3,4 -cells 3,4,2 -mg_coarse_assembled_pc_type redundant
-    output_file: output/degrees_ranks.out
 
     test:
       suffix: ranks

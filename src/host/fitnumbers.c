@@ -10,6 +10,7 @@
 
   and g_3 = <|J| s> in both.
 */
+#include "cell.h"
 #include "lanes.h"
 #include <patchfd/private/fit.h>
 
@@ -218,14 +219,11 @@ static PetscErrorCode WorkshopDestroy(Workshop *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the records of LANES patches of a kind with the weights of A and M in w->weight; guess: eigenvectors that may be near */
-static void MakeRecords(Workshop *w, const Kind *kind, const PetscReal *guess, PetscReal *const record[LANES])
+/* the records of LANES patches with n unknowns whose matrices are w->A and w->M; guess: eigenvectors that may be near */
+static void SolveRecords(Workshop *w, PetscInt n, const PetscReal *guess, PetscReal *const record[LANES])
 {
   const PetscReal constant = 1e-12; /* of the largest eigenvalue: what rounding makes of zero */
-  const PetscInt  n        = kind->n;
 
-  LaneMatrix(kind, &w->rule, w->rule.D, (const Lanes *)w->weight[0], w->A);
-  LaneMatrix(kind, &w->rule, w->rule.B, (const Lanes *)w->weight[1], w->M);
   for (PetscInt i = 0; i < n * n; i++)
     for (int l = 0; l < LANES; l++) w->S[i][l] = guess ? guess[i] : (i % (n + 1) == 0);
   for (int l = 0; l < LANES; l++) {
@@ -242,6 +240,19 @@ static void MakeRecords(Workshop *w, const Kind *kind, const PetscReal *guess, P
     for (PetscInt i = 0; i < n; i++) largest = PetscMax(largest, w->A[i * (n + 1)][l]);
     for (PetscInt i = 0; i < n; i++) record[l][n * n + i] = w->A[i * (n + 1)][l] > constant * largest ? w->A[i * (n + 1)][l] : 0;
   }
+}
+
+/* the matrices of a kind with the weights in w->weight */
+static void SetMatrices(Workshop *w, const Kind *kind)
+{
+  LaneMatrix(kind, &w->rule, w->rule.D, (const Lanes *)w->weight[0], w->A);
+  LaneMatrix(kind, &w->rule, w->rule.B, (const Lanes *)w->weight[1], w->M);
+}
+
+static void MakeRecords(Workshop *w, const Kind *kind, const PetscReal *guess, PetscReal *const record[LANES])
+{
+  SetMatrices(w, kind);
+  SolveRecords(w, kind->n, guess, record);
 }
 
 /* a direction that is a point: S = 1, lambda = 0, A = 0, M = 1 */
@@ -336,6 +347,168 @@ PetscErrorCode PatchFDHostFitNumbers(PatchFDFit *fit, const PatchFDFitRule *rule
       if (!fit->shared) OwnRecords(&w, fit, c, m, run->kind, number, count, records);
     }
   }
+  PetscCall(WorkshopDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- closed cells ---- */
+
+/* the logarithm of the geometric mean of the eigenvalues of K */
+static PetscReal LogConductivity(PetscInt dim, PetscInt nkappa, const PetscReal k[])
+{
+  PetscReal K[3][3] = {{0}}, c[3], det = 0;
+
+  if (nkappa == 1) return PetscLogReal(k[0]);
+  FillTensor(dim, nkappa, k, K);
+  Cofactors(dim, (const PetscReal(*)[3])K, 0, c);
+  for (PetscInt a = 0; a < dim; a++) det += K[a][0] * c[a];
+  return PetscLogReal(det) / (PetscReal)dim;
+}
+
+static PetscReal MeanConductivity(const PatchFDPoints *p, const PatchFDRule *rule, PetscCount cell)
+{
+  const PetscInt c = rule->points, npoint = PetscPowInt(c, p->dim);
+  PetscReal      sum = 0;
+
+  if (!p->nkappa) return 1;
+  if (p->kappaconstant) return PetscExpReal(LogConductivity(p->dim, p->nkappa, p->kappa));
+  for (PetscInt q = 0; q < npoint; q++) {
+    const PetscReal weight = rule->w[q % c] * rule->w[q / c % c] * (p->dim == 3 ? rule->w[q / c / c] : 1);
+
+    sum += weight * LogConductivity(p->dim, p->nkappa, p->kappa + (cell * npoint + q) * p->nkappa);
+  }
+  return PetscExpReal(sum);
+}
+
+/* weights, level and ends of a cell from the means of lane l */
+static void FitCell(const PatchFDPoints *p, const PatchFDRule *rule, const PatchFDFitMeans *m, PetscInt l, PetscCount cell,
+                    PatchFDCellFit *fit)
+{
+  const PetscInt   dim = fit->dim, q = m->points, k = fit->degree;
+  const PetscReal *mean = m->mean + l * dim * dim * q, K = MeanConductivity(p, rule, cell);
+  PetscReal        total[3] = {0}, sum = 0;
+
+  fit->shift[cell] = m->shift[l];
+  for (PetscInt a = 0; a < dim; a++) {
+    for (PetscInt i = 0; i < q; i++) total[a] += rule->w[i] * mean[a * dim * q + i];
+    sum += total[a];
+  }
+  for (PetscInt b = 0; b < dim; b++) {
+    PetscReal *A = fit->weight + (cell * dim + b) * 2 * q, *M = A + q, *end = fit->end + (cell * dim + b) * 2 * PATCHFD_CELL_END;
+
+    fit->level[cell * dim + b] = PetscExpReal((sum - total[b]) / (PetscReal)(dim - 1));
+    for (PetscInt i = 0; i < q; i++) {
+      PetscReal log = 0;
+
+      for (PetscInt a = 0; a < dim; a++) log += a == b ? 0 : mean[(a * dim + b) * q + i] - total[a];
+      A[i] = m->stiff ? PetscExpReal(mean[(b * dim + b) * q + i]) : 0;
+      M[i] = PetscExpReal(log / (PetscReal)(dim - 1));
+    }
+    for (PetscInt e = 0; e < 2; e++, end += PATCHFD_CELL_END) {
+      for (PetscInt i = 0; i < q; i++) {
+        const PetscInt at = i * (k + 1) + e * k;
+
+        end[0] += rule->w[i] * A[i] * PetscSqr(rule->D[at]);
+        end[1] += rule->w[i] * M[i] * PetscSqr(rule->B[at]) * fit->level[cell * dim + b];
+      }
+      end[2] = K;
+    }
+  }
+}
+
+PetscErrorCode PatchFDHostCellFitCreate(const PatchFDPoints *p, PatchFDCellFit *fit)
+{
+  const PetscInt  dim = p->dim;
+  PatchFDGeometry g;
+  PatchFDFitMeans m;
+  Lanes          *factor;
+  PetscReal      *f;
+
+  PetscFunctionBegin;
+  *fit = (PatchFDCellFit){.dim = dim, .degree = p->degree, .gauss = p->gauss, .ncells = p->ncells};
+  PetscCall(PatchFDGeometryCreate(p, &g));
+  PetscCall(PatchFDHostFitMeansCreate(dim, g.rule.points, LANES, (PetscBool)(p->nkappa > 0), (PetscBool)(p->shift != NULL), &m));
+  PetscCall(PetscMalloc2(g.npoint * g.nfactor, &factor, g.nfactor, &f));
+  PetscCall(PetscCalloc4(p->ncells * dim * 2 * g.rule.points, &fit->weight, p->ncells * dim, &fit->level, p->ncells, &fit->shift,
+                         p->ncells * dim * 2 * PATCHFD_CELL_END, &fit->end));
+  for (PetscCount first = 0; first < p->ncells; first += LANES) {
+    PetscCall(PatchFDGeometryCells(&g, first, factor));
+    PetscCall(PetscArrayzero(m.mean, LANES * dim * dim * g.rule.points));
+    PetscCall(PetscArrayzero(m.shift, LANES));
+    for (PetscInt l = 0; l < PetscMin(LANES, p->ncells - first); l++) {
+      for (PetscInt q = 0; q < g.npoint; q++) {
+        for (PetscInt i = 0; i < g.nfactor; i++) f[i] = factor[q * g.nfactor + i][l];
+        PatchFDHostFitMeansAdd(&m, g.rule.w, l, q, f);
+      }
+      FitCell(p, &g.rule, &m, l, first + l, fit);
+    }
+  }
+  PetscCall(PetscFree2(factor, f));
+  PetscCall(PatchFDHostFitMeansDestroy(&m));
+  PetscCall(PatchFDGeometryDestroy(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostCellFitDestroy(PatchFDCellFit *fit)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree4(fit->weight, fit->level, fit->shift, fit->end));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what a neighbour adds to the matrices of lane l at node `at`, or nodes that are fixed: a unit matrix there */
+static void AddEnd(PetscInt n, PetscInt at, int l, const PetscReal own[], const PetscReal other[], PetscReal level, Lanes A[], Lanes M[])
+{
+  if (other[2] < 0) {
+    for (PetscInt i = 0; i < n; i++) {
+      A[i * n + at][l] = A[at * n + i][l] = i == at;
+      M[i * n + at][l] = M[at * n + i][l] = i == at;
+    }
+  } else if (other[2] > 0) {
+    const PetscReal f = PetscMax(1, own[2] / other[2]);
+
+    A[at * n + at][l] += f * other[0];
+    M[at * n + at][l] += f * other[1] / level;
+  }
+}
+
+PetscErrorCode PatchFDHostCellFitRecords(const PatchFDCellFit *fit, const PetscReal other[], PetscReal records[])
+{
+  const PetscInt   dim = fit->dim, n = fit->degree + 1, ends = 2 * PATCHFD_CELL_END;
+  const PetscCount size = PatchFDFitRecordSize(n);
+  const Kind       kind = {.ncells = 1, .n = n};
+  PetscReal       *guess, *record[LANES];
+  Workshop         w;
+
+  PetscFunctionBegin;
+  PetscCall(WorkshopCreate(fit->degree, fit->gauss, &w));
+  PetscCall(PetscMalloc1(size, &guess));
+  for (PetscInt i = 0; i < w.rule.points; i++)
+    for (int l = 0; l < LANES; l++) w.weight[0][i][l] = w.weight[1][i][l] = 1;
+  for (int l = 0; l < LANES; l++) record[l] = guess;
+  MakeRecords(&w, &kind, NULL, record);
+  for (PetscCount first = 0; first < fit->ncells * dim; first += LANES) { /* lanes are directions of cells */
+    for (PetscInt l = 0; l < LANES; l++) {
+      const PetscCount at     = PetscMin(first + l, fit->ncells * dim - 1);
+      const PetscReal *weight = fit->weight + at * 2 * w.rule.points;
+
+      record[l] = records + at * size;
+      for (PetscInt i = 0; i < w.rule.points; i++)
+        for (int m = 0; m < 2; m++) w.weight[m][i][l] = weight[m * w.rule.points + i];
+    }
+    SetMatrices(&w, &kind);
+    for (int l = 0; l < LANES; l++) {
+      const PetscCount at = PetscMin(first + l, fit->ncells * dim - 1);
+
+      for (PetscInt e = 0; e < 2; e++) {
+        const PetscCount side = at * ends + e * PATCHFD_CELL_END;
+
+        AddEnd(n, e * (n - 1), l, fit->end + side, other + side, fit->level[at], w.A, w.M);
+      }
+    }
+    SolveRecords(&w, n, guess, record);
+  }
+  PetscCall(PetscFree(guess));
   PetscCall(WorkshopDestroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

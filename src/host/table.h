@@ -16,6 +16,7 @@
 #include "local.h"
 #include "fitexact.h"
 #include "bricks.h"
+#include "cells.h"
 #include "boxsolve.h"
 #include "cg.h"
 #include "halo.h"
@@ -66,6 +67,9 @@ const struct _PatchFDKernels NAME(TABLE) = {
   .fitexact         = FitExact,
   .fitfused         = FitFused,
   .fitdestroy       = FitDestroy,
+  .cellscreate      = CellsCreate,
+  .cellsapply       = CellsApply,
+  .cellsdestroy     = CellsDestroy,
   .cgcreate         = CGCreate,
   .cgdestroy        = CGDestroy,
   .cgstate          = CGState,

@@ -11,6 +11,7 @@
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/patches.h>
 #include <patchfd/private/sysimpl.h>
 
 /* ---- products: y = y0 + alpha A x; y0 may be NULL for zero, or y ---- */
@@ -236,6 +237,7 @@ static PetscErrorCode MatDestroy_Bakeoff(Mat A)
   PetscCall(PetscFree(m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFusedCGSweep_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCanRecord_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCreatePatches_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -391,6 +393,7 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatFusedCGSweep_C", MatFusedCGSweep_Bakeoff));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCanRecord_C", MatCanRecord_Bakeoff));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCreatePatches_C", MatCreatePatches_Cells));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(none); i++) PetscCall(MatSetOperation(*A, none[i], NULL));
   PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscVoidFn *)MatConvert_Bakeoff));
   (*A)->ops->setfromoptions = MatSetFromOptions_Bakeoff;

@@ -138,7 +138,7 @@ static PetscErrorCode ChooseProducts(MatPatches p, PatchFDKernels kern)
   const PetscBool       host = PetscMemTypeHost(kern->memtype), factors = (PetscBool)(s->precision == PC_PATCHFD_PRECISION_FP16);
   const PetscBool       lower   = (PetscBool)(s->precision > PC_PATCHFD_PRECISION_SAME && !factors);
   const PetscBool       inverse = (PetscBool)(x->rule.type == MATBOX_LOCAL_DENSE || x->rule.type == MATBOX_LOCAL_DENSE_ALONE);
-  const PetscBool       dense   = (PetscBool)(s->patch == PC_PATCHFD_PATCH_VERTEX && inverse);
+  const PetscBool       dense   = (PetscBool)(s->patch != PC_PATCHFD_PATCH_BOX && inverse);
 
   PetscFunctionBegin;
   PetscCheck(dense || !lower, comm, PETSC_ERR_ARG_INCOMP,
@@ -514,6 +514,8 @@ PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatche
   PetscFunctionBegin;
   PetscCheck(spec->bricksize == PETSC_DETERMINE, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_brick_size is for assembled matrices of a DMDA; those of a DMBOX have vertex patches");
+  PetscCheck(spec->patch != PC_PATCHFD_PATCH_CELL, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_patch cell is for matrices of a DMPLEX; those of a DMBOX take vertex or box");
   PetscCall(MatPatchesCheckSpec(comm, spec));
   PetscCall(PetscNew(&x));
   PetscCall(MatBoxFind(A, &x->m));
@@ -524,7 +526,7 @@ PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatche
   p->ops  = &ops;
   p->data = x;
   PetscCall(PatchFDVecTypeGetKernels(x->m->dm->vectype, &kern));
-  if (spec->patch == PC_PATCHFD_PATCH_VERTEX) PetscCall(ChooseLocal(p, kern));
+  if (spec->patch != PC_PATCHFD_PATCH_BOX) PetscCall(ChooseLocal(p, kern));
   else if (x->m->form.separable) x->method = DIAGONALIZED_BOX;
   else if (x->m->form.nullspace && x->m->form.constants < 0) x->method = FACTORED_BOX; /* dense inverses know those of constants */
   else if (MatBoxIsOnePatch(x->m) && !x->m->form.points) x->rule.type = MATBOX_LOCAL_DENSE_ALONE;

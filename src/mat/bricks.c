@@ -587,7 +587,7 @@ static PetscErrorCode MatPatchesDestroy_Bricks(MatPatches p)
 static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
 {
   PetscFunctionBegin;
-  PetscCheck(s->patch == PC_PATCHFD_PATCH_VERTEX, comm, PETSC_ERR_ARG_INCOMP,
+  PetscCheck(s->patch <= PC_PATCHFD_PATCH_VERTEX, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMBOX; an assembled matrix of a DMDA has bricks, use vertex, and on a "
              "coarsest level -mg_coarse_pc_type redundant",
              PCPatchFDPatches[s->patch]);

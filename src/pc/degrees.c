@@ -28,6 +28,42 @@ PetscErrorCode PCPatchMGGetNumDegrees(PC pc, PetscInt *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* closed cells where there are kernels for them and stiffness to smooth */
+PetscErrorCode PCPatchMGGetDegreesSmoother(PC pc, PCType *type)
+{
+  PatchFDKernels kern;
+  Mat_Bakeoff   *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatBakeoffFind(pc->pmat, &m));
+  PetscCall(PatchFDVecTypeGetKernels(pc->pmat->defaultvectype, &kern));
+  *type = kern->cellscreate && !BakeoffIsMass(m) ? PCPATCHFD : PCJACOBI;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Chebyshev polynomials of the fourth kind for closed cells, but where the user chose: KSPSetFromOptions() makes them the first kind */
+PetscErrorCode PCPatchMGSetPolynomials(PC pc)
+{
+  const PC_MG *mg = (const PC_MG *)pc->data;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 1; l < mg->nlevels; l++) {
+    const KSP ksp[2] = {mg->levels[l]->smoothd, mg->levels[l]->smoothu};
+
+    for (int i = 0; i < 2; i++) {
+      PetscBool chosen, cells;
+
+      PetscCall(PetscOptionsHasName(((PetscObject)ksp[i])->options, ((PetscObject)ksp[i])->prefix, "-ksp_chebyshev_kind", &chosen));
+      PetscCall(PetscObjectTypeCompare((PetscObject)ksp[i]->pc, PCPATCHFD, &cells));
+      if (chosen || !cells) continue;
+      PetscCall(KSPChebyshevSetKind(ksp[i], KSP_CHEBYSHEV_FOURTH));
+      ksp[i]->setupstage = KSP_SETUP_NEWMATRIX; /* it estimates nothing anew */
+      PetscCall(KSPSetUp(ksp[i]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- the coarsest level ---- */
 
 typedef struct {

@@ -17,7 +17,7 @@
 #include <patchfd/private/vecimpl.h>
 
 const char *const PCPatchFDTypes[]        = {"multiplicative", "additive", "PCPatchFDType", "PC_PATCHFD_TYPE_", NULL};
-const char *const PCPatchFDPatches[]      = {"vertex", "box", "PCPatchFDPatch", "PC_PATCHFD_PATCH_", NULL};
+const char *const PCPatchFDPatches[]      = {"auto", "vertex", "box", "cell", "PCPatchFDPatch", "PC_PATCHFD_PATCH_", NULL};
 const char *const PCPatchFDVariants[]     = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_VARIANT_",
                                              NULL};
 const char *const PCPatchFDLocals[]       = {"auto", "fd", "fd_inexact", "dense", "schur", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
@@ -31,7 +31,7 @@ const char *const PCPatchFDOrders[]     = {"auto", "forward", "backward", "symme
 /* does an order of colours apply? */
 static PetscBool HasColors(const MatPatchesSpec *s)
 {
-  return (PetscBool)(s->type == PC_PATCHFD_TYPE_MULTIPLICATIVE && s->patch == PC_PATCHFD_PATCH_VERTEX);
+  return (PetscBool)(s->type == PC_PATCHFD_TYPE_MULTIPLICATIVE && s->patch <= PC_PATCHFD_PATCH_VERTEX);
 }
 
 /* A patch that is singular is no error: SNES, TS and others that learn of it (KSP_DIVERGED_PC_FAILED) take another step */
@@ -53,7 +53,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   pc->failedreason = p->patches->singular ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_NOERROR;
   PetscCheck(!pc->failedreason || !pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_MAT_LU_ZRPVT,
              "PCPATCHFD: the matrix of %s is singular, or not positive definite where it has to be: %s",
-             p->spec.patch == PC_PATCHFD_PATCH_VERTEX ? "a patch" : "the whole box", p->patches->ops->remedy);
+             p->spec.patch == PC_PATCHFD_PATCH_BOX ? "the whole box" : "a patch", p->patches->ops->remedy);
   PetscCall(PetscObjectStateIncrease((PetscObject)pc)); /* recordings hold what was before */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -370,8 +370,8 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 
   Options Database Keys:
 + -pc_patchfd_type (multiplicative|additive)                - one colour after another (default), or all patches from one residual
-. -pc_patchfd_patch (vertex|box)                            - the cells around each vertex (default), or the whole box as one patch (a
-  direct solver)
+. -pc_patchfd_patch (auto|vertex|box|cell)                  - the cells around each vertex (default for a `DMBOX`), the whole box as one
+  patch (a direct solver), or closed cells (default for a `DMPLEX`)
 . -pc_patchfd_variant (auto|boundary|fused|separate|global) - which kernels compute a step (default auto), see `PCPatchFDSetVariant()`
 . -pc_patchfd_local (auto|fd|fd_inexact|dense|schur)        - how the problem of a patch is solved (default auto)
 . -pc_patchfd_fit (auto|own|shared|line)                    - what `fd_inexact` diagonalizes where coefficients vary (default auto), see

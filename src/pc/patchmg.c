@@ -58,9 +58,9 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PatchFDOptionItems PetscOp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Richardson and patchfd, or for degrees Chebyshev and Jacobi, in place of what PCMG chose for this level; anything else is the user's
-   choice */
-static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PetscBool degrees, PetscBool assembled)
+/* Richardson and patchfd, or for degrees Chebyshev with patchfd or Jacobi, in place of what PCMG chose for this level; anything else is the
+   user's choice */
+static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType degrees, PetscBool assembled)
 {
   PC        pc;
   PetscBool kspdefault, pcdefault;
@@ -76,7 +76,7 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PetscBoo
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (degrees) {
-    PetscCall(PCSetType(pc, PCJACOBI));
+    PetscCall(PCSetType(pc, degrees));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   /* preonly would cost a reduction a cycle */
@@ -110,7 +110,7 @@ static PetscErrorCode PCPatchMGSetCoefficients(PC pc)
 }
 
 /* solvers of the levels in place of PCMG's defaults */
-static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PetscBool degrees, PetscBool assembled)
+static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType degrees, PetscBool assembled)
 {
   PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
   const PetscInt n      = ((PC_MG *)pc->data)->nlevels;
@@ -174,6 +174,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PC_PatchMG    *p = PATCHMG(pc);
   PetscInt       n, degrees;
   PetscBool      chosen, lower;
+  PCType         smoother = NULL;
   PetscErrorCode ierr;
   PetscLogDouble start, end;
 
@@ -194,8 +195,8 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscCall(PCPatchMGSetLevels_Private(pc));
   PetscCall(PCMGGetLevels(pc, &n));
   chosen = (PetscBool)(n == p->levels);
-  if (!pc->setupcalled)
-    PetscCall(PCPatchMGSetSmoothers(pc, (PetscBool)(degrees > 0), (PetscBool)(degrees > 0 || (chosen && p->assembled))));
+  if (degrees) PetscCall(PCPatchMGGetDegreesSmoother(pc, &smoother));
+  if (!pc->setupcalled) PetscCall(PCPatchMGSetSmoothers(pc, smoother, (PetscBool)(smoother || (chosen && p->assembled))));
   if (n) PetscCall(PCPatchMGSetFinest(pc));
   if (degrees) PetscCall(PCPatchMGSetUpDegrees(pc));
   PetscCall(PCPatchMGSetCycle(pc));
@@ -204,6 +205,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   ierr = p->setup(pc);
   if (lower) PetscCall(DMBoxSetLowering(pc->dm, -1));
   PetscCall(ierr);
+  if (degrees && !pc->setupcalled) PetscCall(PCPatchMGSetPolynomials(pc));
   if (n == 1) { /* PCMG's would solve anew in each step, whatever x is */
     p->changed               = (PetscBool)(p->changed || PCPatchMGCycleIsFree_Private(pc));
     pc->ops->applyrichardson = NULL;

@@ -4,6 +4,10 @@
 
 /* of how many levels, with halved degrees, is there a choice?  0 if the matrix is none that this is for */
 PETSC_INTERN PetscErrorCode PCPatchMGGetNumDegrees(PC, PetscInt *);
+/* what smooths its levels, under Chebyshev's iteration */
+PETSC_INTERN PetscErrorCode PCPatchMGGetDegreesSmoother(PC, PCType *);
+/* after PCMG has set up for the first time */
+PETSC_INTERN PetscErrorCode PCPatchMGSetPolynomials(PC);
 /* the solver of the coarsest level: one of the assembled matrix */
 PETSC_INTERN PetscErrorCode PCPatchMGSetAssembled(PC);
 /* matrices and interpolations of all levels, before PCMG sets up */

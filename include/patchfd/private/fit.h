@@ -237,6 +237,28 @@ PETSC_INTERN void PatchFDHostFitMeansAdd(PatchFDFitMeans *, const PetscReal w[],
 PETSC_INTERN PetscErrorCode PatchFDHostFitNumbers(PatchFDFit *, const PatchFDFitRule *, const PatchFDFitMeans *, PetscReal g[],
                                                   PetscReal records[]);
 
+/*
+  The fit `own` to closed cells one by one (PatchFDCellsDesc), which their face neighbours then add to: at the end e of direction i,
+    A_i[e, e] += f A', M_i[e, e] += f M' / exp T_i,  f = max(1, K / K'),
+  A', M' (times its own exp T') and K' the numbers of the neighbour at its side of the face, K the geometric mean of the conductivity
+*/
+typedef struct {
+  PetscInt   dim, degree, gauss;
+  PetscCount ncells;
+  PetscReal *weight; /* [cell][direction][A, M][point], of the one-dimensional matrices */
+  PetscReal *level;  /* [cell][direction]: exp T */
+  PetscReal *shift;  /* [cell] */
+  PetscReal *end;    /* [cell][direction][end][3]: A', M', K' of the cell itself */
+} PatchFDCellFit;
+enum {
+  PATCHFD_CELL_END = 3 /* numbers of a side of a cell */
+};
+PETSC_INTERN PetscErrorCode PatchFDHostCellFitCreate(const PatchFDPoints *, PatchFDCellFit *);
+PETSC_INTERN PetscErrorCode PatchFDHostCellFitDestroy(PatchFDCellFit *);
+/* records[cell][direction] from what is on the other side of each face: other[cell][direction][end][3], where K' = 0 is nothing, and K' < 0
+   that the nodes of the face are fixed */
+PETSC_INTERN PetscErrorCode PatchFDHostCellFitRecords(const PatchFDCellFit *, const PetscReal other[], PetscReal records[]);
+
 /* the extreme eigenvalues, bound[count][2], from a and b of n steps of conjugate gradients, [n][count] */
 PETSC_INTERN PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscReal a[], const PetscReal b[], PetscReal bound[]);
 /* those of the patches of a group, and how many steps they take */

@@ -305,6 +305,20 @@ typedef struct {
   PatchFDBox          box;      /* of x and b: the whole box of nodes */
 } PatchFDBoxSolveDesc;
 
+/*
+  Corrections of closed cells: all (degree + 1)^dim nodes of a cell, boundary nodes too, are a patch, whose matrix is a sum of products
+  that is diagonalized.  With D_c its diagonal, R_c taking the nodes of the cell, and v a number a node,
+    B = sum over the cells of R_c' C_c (S (x) S (x) S) diag(1 / (lambda_i + mu_j + nu_k + shift)) (S (x) S (x) S)' C_c R_c,  C_c = v D_c^{1/2}
+*/
+typedef struct {
+  PetscInt         dim, degree, ncomp;
+  PetscCount       ncells;
+  const PetscInt  *index;  /* [ncells][(degree + 1)^dim], as in PatchFDPoints */
+  const PetscReal *record; /* [ncells][dim]: S, lambda, diag A and diag M, as in PatchFDFit */
+  const PetscReal *shift;  /* [ncells] */
+  const PetscReal *v;      /* for each node of the arrays */
+} PatchFDCellsDesc;
+
 typedef struct PatchFDCG      PatchFDCG;  /* patchfd/private/cg.h */
 typedef struct PatchFDFit     PatchFDFit; /* patchfd/private/fit.h */
 typedef struct PatchFDFitRule PatchFDFitRule;
@@ -406,6 +420,11 @@ struct _PatchFDKernels {
   /* x_I += omega A_j^{-1} (b - A x)_I in the patches of a group that has rows.  zero: x is known to be zero */
   PetscErrorCode (*fitfused)(void *plan, PetscInt group, PetscReal omega, PetscBool zero, const void *b, void *x);
   PetscErrorCode (*fitdestroy)(void **plan);
+
+  /* y += alpha B x for closed cells; NULL where a table has no such kernel */
+  PetscErrorCode (*cellscreate)(const PatchFDCellsDesc *, void **plan);
+  PetscErrorCode (*cellsapply)(void *plan, PetscReal alpha, const void *x, void *y);
+  PetscErrorCode (*cellsdestroy)(void **plan);
 
   /* which kernels a plan has, and if they are not the fastest, why; NULL for plans that have no choice.  The functions may be NULL */
   const char *(*operatorname)(void *plan);
