@@ -406,6 +406,9 @@ typedef enum {
 } MatBakeoffFactorsType;
 PETSC_EXTERN const char *const MatBakeoffFactorsTypes[];
 
+PETSC_EXTERN PetscErrorCode MatCreateDiffusionPlex(DM, Mat *);
+PETSC_EXTERN PetscErrorCode MatDiffusionPlexSetFunction(Mat, PetscInt n, DMBoxFunctionFn *K, DMBoxFunctionFn *shift, void *ctx);
+PETSC_EXTERN PetscErrorCode MatDiffusionPlexSetJacobian(Mat, DM, Vec, PetscReal);
 PETSC_EXTERN PetscErrorCode MatCreateBakeoff(DM, MatBakeoffProblem, MatBakeoffLayout, Mat *);
 PETSC_EXTERN PetscErrorCode MatBakeoffSetLambda(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatBakeoffGetLambda(Mat, PetscReal *);

@@ -323,15 +323,12 @@ static PetscErrorCode GetGeometry(DM dm, const PetscInt cells[], PlexCells *p)
 
 PetscErrorCode PlexCellsCreate(DM dm, PlexCells *p)
 {
-  PetscInt *cells;
-
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p)));
   PetscCall(GetSpace(dm, p));
-  PetscCall(GetCells(dm, p->dim, &p->ncells, &cells));
-  PetscCall(GetNodes(dm, cells, p));
-  PetscCall(GetGeometry(dm, cells, p));
-  PetscCall(PetscFree(cells));
+  PetscCall(GetCells(dm, p->dim, &p->ncells, &p->cell));
+  PetscCall(GetNodes(dm, p->cell, p));
+  PetscCall(GetGeometry(dm, p->cell, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -425,6 +422,7 @@ PetscErrorCode PlexCellsDestroy(PlexCells *p)
 {
   PetscFunctionBegin;
   PetscCall(PetscLayoutDestroy(&p->nodes));
+  PetscCall(PetscFree(p->cell));
   PetscCall(PetscFree(p->index));
   PetscCall(PetscFree(p->ghost));
   PetscCall(PetscFree2(p->geoindex, p->coordinate));

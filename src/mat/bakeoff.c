@@ -230,6 +230,8 @@ static PetscErrorCode MatDestroy_Bakeoff(Mat A)
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
   PetscCall(BakeoffReset(m));
+  PetscCall(PlexCoefficientsDestroy(&m->from));
+  PetscCall(PlexPointValuesDestroy(&m->values));
   PetscCall(PatchFDHaloDestroy(&m->halo));
   PetscCall(PetscSFDestroy(&m->sf));
   PetscCall(PlexCellsDestroy(&m->cells));
@@ -276,7 +278,7 @@ static PetscErrorCode BakeoffCreateSF(Mat_Bakeoff *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat_Bakeoff **bakeoff)
+static PetscErrorCode BakeoffCreate(DM dm, PetscBool diffusion, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat_Bakeoff **bakeoff)
 {
   const PetscBool scalar = (PetscBool)(problem == MAT_BAKEOFF_BP1 || problem == MAT_BAKEOFF_BP3 || problem == MAT_BAKEOFF_BP5);
   PetscMPIInt     size;
@@ -285,11 +287,12 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
   PetscFunctionBegin;
   PetscCall(PetscNew(&m));
   *bakeoff   = m;
-  m->dm      = dm;
-  m->problem = problem;
-  m->layout  = layout;
+  m->dm        = dm;
+  m->diffusion = diffusion;
+  m->problem   = problem;
+  m->layout    = layout;
   PetscCall(PlexCellsCreate(dm, &m->cells));
-  PetscCheck(m->cells.ncomp == (scalar ? 1 : m->cells.dim), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+  PetscCheck(m->diffusion || m->cells.ncomp == (scalar ? 1 : m->cells.dim), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "The PetscFE of the DMPLEX has %" PetscInt_FMT " components; %s has %" PetscInt_FMT, m->cells.ncomp,
              MatBakeoffProblems[problem], scalar ? 1 : m->cells.dim);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
@@ -298,6 +301,42 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
   m->nowned = (size_t)(m->cells.nodes->n * m->cells.ncomp);
   m->nleaf  = (size_t)((layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->cells.ncells * m->cells.size : m->cells.nghost) * m->cells.ncomp);
   m->nlocal = layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->nleaf : m->nowned + m->nleaf;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreateBakeoff_Private(DM dm, PetscBool diffusion, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat *A)
+{
+  static const MatShellOperation operations[] = {MAT_PRODUCT_OPERATIONS(Bakeoff),
+                                                 {MATOP_CREATE_VECS, (PetscVoidFn *)MatCreateVecs_Bakeoff},
+                                                 {MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Bakeoff},
+                                                 {MATOP_VIEW, (PetscVoidFn *)MatView_Bakeoff},
+                                                 {MATOP_DESTROY, (PetscVoidFn *)MatDestroy_Bakeoff}};
+  /* MATSHELL's are for matrices whose scaling it keeps */
+  static const MatOperation none[] = {MATOP_DUPLICATE, MATOP_COPY, MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS};
+  Mat_Bakeoff              *m;
+  PatchFDKernels            kern;
+  BakeoffKernels           *own;
+  PetscInt                  n;
+
+  PetscFunctionBegin;
+  PetscCall(BakeoffCreate(dm, diffusion, problem, layout, &m));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
+  PetscCall(PetscObjectReference((PetscObject)dm));
+  PetscCall(PetscIntCast((PetscCount)(layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->nleaf : m->nowned), &n));
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
+  PetscCall(MatShellSetManageScalingShifts(*A));
+  PetscCall(MatShellSetVecType(*A, dm->vectype));
+  PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatFusedCGSweep_C", MatFusedCGSweep_Bakeoff));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCanRecord_C", MatCanRecord_Bakeoff));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCreatePatches_C", MatCreatePatches_Cells));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(none); i++) PetscCall(MatSetOperation(*A, none[i], NULL));
+  PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscVoidFn *)MatConvert_Bakeoff));
+  (*A)->ops->setfromoptions = MatSetFromOptions_Bakeoff;
+  PetscCall(PetscLayoutSetBlockSize((*A)->rmap, m->cells.ncomp));
+  PetscCall(PetscLayoutSetBlockSize((*A)->cmap, m->cells.ncomp));
+  PetscCall(MatSetNullSpace_Bakeoff(*A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -356,18 +395,7 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
 @*/
 PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat *A)
 {
-  static const MatShellOperation operations[] = {MAT_PRODUCT_OPERATIONS(Bakeoff),
-                                                 {MATOP_CREATE_VECS, (PetscVoidFn *)MatCreateVecs_Bakeoff},
-                                                 {MATOP_GET_DIAGONAL, (PetscVoidFn *)MatGetDiagonal_Bakeoff},
-                                                 {MATOP_VIEW, (PetscVoidFn *)MatView_Bakeoff},
-                                                 {MATOP_DESTROY, (PetscVoidFn *)MatDestroy_Bakeoff}};
-  /* MATSHELL's are for matrices whose scaling it keeps */
-  static const MatOperation none[] = {MATOP_DUPLICATE, MATOP_COPY, MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS};
-  Mat_Bakeoff              *m;
-  static PetscBool          cite = PETSC_FALSE;
-  PatchFDKernels            kern;
-  BakeoffKernels           *own;
-  PetscInt                  n;
+  static PetscBool cite = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(dm, DM_CLASSID, 1);
@@ -382,24 +410,7 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
                                    "  author = {Kasia {\\'S}wirydowicz and Noel Chalmers and Ali Karakus and Timothy Warburton},\n"
                                    "  year   = {2017}\n}\n",
                                    &cite));
-  PetscCall(BakeoffCreate(dm, problem, layout, &m));
-  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
-  PetscCall(PetscObjectReference((PetscObject)dm));
-  PetscCall(PetscIntCast((PetscCount)(layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->nleaf : m->nowned), &n));
-  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
-  PetscCall(MatShellSetManageScalingShifts(*A));
-  PetscCall(MatShellSetVecType(*A, dm->vectype));
-  PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatFusedCGSweep_C", MatFusedCGSweep_Bakeoff));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCanRecord_C", MatCanRecord_Bakeoff));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCreatePatches_C", MatCreatePatches_Cells));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(none); i++) PetscCall(MatSetOperation(*A, none[i], NULL));
-  PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscVoidFn *)MatConvert_Bakeoff));
-  (*A)->ops->setfromoptions = MatSetFromOptions_Bakeoff;
-  PetscCall(PetscLayoutSetBlockSize((*A)->rmap, m->cells.ncomp));
-  PetscCall(PetscLayoutSetBlockSize((*A)->cmap, m->cells.ncomp));
-  PetscCall(MatSetNullSpace_Bakeoff(*A, m));
+  PetscCall(MatCreateBakeoff_Private(dm, PETSC_FALSE, problem, layout, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -412,7 +423,7 @@ PetscErrorCode MatBakeoffCreateDegree(Mat A, PetscInt degree, Mat *B)
   PetscCall(MatShellGetContext(A, &m));
   PetscCall(PlexCellsCreateDM(m->dm, degree, &dm));
   PetscCall(DMSetVecType(dm, A->defaultvectype));
-  PetscCall(MatCreateBakeoff(dm, m->problem, m->layout, B));
+  PetscCall(MatCreateBakeoff_Private(dm, m->diffusion, m->problem, m->layout, B));
   PetscCall(DMDestroy(&dm));
   PetscCall(MatBakeoffFollow(*B, A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -428,5 +439,7 @@ PetscErrorCode MatBakeoffFollow(Mat B, Mat A)
   PetscCall(MatBakeoffSetHaloType(B, m->halotype));
   if (n->lambda != m->lambda) PetscCall(MatBakeoffSetLambda(B, m->lambda));
   PetscCall(MatBakeoffSetFactors(B, m->factors));
+  if (m->version != n->followed) PetscCall(MatDiffusionPlexSet_Private(B, &m->from));
+  n->followed = m->version;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -24,10 +24,15 @@ PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ncells, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "bake-off problem %s: degree %" PetscInt_FMT ", %" PetscInt_FMT " cells of dimension %" PetscInt_FMT
+                                   "%s%s: degree %" PetscInt_FMT ", %" PetscInt_FMT " cells of dimension %" PetscInt_FMT
                                    " and geometry of degree %" PetscInt_FMT "\n",
-                                   MatBakeoffProblems[m->problem], m->cells.degree, ncells, m->cells.dim, m->cells.geodegree));
-  if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
+                                   m->diffusion ? "" : "bake-off problem ", m->diffusion ? "diffusion" : MatBakeoffProblems[m->problem],
+                                   m->cells.degree, ncells, m->cells.dim, m->cells.geodegree));
+  if (m->diffusion)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s%s, %s\n", m->values.kappaconstant || !m->values.kappa ? "constant " : "",
+                                     m->values.nkappa > 1 ? "tensor" : "number",
+                                     !m->values.shift ? "no shift" : (m->values.shiftconstant ? "constant shift" : "shift")));
+  else if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
   PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorsTypes[m->factors]));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,6 +81,7 @@ void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
                                   .ncells = c->ncells,
                                   .index  = c->index};
   p->gauss      = m->problem < MAT_BAKEOFF_BP5 ? p->degree + 2 : 0;
+  if (m->diffusion) p->gauss = p->degree + 1; /* as PetscFECreateLagrange() has them */
   p->nnodes     = (PetscCount)(m->nlocal / (size_t)c->ncomp);
   p->geodegree  = c->geodegree;
   p->geoindex   = c->geoindex;
@@ -86,7 +92,15 @@ void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
     p->nkappa        = 1;
     p->kappaconstant = PETSC_TRUE;
   }
-  if (BakeoffIsMass(m) || m->lambda > 0) {
+  if (m->values.kappa) {
+    p->kappa         = m->values.kappa;
+    p->nkappa        = m->values.nkappa;
+    p->kappaconstant = m->values.kappaconstant;
+  }
+  if (m->values.shift) {
+    p->shift         = m->values.shift;
+    p->shiftconstant = m->values.shiftconstant;
+  } else if (BakeoffIsMass(m) || m->lambda > 0) {
     p->shift         = BakeoffIsMass(m) ? &one : &m->lambda;
     p->shiftconstant = PETSC_TRUE;
   }
@@ -429,7 +443,8 @@ PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
   Vec           *z;
 
   PetscFunctionBegin;
-  if (!BakeoffIsMass(m) && m->lambda == 0) PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &nbody, &body));
+  if (!BakeoffIsMass(m) && m->lambda == 0 && !m->values.shift)
+    PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &nbody, &body));
   PetscCall(PetscMalloc1(nbody * n, &z));
   for (PetscInt i = 0; i < nbody * n; i++) PetscCall(BakeoffConstant(A, m, body, i / n, i % n, &z[i]));
   if (nbody) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, nbody * n, z, &constants));
@@ -442,6 +457,8 @@ PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   /* in the layout element definite on consistent vectors only */
-  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!nbody && m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL)));
+  if (!m->values.shift || m->values.leastshift >= 0)
+    PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!nbody && m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL)));
+  else A->spd = PETSC_BOOL3_UNKNOWN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

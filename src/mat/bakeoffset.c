@@ -28,8 +28,9 @@ PetscErrorCode MatBakeoffSetLambda(Mat A, PetscReal lambda)
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscValidLogicalCollectiveReal(A, lambda, 2);
   PetscCall(BakeoffGet(A, &m));
-  PetscCheck(!BakeoffIsMass(m), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
-             "-mat_bakeoff_lambda is for the problems bp3 to bp6; this one is %s", MatBakeoffProblems[m->problem]);
+  PetscCheck(!BakeoffIsMass(m) && !m->diffusion, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
+             "-mat_bakeoff_lambda is for the problems bp3 to bp6; this one is %s",
+             m->diffusion ? "diffusion" : MatBakeoffProblems[m->problem]);
   PetscCheck(lambda >= 0 && lambda <= PETSC_MAX_REAL, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
              "-mat_bakeoff_lambda must be 0 or more, found %g", (double)lambda);
   if (lambda == m->lambda) PetscFunctionReturn(PETSC_SUCCESS);

@@ -17,13 +17,64 @@ static PetscInt DegreeOfLevel(PetscInt degree, PetscInt below)
   return below > 20 ? 0 : degree >> below;
 }
 
+PetscBool PCPatchMGHasPlex(PC pc)
+{
+  Mat_Bakeoff *m    = NULL;
+  PetscBool    plex = PETSC_FALSE;
+
+  if (pc->dm) PetscCallAbort(PETSC_COMM_SELF, PetscObjectTypeCompare((PetscObject)pc->dm, DMPLEX, &plex));
+  if (plex && pc->pmat) PetscCallAbort(PETSC_COMM_SELF, MatBakeoffFind(pc->pmat, &m));
+  return (PetscBool)(plex && !m);
+}
+
+/* what the levels are made from, or NULL */
+static PetscErrorCode GetCells(PC pc, Mat *A, Mat_Bakeoff **m)
+{
+  PetscFunctionBegin;
+  *A = PATCHMG(pc)->cells ? PATCHMG(pc)->cells : pc->pmat;
+  *m = NULL;
+  if (*A) PetscCall(MatBakeoffFind(*A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix of a Newton step has its point, for SNESComputeJacobian() leaves it there */
+PetscErrorCode PCPatchMGUpdateCells(PC pc)
+{
+  PC_PatchMG *p = PATCHMG(pc);
+  PetscInt    n, N;
+  Vec         u;
+  Mat         A;
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  if (p->cells && (!PCPatchMGHasPlex(pc) || p->cells->rmap->N != pc->pmat->rmap->N)) {
+    PetscCall(PCPatchMGSetStale_Private(pc));
+    PetscCall(MatDestroy(&p->cells));
+  }
+  if (PCPatchMGHasPlex(pc)) {
+    if (!p->cells) PetscCall(MatCreateDiffusionPlex(pc->dm, &p->cells));
+    PetscCall(MatGetLocalSize(pc->pmat, &n, NULL));
+    PetscCall(MatGetSize(pc->pmat, &N, NULL));
+    PetscCheck(n == p->cells->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "PCPATCHMG: the matrix has %" PetscInt_FMT " rows on this process, %" PetscInt_FMT
+               " in all; a vector of the DMPLEX has %" PetscInt_FMT ", %" PetscInt_FMT " in all",
+               n, N, p->cells->rmap->n, p->cells->rmap->N);
+    PetscCall(PetscObjectQuery((PetscObject)pc->pmat, "__SNES_latest_X", (PetscObject *)&u));
+    PetscCall(MatDiffusionPlexSetJacobian(p->cells, pc->dm, u, 0));
+  }
+  PetscCall(GetCells(pc, &A, &m));
+  if (m && p->degrees && p->degrees != ((PetscObject)A)->id) PetscCall(PCPatchMGSetStale_Private(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCPatchMGGetNumDegrees(PC pc, PetscInt *n)
 {
-  Mat_Bakeoff *m = NULL;
+  Mat          A;
+  Mat_Bakeoff *m;
 
   PetscFunctionBegin;
   *n = 0;
-  if (pc->pmat) PetscCall(MatBakeoffFind(pc->pmat, &m));
+  PetscCall(GetCells(pc, &A, &m));
   while (m && DegreeOfLevel(m->cells.degree, *n)) (*n)++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -32,11 +83,12 @@ PetscErrorCode PCPatchMGGetNumDegrees(PC pc, PetscInt *n)
 PetscErrorCode PCPatchMGGetDegreesSmoother(PC pc, PCType *type)
 {
   PatchFDKernels kern;
+  Mat            A;
   Mat_Bakeoff   *m;
 
   PetscFunctionBegin;
-  PetscCall(MatBakeoffFind(pc->pmat, &m));
-  PetscCall(PatchFDVecTypeGetKernels(pc->pmat->defaultvectype, &kern));
+  PetscCall(GetCells(pc, &A, &m));
+  PetscCall(PatchFDVecTypeGetKernels(A->defaultvectype, &kern));
   *type = kern->cellscreate && !BakeoffIsMass(m) ? PCPATCHFD : PCJACOBI;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -173,13 +225,16 @@ PetscErrorCode PCPatchMGSetAssembled(PC pc)
 static PetscErrorCode PCPatchMGUpdateDegrees(PC pc)
 {
   const PC_MG *mg = (const PC_MG *)pc->data;
+  Mat          fine;
+  Mat_Bakeoff *m;
 
   PetscFunctionBegin;
+  PetscCall(GetCells(pc, &fine, &m));
   for (PetscInt l = 0; l < mg->nlevels - 1; l++) {
     Mat A;
 
     PetscCall(KSPGetOperators(mg->levels[l]->smoothd, NULL, &A));
-    PetscCall(MatBakeoffFollow(A, pc->pmat));
+    PetscCall(MatBakeoffFollow(A, fine));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -190,22 +245,23 @@ PetscErrorCode PCPatchMGSetUpDegrees(PC pc)
   const PetscInt n     = ((PC_MG *)pc->data)->nlevels;
   PetscInt       most;
   Mat_Bakeoff   *m;
-  Mat            fine = pc->pmat, coarse, P;
+  Mat            fine, coarse, P;
 
   PetscFunctionBegin;
-  if (PATCHMG(pc)->degrees == ((PetscObject)pc->pmat)->id) {
+  PetscCall(GetCells(pc, &fine, &m));
+  if (PATCHMG(pc)->degrees == ((PetscObject)fine)->id) {
     PetscCall(PCPatchMGUpdateDegrees(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCPatchMGGetNumDegrees(pc, &most));
-  PetscCall(MatBakeoffFind(pc->pmat, &m));
   PetscCheck(n <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "PCPATCHMG: -pc_mg_levels is %" PetscInt_FMT "; degrees are halved, and for degree %" PetscInt_FMT " at most %" PetscInt_FMT
              " levels are possible",
              n, m->cells.degree, most);
+  PATCHMG(pc)->degrees = ((PetscObject)fine)->id;
   PetscCall(PetscObjectReference((PetscObject)fine));
   for (PetscInt l = n - 1; l >= 0; l--) {
-    if (l < n - 1) { /* the finest level's are those of the PC */
+    if (l < n - 1 || PATCHMG(pc)->cells) { /* otherwise the finest level's are those of the PC */
       PetscCall(KSPSetOperators(level[l]->smoothd, fine, fine));
       if (level[l]->smoothu != level[l]->smoothd) PetscCall(KSPSetOperators(level[l]->smoothu, fine, fine));
     }
@@ -217,7 +273,6 @@ PetscErrorCode PCPatchMGSetUpDegrees(PC pc)
     PetscCall(MatDestroy(&fine));
     fine = coarse;
   }
-  PATCHMG(pc)->degrees = ((PetscObject)pc->pmat)->id;
   PetscCall(MatDestroy(&fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -49,7 +49,7 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PatchFDOptionItems PetscOp
   PetscOptionsHeadEnd();
   if (!((PC_MG *)pc->data)->levels) {
     PetscCall(PCPatchMGFindDM_Private(pc));
-    PetscCall(PCPatchMGSetLevels_Private(pc));
+    if (!PCPatchMGHasPlex(pc)) PetscCall(PCPatchMGSetLevels_Private(pc));
   }
   PetscCall(PetscOptionsHasName(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_mg_levels", &flg));
   /* PCMG would make a level where there is none yet: in PCSetUp() the matrix tells how many there are */
@@ -183,8 +183,8 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   pc->failedreason = PC_NOERROR; /* what PCMG says of it is of smoothers that fail now */
   PetscCall(PCPatchMGForget_Private(pc));
   PetscCall(PCPatchMGSetReuse_Private(pc));
+  PetscCall(PCPatchMGUpdateCells(pc));
   PetscCall(PCPatchMGGetNumDegrees(pc, &degrees));
-  if (degrees && p->degrees && p->degrees != ((PetscObject)pc->pmat)->id) PetscCall(PCPatchMGSetStale_Private(pc));
   if (!degrees) {
     Mat_Box *m;
 
@@ -197,7 +197,10 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   chosen = (PetscBool)(n == p->levels);
   if (degrees) PetscCall(PCPatchMGGetDegreesSmoother(pc, &smoother));
   if (!pc->setupcalled) PetscCall(PCPatchMGSetSmoothers(pc, smoother, (PetscBool)(smoother || (chosen && p->assembled))));
-  if (n) PetscCall(PCPatchMGSetFinest(pc));
+  if (n && !p->cells) PetscCall(PCPatchMGSetFinest(pc));
+  /* PCMG is to ask nothing of the DM of the matrix */
+  if (((PC_MG *)pc->data)->galerkin == (degrees ? PC_MG_GALERKIN_NONE : PC_MG_GALERKIN_EXTERNAL))
+    PetscCall(PCMGSetGalerkin(pc, degrees ? PC_MG_GALERKIN_EXTERNAL : PC_MG_GALERKIN_NONE));
   if (degrees) PetscCall(PCPatchMGSetUpDegrees(pc));
   PetscCall(PCPatchMGSetCycle(pc));
   lower = (PetscBool)(chosen && p->lowered);
@@ -230,6 +233,7 @@ static PetscErrorCode PCReset_PatchMG(PC pc)
   PetscFunctionBegin;
   PetscCall(PCPatchMGForget_Private(pc));
   PATCHMG(pc)->degrees = 0;
+  PetscCall(MatDestroy(&PATCHMG(pc)->cells));
   PetscCall(PATCHMG(pc)->reset(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -299,6 +303,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   PetscCall(PCPatchMGForget_Private(pc));
   PetscCall(PetscViewerDestroy(&p->viewer));
   PetscCall(PetscFree(p->halvings));
+  PetscCall(MatDestroy(&p->cells));
   PetscCall(p->destroy(pc));
   PetscCall(PetscFree(p));
   PetscFunctionReturn(PETSC_SUCCESS);

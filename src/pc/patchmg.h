@@ -27,6 +27,7 @@ typedef struct {
   PetscObjectId     dm;                 /* that was taken from the matrix, or 0 */
   PetscObjectId     finest;             /* the matrix of the last set-up */
   PetscObjectId     degrees;            /* the matrix whose degrees were halved, or 0 */
+  Mat               cells;              /* that of a DMPLEX, where the matrix is not ours */
   PetscInt          nhalvings, (*halvings)[3]; /* of the levels that there are (DMBoxGetHalvings()) */
   PatchMGRecord     record;
   PetscViewer       viewer;                                 /* NULL, or where set-up shows the levels, */

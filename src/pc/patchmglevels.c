@@ -112,10 +112,10 @@ PetscErrorCode PCPatchMGSetStale_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SNES and TS give a DMSHELL to a solver that has no DM: one that cannot be coarsened is none */
+/* SNES and TS give a DMSHELL to a solver that has no DM: one that cannot be coarsened is none, nor is a DMPLEX, whose degrees are halved */
 PetscBool PCPatchMGHasDM_Private(PC pc)
 {
-  return (PetscBool)(pc->dm && pc->dm->ops->coarsen);
+  return (PetscBool)(pc->dm && pc->dm->ops->coarsen && !PCPatchMGHasPlex(pc));
 }
 
 PetscErrorCode PCPatchMGFindDM_Private(PC pc)

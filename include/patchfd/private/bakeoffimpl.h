@@ -19,6 +19,10 @@ typedef struct {
   MatBakeoffLayout      layout;
   MatBakeoffFactorsType factors;
   PetscReal             lambda;
+  PetscBool             diffusion; /* in place of a problem: MatCreateDiffusionPlex() */
+  PlexCoefficients      from;      /* whose coefficients come from here, */
+  PlexPointValues       values;    /* and are these; those of K = 1 before */
+  PetscInt64            version, followed;
   PlexCells             cells;
   PetscSF               sf;   /* from nodes to ghosts, or to the nodes of cells; NULL on one rank in the layout global */
   PatchFDHalo           halo; /* that of ghosts, in the layout global */
@@ -29,7 +33,7 @@ typedef struct {
 
 static inline PetscBool BakeoffIsMass(const Mat_Bakeoff *m)
 {
-  return (PetscBool)(m->problem == MAT_BAKEOFF_BP1 || m->problem == MAT_BAKEOFF_BP2);
+  return (PetscBool)(!m->diffusion && (m->problem == MAT_BAKEOFF_BP1 || m->problem == MAT_BAKEOFF_BP2));
 }
 
 /* behind the rank's own numbers in an array of the layout global */
@@ -38,6 +42,11 @@ static inline void *BakeoffGhosts(const Mat_Bakeoff *m, PatchFDKernels kern, con
   return (char *)local + m->nowned * kern->size;
 }
 
+/* a matrix of MatCreateBakeoff(), or, where `diffusion`, of MatCreateDiffusionPlex() */
+PETSC_INTERN PetscErrorCode MatCreateBakeoff_Private(DM, PetscBool diffusion, MatBakeoffProblem, MatBakeoffLayout, Mat *);
+/* other coefficients: plexdiffusion.c */
+PETSC_INTERN PetscErrorCode MatDiffusionPlexSet_Private(Mat, const PlexCoefficients *);
+PETSC_INTERN PetscErrorCode PlexCoefficientsDestroy(PlexCoefficients *);
 /* the data of a matrix of MatCreateBakeoff(), or an error */
 PETSC_INTERN PetscErrorCode BakeoffGet(Mat, Mat_Bakeoff **);
 PETSC_INTERN void           BakeoffDescribe(const Mat_Bakeoff *, PatchFDPoints *);

@@ -2,6 +2,10 @@
 /* PCPATCHMG over degrees: src/pc/degrees.c */
 #include <petscpc.h>
 
+/* has the PC a DMPLEX, and a matrix, if any, that is none of ours? */
+PETSC_INTERN PetscBool PCPatchMGHasPlex(PC);
+/* then that of the cells, which is solved in its place, gets the coefficients of the PetscDS; levels of another matrix are forgotten */
+PETSC_INTERN PetscErrorCode PCPatchMGUpdateCells(PC);
 /* of how many levels, with halved degrees, is there a choice?  0 if the matrix is none that this is for */
 PETSC_INTERN PetscErrorCode PCPatchMGGetNumDegrees(PC, PetscInt *);
 /* what smooths its levels, under Chebyshev's iteration */

@@ -1,12 +1,14 @@
 #pragma once
 /* The cells of a DMPLEX of quadrilaterals or hexahedra with nodes and geometry as operators by quadrature want them */
 #include <petscdmplex.h>
+#include <petscpatchfd.h>
 
 /* Nodes are those that a rank owns, in the order of global vectors, and then ghosts, whose numbers increase.  Those with Dirichlet
    conditions are not in vectors */
 typedef struct {
   PetscInt    dim, degree, ncomp;
   PetscCount  ncells; /* without the overlap */
+  PetscInt   *cell;   /* [ncells] their points in the DMPLEX */
   PetscInt    size;   /* nodes of a cell, x fastest */
   PetscInt    nghost;
   PetscLayout nodes;
@@ -25,6 +27,29 @@ PETSC_INTERN PetscErrorCode PlexCellsDestroy(PlexCells *);
 PETSC_INTERN PetscErrorCode PlexCellsFindBodies(MPI_Comm, const PlexCells *, PetscInt *nbody, PetscInt **body);
 /* the same mesh with a space of another degree, and Dirichlet conditions at the same points.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreateDM(DM, PetscInt degree, DM *);
+
+/* ---- coefficients of -div(K grad u) + shift u: src/dm/plexpoints.c ---- */
+
+/* where they come from: functions with n numbers of K (1, dim, or dim (dim + 1) / 2), or, where n = 0, g3 and g0 of the PetscDS of dm at
+   `local`, a local Vec with boundary values */
+typedef struct {
+  DM               dm;
+  PetscInt         n;
+  DMBoxFunctionFn *K, *shift;
+  void            *ctx;
+  Vec              local;
+  PetscReal        time;
+} PlexCoefficients;
+/* what PatchFDPoints has; shift is NULL where it is zero everywhere */
+typedef struct {
+  PetscInt   nkappa;
+  PetscReal *kappa, *shift;
+  PetscBool  kappaconstant, shiftconstant;
+  PetscReal  leastshift; /* of all ranks */
+} PlexPointValues;
+/* At the points of cells that may be of another degree than those of dm, on the same mesh.  Collective */
+PETSC_INTERN PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *, const PlexCells *, PetscInt gauss, PlexPointValues *);
+PETSC_INTERN PetscErrorCode PlexPointValuesDestroy(PlexPointValues *);
 
 /* ---- numbers of the sides of cells, [ncells][dim][2][3] (patchfd/private/fit.h), and of nodes; loops in src/host/cellsides.c ---- */
 

@@ -1,0 +1,401 @@
+/*
+  Coefficients at the points of the cells of a DMPLEX: numbers, functions of the user's, or the pointwise functions of the Jacobian of its
+  PetscDS, with the fields that they ask for from PETSc's own tabulations and closures.
+*/
+#include <patchfd/private/compat.h>
+#include <patchfd/private/fe.h>
+#include <patchfd/private/plexcells.h>
+#include <petscds.h>
+#include <petscfe.h>
+
+enum {
+  MAX_COMPONENTS = 3
+};
+
+typedef void PointJacobian(PetscInt, PetscInt, PetscInt, const PetscInt[], const PetscInt[], const PetscScalar[], const PetscScalar[],
+                           const PetscScalar[], const PetscInt[], const PetscInt[], const PetscScalar[], const PetscScalar[],
+                           const PetscScalar[], PetscReal, PetscReal, const PetscReal[], PetscInt, const PetscScalar[], PetscScalar[]);
+
+/* a PetscFE at the points of a cell */
+typedef struct {
+  PetscFE         fe;
+  PetscTabulation T;
+  PetscInt        nb, nc;
+} Field;
+
+/* what all cells have in common */
+typedef struct {
+  PetscInt     dim, npoint, naux;
+  PetscReal   *point; /* [npoint][dim] in PETSc's reference cell */
+  Field        geometry, solution, *aux;
+  DM           dmaux;
+  Vec          auxvec;
+  PetscInt    *aoff, *aoffx;
+  PetscScalar *u, *a, *ax; /* at a point: of the solution Nc values, then derivatives; of the auxiliary fields */
+} Points;
+
+static PetscErrorCode FieldCreate(PetscFE fe, const Points *p, Field *f)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)fe));
+  f->fe = fe;
+  PetscCall(PetscFEGetDimension(fe, &f->nb));
+  PetscCall(PetscFEGetNumComponents(fe, &f->nc));
+  PetscCall(PetscFECreateTabulation(fe, 1, p->npoint, p->point, 1, &f->T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FieldDestroy(Field *f)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscTabulationDestroy(&f->T));
+  PetscCall(PetscFEDestroy(&f->fe));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* values u[nc] and derivatives du[nc][dim] in the reference cell at a point, from the numbers of a closure */
+static void FieldAt(const Field *f, PetscInt dim, PetscInt q, const PetscScalar closure[], PetscScalar u[], PetscScalar du[])
+{
+  for (PetscInt c = 0; c < f->nc; c++) {
+    u[c] = 0;
+    for (PetscInt d = 0; d < dim; d++) du[c * dim + d] = 0;
+    for (PetscInt b = 0; b < f->nb; b++) {
+      const PetscInt at = (q * f->nb + b) * f->nc + c;
+
+      u[c] += f->T->T[0][at] * closure[b];
+      for (PetscInt d = 0; d < dim; d++) du[c * dim + d] += f->T->T[1][at * dim + d] * closure[b];
+    }
+  }
+}
+
+/* derivatives in space from those in the reference cell, where invJ = d(reference) / dx */
+static void FieldTurn(PetscInt nc, PetscInt dim, const PetscReal invJ[3][3], PetscScalar du[])
+{
+  for (PetscInt c = 0; c < nc; c++) {
+    PetscScalar r[3];
+
+    for (PetscInt d = 0; d < dim; d++) r[d] = du[c * dim + d];
+    for (PetscInt d = 0; d < dim; d++) {
+      du[c * dim + d] = 0;
+      for (PetscInt e = 0; e < dim; e++) du[c * dim + d] += invJ[e][d] * r[e];
+    }
+  }
+}
+
+/* place x of a point, and the inverse of the Jacobian of the map */
+static void PlaceAt(const Points *p, PetscInt q, const PetscScalar closure[], PetscReal x[3], PetscReal invJ[3][3])
+{
+  PetscScalar u[3], du[9];
+  PetscReal   J[3][3] = {{0}}, det = 0;
+
+  FieldAt(&p->geometry, p->dim, q, closure, u, du);
+  for (PetscInt a = 0; a < p->dim; a++) {
+    x[a] = PetscRealPart(u[a]);
+    for (PetscInt b = 0; b < p->dim; b++) J[a][b] = PetscRealPart(du[a * p->dim + b]);
+  }
+  if (p->dim == 2) J[2][2] = 1;
+  for (int a = 0; a < 3; a++)
+    for (int b = 0; b < 3; b++)
+      invJ[b][a] = J[(a + 1) % 3][(b + 1) % 3] * J[(a + 2) % 3][(b + 2) % 3] - J[(a + 1) % 3][(b + 2) % 3] * J[(a + 2) % 3][(b + 1) % 3];
+  for (int b = 0; b < 3; b++) det += J[0][b] * invJ[b][0];
+  for (int a = 0; a < 3; a++)
+    for (int b = 0; b < 3; b++) invJ[a][b] /= det;
+}
+
+/* ---- what all cells have in common ---- */
+
+static PetscErrorCode CreateGeometry(DM dm, const PlexCells *cells, Points *p)
+{
+  PetscObject fe;
+  DM          cdm;
+
+  PetscFunctionBegin;
+  if (cells->geodegree == 1)
+    PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, p->dim, p->dim, PETSC_FALSE, 1, PETSC_DETERMINE, (PetscFE *)&fe));
+  else {
+    PetscCall(DMGetCoordinateDM(dm, &cdm));
+    PetscCall(DMGetField(cdm, 0, NULL, &fe));
+    PetscCall(PetscObjectReference(fe));
+  }
+  PetscCall(FieldCreate((PetscFE)fe, p, &p->geometry));
+  PetscCall(PetscObjectDereference(fe));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateAux(DM dm, Points *p)
+{
+  PetscDS  ds;
+  PetscInt total;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetAuxiliaryVec(dm, NULL, 0, 0, &p->auxvec));
+  if (!p->auxvec) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetDM(p->auxvec, &p->dmaux));
+  PetscCall(DMGetDS(p->dmaux, &ds));
+  PetscCall(PetscDSGetNumFields(ds, &p->naux));
+  PetscCall(PetscDSGetTotalComponents(ds, &total));
+  PetscCall(PetscDSGetComponentOffsets(ds, &p->aoff));
+  PetscCall(PetscDSGetComponentDerivativeOffsets(ds, &p->aoffx));
+  PetscCall(PetscMalloc3(p->naux, &p->aux, total, &p->a, total * p->dim, &p->ax));
+  for (PetscInt f = 0; f < p->naux; f++) {
+    PetscObject  fe;
+    PetscClassId id;
+
+    PetscCall(PetscDSGetDiscretization(ds, f, &fe));
+    PetscCall(PetscObjectGetClassId(fe, &id));
+    PetscCheck(id == PETSCFE_CLASSID, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+               "Auxiliary field %" PetscInt_FMT " of the DMPLEX is no PetscFE", f);
+    PetscCall(FieldCreate((PetscFE)fe, p, &p->aux[f]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PointsCreate(const PlexCoefficients *c, const PlexCells *cells, PetscInt gauss, Points *p)
+{
+  PatchFDRule rule;
+  PetscObject fe;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  PetscCall(PatchFDRuleCreate(cells->degree, gauss, &rule));
+  p->dim    = cells->dim;
+  p->npoint = PetscPowInt(rule.points, p->dim);
+  PetscCall(PetscMalloc1(p->npoint * p->dim, &p->point));
+  for (PetscInt q = 0; q < p->npoint; q++) {
+    const PetscInt at[3] = {q % rule.points, q / rule.points % rule.points, q / rule.points / rule.points};
+
+    for (PetscInt d = 0; d < p->dim; d++) p->point[q * p->dim + d] = 2 * rule.x[at[d]] - 1;
+  }
+  PetscCall(PatchFDRuleDestroy(&rule));
+  PetscCall(CreateGeometry(c->dm, cells, p));
+  if (c->n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMGetField(c->dm, 0, NULL, &fe));
+  PetscCall(FieldCreate((PetscFE)fe, p, &p->solution));
+  PetscCall(PetscMalloc1(p->solution.nc * (1 + p->dim), &p->u));
+  PetscCall(CreateAux(c->dm, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PointsDestroy(Points *p)
+{
+  PetscFunctionBegin;
+  for (PetscInt f = 0; f < p->naux; f++) PetscCall(FieldDestroy(&p->aux[f]));
+  PetscCall(PetscFree3(p->aux, p->a, p->ax));
+  PetscCall(PetscFree(p->u));
+  PetscCall(FieldDestroy(&p->solution));
+  PetscCall(FieldDestroy(&p->geometry));
+  PetscCall(PetscFree(p->point));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- coefficients of a cell ---- */
+
+/* K[numbers] of n numbers, of which there are `numbers` where it is full */
+static void FillNumbers(PetscInt dim, PetscInt n, const PetscReal k[], PetscReal K[])
+{
+  for (PetscInt a = 0, next = 0; a < dim; a++)
+    for (PetscInt b = a; b < dim; b++, next++) K[next] = n > dim ? k[next] : (a == b ? k[n == 1 ? 0 : a] : 0);
+}
+
+static PetscErrorCode CellFunction(const PlexCoefficients *c, const Points *p, const PetscScalar place[], PetscReal kappa[],
+                                   PetscReal shift[])
+{
+  const PetscInt full = p->dim * (p->dim + 1) / 2;
+
+  PetscFunctionBegin;
+  for (PetscInt q = 0; q < p->npoint; q++) {
+    PetscReal x[3], invJ[3][3], k[6] = {0}, s = 0;
+
+    PlaceAt(p, q, place, x, invJ);
+    PetscCall((*c->K)(p->dim, 0, x, c->n, k, c->ctx));
+    if (c->shift) PetscCall((*c->shift)(p->dim, 0, x, 1, &s, c->ctx));
+    FillNumbers(p->dim, c->n, k, kappa + q * full);
+    shift[q] = s;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* g0 and g3 of a vector's components have to be one scalar operator for each: x[nc][nc][size] becomes the first block */
+static PetscErrorCode CheckBlocks(PetscInt cell, PetscInt nc, PetscInt size, const PetscScalar x[])
+{
+  const PetscReal tolerance = 1e-10;
+  PetscReal       largest   = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < nc * nc * size; i++) largest = PetscMax(largest, PetscAbsScalar(x[i]));
+  for (PetscInt i = 0; i < nc * nc * size; i++) {
+    const PetscInt    row = i / size / nc, col = i / size % nc;
+    const PetscScalar wanted = row == col ? x[i % size] : 0;
+
+    PetscCheck(PetscAbsScalar(x[i] - wanted) <= tolerance * largest, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "The Jacobian of the PetscDS couples components, in cell %" PetscInt_FMT "; it has to be the same for each of the %" PetscInt_FMT
+               " components",
+               cell, nc);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* K[full] from g3[dim][dim] */
+static PetscErrorCode CheckTensor(PetscInt cell, PetscInt dim, const PetscScalar g[], PetscReal K[])
+{
+  const PetscReal tolerance = 1e-10;
+
+  PetscFunctionBegin;
+  for (PetscInt a = 0, next = 0; a < dim; a++) {
+    for (PetscInt b = a; b < dim; b++, next++) {
+      const PetscReal up = PetscRealPart(g[a * dim + b]), low = PetscRealPart(g[b * dim + a]);
+
+      PetscCheck(PetscAbsReal(up - low) <= tolerance * PetscMax(PetscAbsScalar(g[a * dim + a]), PetscAbsScalar(g[b * dim + b])),
+                 PETSC_COMM_SELF, PETSC_ERR_SUP,
+                 "g3 of the Jacobian of the PetscDS is not symmetric in cell %" PetscInt_FMT ": entries %g and %g", cell, (double)up,
+                 (double)low);
+      K[next] = (up + low) / 2;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the auxiliary fields at a point */
+static void AuxAt(Points *p, PetscInt q, const PetscScalar closure[], const PetscReal invJ[3][3])
+{
+  for (PetscInt f = 0; f < p->naux; f++) {
+    const Field *aux = &p->aux[f];
+
+    FieldAt(aux, p->dim, q, closure, p->a + p->aoff[f], p->ax + p->aoffx[f]);
+    FieldTurn(aux->nc, p->dim, invJ, p->ax + p->aoffx[f]);
+    closure += aux->nb;
+  }
+}
+
+static PetscErrorCode GetJacobian(DM dm, PetscInt cell, PetscDS *ds, PointJacobian **g0, PointJacobian **g3)
+{
+  PetscBool      own;
+  PointJacobian *g1, *g2;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetCellDS(dm, cell, ds, NULL));
+  PetscCall(PetscDSHasJacobianPreconditioner(*ds, &own));
+  if (own) PetscCall(PetscDSGetJacobianPreconditioner(*ds, 0, 0, g0, &g1, &g2, g3));
+  else PetscCall(PetscDSGetJacobian(*ds, 0, 0, g0, &g1, &g2, g3));
+  PetscCheck(*g3, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+             "The PetscDS of cell %" PetscInt_FMT " has no g3, the derivative of fluxes by gradients: PetscDSSetJacobian()", cell);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Points *p, const PetscScalar place[], PetscReal kappa[],
+                                   PetscReal shift[])
+{
+  const PetscInt     dim = p->dim, full = dim * (dim + 1) / 2, nc = p->solution.nc;
+  PetscScalar       *u = NULL, *a = NULL;
+  PetscInt          *uoff, *uoffx, nconstant, at;
+  const PetscScalar *constants;
+  PointJacobian     *g0, *g3;
+  DMEnclosureType    enclosure;
+  PetscDS            ds;
+
+  PetscFunctionBegin;
+  PetscCall(GetJacobian(c->dm, cell, &ds, &g0, &g3));
+  PetscCall(PetscDSGetConstants(ds, &nconstant, &constants));
+  PetscCall(PetscDSGetComponentOffsets(ds, &uoff));
+  PetscCall(PetscDSGetComponentDerivativeOffsets(ds, &uoffx));
+  PetscCall(DMPlexVecGetClosure(c->dm, NULL, c->local, cell, NULL, &u));
+  if (p->naux) {
+    PetscCall(DMGetEnclosureRelation(p->dmaux, c->dm, &enclosure));
+    PetscCall(DMGetEnclosurePoint(p->dmaux, c->dm, enclosure, cell, &at));
+    PetscCall(DMPlexVecGetClosure(p->dmaux, NULL, p->auxvec, at, NULL, &a));
+  }
+  for (PetscInt q = 0; q < p->npoint; q++) {
+    PetscScalar g[MAX_COMPONENTS * MAX_COMPONENTS * 9] = {0}, s[MAX_COMPONENTS * MAX_COMPONENTS] = {0};
+    PetscReal   x[3], invJ[3][3];
+
+    PlaceAt(p, q, place, x, invJ);
+    FieldAt(&p->solution, dim, q, u, p->u, p->u + nc);
+    FieldTurn(nc, dim, (const PetscReal(*)[3])invJ, p->u + nc);
+    AuxAt(p, q, a, (const PetscReal(*)[3])invJ);
+    (*g3)(dim, 1, p->naux, uoff, uoffx, p->u, NULL, p->u + nc, p->aoff, p->aoffx, p->a, NULL, p->ax, c->time, 0, x, nconstant, constants, g);
+    if (g0)
+      (*g0)(dim, 1, p->naux, uoff, uoffx, p->u, NULL, p->u + nc, p->aoff, p->aoffx, p->a, NULL, p->ax, c->time, 0, x, nconstant, constants,
+            s);
+    PetscCall(CheckBlocks(cell, nc, dim * dim, g));
+    PetscCall(CheckBlocks(cell, nc, 1, s));
+    PetscCall(CheckTensor(cell, dim, g, kappa + q * full));
+    shift[q] = PetscRealPart(s[0]);
+  }
+  if (p->naux) PetscCall(DMPlexVecRestoreClosure(p->dmaux, NULL, p->auxvec, at, NULL, &a));
+  PetscCall(DMPlexVecRestoreClosure(c->dm, NULL, c->local, cell, NULL, &u));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- all cells ---- */
+
+/* is K one number at all points, and is it, and the shift, the same at all of them?  Then that is what there is of them */
+static PetscErrorCode Simplify(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPointValues *v)
+{
+  const PetscInt full     = dim * (dim + 1) / 2;
+  PetscInt       is[4]    = {1, 1, 1, 1}; /* one number, constant K, constant shift, no shift */
+  PetscReal      first[7] = {0}, most[7];
+
+  PetscFunctionBegin;
+  v->leastshift = PETSC_MAX_REAL;
+  for (PetscCount i = 0; i < n; i++) {
+    v->leastshift = PetscMin(v->leastshift, v->shift[i]);
+    for (PetscInt a = 0, next = 0; a < dim; a++)
+      for (PetscInt b = a; b < dim; b++, next++) is[0] &= v->kappa[i * full + next] == (a == b ? v->kappa[i * full] : 0);
+    for (PetscInt k = 0; k < full; k++) is[1] &= v->kappa[i * full + k] == v->kappa[k];
+    is[2] &= v->shift[i] == v->shift[0];
+    is[3] &= v->shift[i] == 0;
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, is, 4, MPIU_INT, MPI_MIN, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &v->leastshift, 1, MPIU_REAL, MPI_MIN, comm));
+  /* ranks without cells have no numbers of their own: the largest of all ranks' are everybody's, if they are constants */
+  for (PetscInt k = 0; k < 7; k++) first[k] = n ? (k < full ? v->kappa[k] : (k == 6 ? v->shift[0] : 0)) : PETSC_MIN_REAL;
+  PetscCallMPI(MPIU_Allreduce(first, most, 7, MPIU_REAL, MPI_MAX, comm));
+  for (PetscInt k = 0; k < 7 && n; k++) {
+    if (first[k] != most[k] && k < 6) is[1] = 0;
+    if (first[k] != most[k] && k == 6) is[2] = 0;
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, is, 3, MPIU_INT, MPI_MIN, comm));
+  v->nkappa        = is[0] ? 1 : full;
+  v->kappaconstant = (PetscBool)is[1];
+  v->shiftconstant = (PetscBool)is[2];
+  for (PetscCount i = 0; i < n && is[0]; i++) v->kappa[i] = v->kappa[i * full];
+  for (PetscInt k = 0; k < v->nkappa && is[1]; k++) v->kappa[k] = most[k];
+  if (is[2]) v->shift[0] = most[6];
+  if (is[3]) PetscCall(PetscFree(v->shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PlexPointValuesDestroy(PlexPointValues *v)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(v->kappa));
+  PetscCall(PetscFree(v->shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells *cells, PetscInt gauss, PlexPointValues *v)
+{
+  const PetscInt full = cells->dim * (cells->dim + 1) / 2;
+  Points         p;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(v, sizeof(*v)));
+  PetscCall(PointsCreate(c, cells, gauss, &p));
+  PetscCall(PetscMalloc1(cells->ncells * p.npoint * full + full, &v->kappa));
+  PetscCall(PetscMalloc1(cells->ncells * p.npoint + 1, &v->shift));
+  for (PetscCount i = 0; i < cells->ncells; i++) {
+    PetscReal         *kappa = v->kappa + i * p.npoint * full, *shift = v->shift + i * p.npoint;
+    const PetscScalar *array;
+    PetscScalar       *place;
+    PetscBool          own;
+    PetscInt           n;
+
+    PetscCall(DMPlexGetCellCoordinates(c->dm, cells->cell[i], &own, &n, &array, &place));
+    if (c->n) PetscCall(CellFunction(c, &p, place, kappa, shift));
+    else PetscCall(CellJacobian(c, cells->cell[i], &p, place, kappa, shift));
+    PetscCall(DMPlexRestoreCellCoordinates(c->dm, cells->cell[i], &own, &n, &array, &place));
+  }
+  PetscCall(Simplify(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, v));
+  PetscCall(PointsDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,165 @@
+/* -div(K grad u) + s u on a DMPLEX of quadrilaterals or hexahedra: coefficients for the operators of bakeoff.c, at quadrature points */
+#include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/sysimpl.h>
+
+PetscErrorCode PlexCoefficientsDestroy(PlexCoefficients *c)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&c->local));
+  PetscCall(DMDestroy(&c->dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDiffusionPlexSet_Private(Mat A, const PlexCoefficients *from)
+{
+  PlexPointValues values;
+  Mat_Bakeoff    *m;
+  PatchFDPoints   points;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PetscLogEventBegin(PATCHFD_Function, A, 0, 0, 0));
+  BakeoffDescribe(m, &points);
+  PetscCall(PlexPointValuesCreate(from, &m->cells, points.gauss, &values));
+  PetscCall(PetscLogEventEnd(PATCHFD_Function, A, 0, 0, 0));
+  PetscCall(PlexPointValuesDestroy(&m->values));
+  m->values = values;
+  PetscCall(PetscObjectReference((PetscObject)from->dm));
+  PetscCall(PetscObjectReference((PetscObject)from->local));
+  PetscCall(PlexCoefficientsDestroy(&m->from));
+  m->from = *from;
+  m->version++;
+  PetscCall(BakeoffReset(m));
+  PetscCall(MatSetNullSpace_Bakeoff(A, m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the data of such a matrix, or an error */
+static PetscErrorCode DiffusionGet(Mat A, Mat_Bakeoff **m)
+{
+  PetscFunctionBegin;
+  PetscCall(BakeoffGet(A, m));
+  PetscCheck((*m)->diffusion, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
+             "The matrix is that of a bake-off problem; it has to be one of MatCreateDiffusionPlex()");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MatDiffusionPlexSetFunction - Sets the coefficients of a matrix of `MatCreateDiffusionPlex()` by functions
+
+  Collective
+
+  Input Parameters:
++ A     - the matrix
+. n     - numbers of K at a point: 1, a multiple of the identity; the dimension, a diagonal; 3 in two dimensions (xx xy yy) or 6 in three (xx xy
+          xz yy yz zz), a symmetric matrix
+. K     - called at each quadrature point with `Nc` = `n` and time 0; it has to be positive definite
+. shift - the same for s, with `Nc` = 1, or `NULL` for 0
+- ctx   - for both
+
+  Level: intermediate
+
+  Notes:
+  The functions are called now, and once more for each level of `PCPATCHMG`. Call this again when what they return has changed; levels and
+  local solvers then are made anew at the next set-up.
+
+  It is noticed if K is a multiple of the identity everywhere, or constant: such operators take less memory and time.
+
+.seealso: `MatCreateDiffusionPlex()`, `MatDiffusionPlexSetJacobian()`, `DMBoxFunctionFn`
+@*/
+PetscErrorCode MatDiffusionPlexSetFunction(Mat A, PetscInt n, DMBoxFunctionFn *K, DMBoxFunctionFn *shift, void *ctx)
+{
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(A, n, 2);
+  PetscCall(DiffusionGet(A, &m));
+  PetscCheck(n == 1 || n == m->cells.dim || n == m->cells.dim * (m->cells.dim + 1) / 2, PetscObjectComm((PetscObject)A),
+             PETSC_ERR_ARG_OUTOFRANGE, "K has %" PetscInt_FMT " numbers; in %" PetscInt_FMT " dimensions 1, %" PetscInt_FMT " or %" PetscInt_FMT,
+             n, m->cells.dim, m->cells.dim, m->cells.dim * (m->cells.dim + 1) / 2);
+  PetscCheck(K, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_NULL, "There is no function for K");
+  PetscCall(MatDiffusionPlexSet_Private(A, &(PlexCoefficients){.dm = m->dm, .n = n, .K = K, .shift = shift, .ctx = ctx}));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatDiffusionPlexSetJacobian - Sets the coefficients of a matrix of `MatCreateDiffusionPlex()` to those of the Jacobian of a `PetscDS`
+
+  Collective
+
+  Input Parameters:
++ A    - the matrix
+. dm   - a `DMPLEX` with the mesh of `A` and one field
+. u    - a global vector of `dm`, where the Jacobian is wanted, or `NULL` for zero
+- time - passed on to boundary conditions and to the functions of the `PetscDS`
+
+  Level: intermediate
+
+  Notes:
+  K is g3 and s is g0 of `PetscDSSetJacobian()`, or of `PetscDSSetJacobianPreconditioner()` if there is one, at the quadrature points, with
+  auxiliary fields (`DMSetAuxiliaryVec()`), constants, and boundary values. g3 has to be symmetric and positive definite. For vectors
+  both have to be the same for each component, without coupling. g1 and g2, convection, are left out, and so are terms on the boundary.
+
+  With the quadrature of `PetscFECreateLagrange()` the matrix is the one that `DMPlexSNESComputeJacobianFEM()` assembles, to rounding, if g1
+  and g2 are zero.
+
+.seealso: `MatCreateDiffusionPlex()`, `MatDiffusionPlexSetFunction()`, `PetscDSSetJacobian()`, `PCPATCHMG`
+@*/
+PetscErrorCode MatDiffusionPlexSetJacobian(Mat A, DM dm, Vec u, PetscReal time)
+{
+  PlexCoefficients from = {.dm = dm, .time = time};
+  Mat_Bakeoff     *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidHeaderSpecific(dm, DM_CLASSID, 2);
+  if (u) PetscValidHeaderSpecific(u, VEC_CLASSID, 3);
+  PetscCall(DiffusionGet(A, &m));
+  PetscCall(DMCreateLocalVector(dm, &from.local));
+  PetscCall(DMPlexInsertBoundaryValues(dm, PETSC_TRUE, from.local, time, NULL, NULL, NULL));
+  if (u) PetscCall(DMGlobalToLocal(dm, u, INSERT_VALUES, from.local));
+  PetscCall(MatDiffusionPlexSet_Private(A, &from));
+  PetscCall(VecDestroy(&from.local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCreateDiffusionPlex - Creates the matrix-free operator of -div(K grad u) + s u on a `DMPLEX` of hexahedra or quadrilaterals
+
+  Collective
+
+  Input Parameter:
+. dm - a `DMPLEX` with one field, a continuous Lagrange `PetscFE` of degree N = 1 to 15 without simplices, with 1 to 3 components
+
+  Output Parameter:
+. A - the matrix, a `MATSHELL`, with K = 1 and s = 0
+
+  Options Database Keys:
++ -mat_bakeoff_factors <auto> - where geometric factors come from, with `MatSetFromOptions()`; see `MatBakeoffSetFactors()`
+- -mat_bakeoff_halo <auto>    - how MPI processes exchange values, with `MatSetFromOptions()`; see `MatBakeoffSetHaloType()`
+
+  Level: intermediate
+
+  Notes:
+  `MatDiffusionPlexSetFunction()` and `MatDiffusionPlexSetJacobian()` set the coefficients.
+
+  Integrals are computed with N + 1 Gauss points in a direction. Each component has the same scalar operator. Cells may have any orientation
+  and valence, and multilinear or curved geometry, that of the coordinates of `dm`. The vectors do not have nodes with Dirichlet conditions
+  (`DMAddBoundary()`, all components of a node); these count as zero. Other sides are natural: no flux.
+
+  `PCPATCHMG` solves it by multigrid over degrees, with `PCPATCHFD` on the closed cells as smoother. See also the notes of
+  `MatCreateBakeoff()`, whose operators are the ones with K = 1 and other quadratures.
+
+.seealso: `MatDiffusionPlexSetFunction()`, `MatDiffusionPlexSetJacobian()`, `MatCreateBakeoff()`, `PCPATCHMG`, `PCPATCHFD`
+@*/
+PetscErrorCode MatCreateDiffusionPlex(DM dm, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(dm, DM_CLASSID, 1);
+  PetscAssertPointer(A, 2);
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(MatCreateBakeoff_Private(dm, PETSC_TRUE, MAT_BAKEOFF_BP3, MAT_BAKEOFF_LAYOUT_GLOBAL, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
