@@ -31,7 +31,7 @@ typedef struct {
   DM           dmaux;
   Vec          auxvec;
   PetscInt    *aoff, *aoffx;
-  PetscScalar *u, *a, *ax; /* at a point: of the solution Nc values, then derivatives; of the auxiliary fields */
+  PetscScalar *u, *zero, *a, *ax; /* at a point: of the solution Nc values, then derivatives; of the auxiliary fields */
 } Points;
 
 static PetscErrorCode FieldCreate(PetscFE fe, const Points *p, Field *f)
@@ -171,7 +171,7 @@ static PetscErrorCode PointsCreate(const PlexCoefficients *c, const PlexCells *c
   if (c->n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMGetField(c->dm, 0, NULL, &fe));
   PetscCall(FieldCreate((PetscFE)fe, p, &p->solution));
-  PetscCall(PetscMalloc1(p->solution.nc * (1 + p->dim), &p->u));
+  PetscCall(PetscCalloc2(p->solution.nc * (1 + p->dim), &p->u, p->solution.nc, &p->zero));
   PetscCall(CreateAux(c->dm, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -181,7 +181,7 @@ static PetscErrorCode PointsDestroy(Points *p)
   PetscFunctionBegin;
   for (PetscInt f = 0; f < p->naux; f++) PetscCall(FieldDestroy(&p->aux[f]));
   PetscCall(PetscFree3(p->aux, p->a, p->ax));
-  PetscCall(PetscFree(p->u));
+  PetscCall(PetscFree2(p->u, p->zero));
   PetscCall(FieldDestroy(&p->solution));
   PetscCall(FieldDestroy(&p->geometry));
   PetscCall(PetscFree(p->point));
@@ -228,8 +228,8 @@ static PetscErrorCode CheckBlocks(PetscInt cell, PetscInt nc, PetscInt size, con
     const PetscScalar wanted = row == col ? x[i % size] : 0;
 
     PetscCheck(PetscAbsScalar(x[i] - wanted) <= tolerance * largest, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "The Jacobian of the PetscDS couples components, in cell %" PetscInt_FMT "; it has to be the same for each of the %" PetscInt_FMT
-               " components",
+               "The Jacobian of the PetscDS couples components, in cell %" PetscInt_FMT
+               "; it has to be the same for each of the %" PetscInt_FMT " components",
                cell, nc);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -255,6 +255,11 @@ static PetscErrorCode CheckTensor(PetscInt cell, PetscInt dim, const PetscScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* what the pointwise functions are called with at a point, but for what they fill in */
+#define JACOBIAN_AT(g, out) \
+  (*g)(p->dim, 1, p->naux, uoff, uoffx, p->u, p->zero, p->u + nc, p->aoff, p->aoffx, p->a, NULL, p->ax, c->time, c->shift_t, x, nconstant, \
+       constants, out)
+
 /* the auxiliary fields at a point */
 static void AuxAt(Points *p, PetscInt q, const PetscScalar closure[], const PetscReal invJ[3][3])
 {
@@ -267,18 +272,31 @@ static void AuxAt(Points *p, PetscInt q, const PetscScalar closure[], const Pets
   }
 }
 
-static PetscErrorCode GetJacobian(DM dm, PetscInt cell, PetscDS *ds, PointJacobian **g0, PointJacobian **g3)
+/* g0 and g3, and the g0 of what is multiplied with the derivative in time */
+typedef struct {
+  PointJacobian *g0, *g3, *g0t;
+} Jacobian;
+
+static PetscErrorCode GetJacobian(const PlexCoefficients *c, PetscInt cell, PetscDS *ds, Jacobian *j)
 {
-  PetscBool      own;
-  PointJacobian *g1, *g2;
+  PetscBool      own, boundary;
+  PointJacobian *g1 = NULL, *g2 = NULL, *more[3] = {NULL};
 
   PetscFunctionBegin;
-  PetscCall(DMGetCellDS(dm, cell, ds, NULL));
+  PetscCall(DMGetCellDS(c->dm, cell, ds, NULL));
   PetscCall(PetscDSHasJacobianPreconditioner(*ds, &own));
-  if (own) PetscCall(PetscDSGetJacobianPreconditioner(*ds, 0, 0, g0, &g1, &g2, g3));
-  else PetscCall(PetscDSGetJacobian(*ds, 0, 0, g0, &g1, &g2, g3));
-  PetscCheck(*g3, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+  if (own && !c->exact) PetscCall(PetscDSGetJacobianPreconditioner(*ds, 0, 0, &j->g0, &g1, &g2, &j->g3));
+  else PetscCall(PetscDSGetJacobian(*ds, 0, 0, &j->g0, &g1, &g2, &j->g3));
+  PetscCall(PetscDSGetDynamicJacobian(*ds, 0, 0, &j->g0t, &more[0], &more[1], &more[2]));
+  PetscCheck(j->g3, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
              "The PetscDS of cell %" PetscInt_FMT " has no g3, the derivative of fluxes by gradients: PetscDSSetJacobian()", cell);
+  if (!c->exact) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscDSHasBdJacobian(*ds, &boundary));
+  for (int i = 0; i < 3; i++)
+    PetscCheck(!g1 && !g2 && !more[i] && !boundary, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "The Jacobian of the PetscDS has more than g0 and g3: terms with first derivatives or on the boundary, which the "
+               "matrix-free "
+               "operator does not have.  Assemble it, or use -snes_mf_operator");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,12 +307,12 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Poi
   PetscScalar       *u = NULL, *a = NULL;
   PetscInt          *uoff, *uoffx, nconstant, at;
   const PetscScalar *constants;
-  PointJacobian     *g0, *g3;
+  Jacobian           j;
   DMEnclosureType    enclosure;
   PetscDS            ds;
 
   PetscFunctionBegin;
-  PetscCall(GetJacobian(c->dm, cell, &ds, &g0, &g3));
+  PetscCall(GetJacobian(c, cell, &ds, &j));
   PetscCall(PetscDSGetConstants(ds, &nconstant, &constants));
   PetscCall(PetscDSGetComponentOffsets(ds, &uoff));
   PetscCall(PetscDSGetComponentDerivativeOffsets(ds, &uoffx));
@@ -305,17 +323,20 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Poi
     PetscCall(DMPlexVecGetClosure(p->dmaux, NULL, p->auxvec, at, NULL, &a));
   }
   for (PetscInt q = 0; q < p->npoint; q++) {
-    PetscScalar g[MAX_COMPONENTS * MAX_COMPONENTS * 9] = {0}, s[MAX_COMPONENTS * MAX_COMPONENTS] = {0};
-    PetscReal   x[3], invJ[3][3];
+    PetscScalar g[MAX_COMPONENTS * MAX_COMPONENTS * 9] = {0}, s[MAX_COMPONENTS * MAX_COMPONENTS] = {0},
+                                                    t[MAX_COMPONENTS * MAX_COMPONENTS] = {0};
+    PetscReal x[3], invJ[3][3];
 
     PlaceAt(p, q, place, x, invJ);
     FieldAt(&p->solution, dim, q, u, p->u, p->u + nc);
     FieldTurn(nc, dim, (const PetscReal(*)[3])invJ, p->u + nc);
     AuxAt(p, q, a, (const PetscReal(*)[3])invJ);
-    (*g3)(dim, 1, p->naux, uoff, uoffx, p->u, NULL, p->u + nc, p->aoff, p->aoffx, p->a, NULL, p->ax, c->time, 0, x, nconstant, constants, g);
-    if (g0)
-      (*g0)(dim, 1, p->naux, uoff, uoffx, p->u, NULL, p->u + nc, p->aoff, p->aoffx, p->a, NULL, p->ax, c->time, 0, x, nconstant, constants,
-            s);
+    JACOBIAN_AT(j.g3, g);
+    if (j.g0) JACOBIAN_AT(j.g0, s);
+    if (j.g0t) {
+      JACOBIAN_AT(j.g0t, t);
+      for (PetscInt i = 0; i < nc * nc; i++) s[i] += c->shift_t * t[i];
+    }
     PetscCall(CheckBlocks(cell, nc, dim * dim, g));
     PetscCall(CheckBlocks(cell, nc, 1, s));
     PetscCall(CheckTensor(cell, dim, g, kappa + q * full));
@@ -327,6 +348,37 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Poi
 }
 
 /* ---- all cells ---- */
+
+/* K + least I where K is not as large in all directions; least I where K is not positive then either, as at folds of an energy */
+static void RaiseTensor(PetscInt dim, PetscReal least, PetscReal K[])
+{
+  const PetscInt  yy = dim == 2 ? 2 : 3, zz = 5;
+  const PetscReal minor = K[0] * K[yy] - K[1] * K[1];
+  const PetscReal det   = dim == 2 ? minor : K[2] * (K[1] * K[4] - K[yy] * K[2]) - K[4] * (K[0] * K[4] - K[1] * K[2]) + K[zz] * minor;
+  PetscReal       trace = K[0] + K[yy] + (dim == 3 ? K[zz] : 0);
+
+  /* the smallest eigenvalue is at least det / (trace / (dim - 1))^(dim - 1) */
+  if (K[0] > 0 && minor > 0 && det > least * PetscPowReal(trace / (PetscReal)(dim - 1), (PetscReal)(dim - 1))) return;
+  if (!(K[0] >= 0 && minor >= 0 && det >= 0)) {
+    trace = PetscMax(0, trace) / (PetscReal)dim;
+    for (PetscInt k = 0; k < dim * (dim + 1) / 2; k++) K[k] = k == 0 || k == yy || k == zz ? trace : 0;
+  }
+  K[0] += least;
+  K[yy] += least;
+  if (dim == 3) K[zz] += least;
+}
+
+static PetscErrorCode Raise(MPI_Comm comm, PetscInt dim, PetscCount n, PetscReal floor, PetscReal kappa[])
+{
+  const PetscInt full    = dim * (dim + 1) / 2;
+  PetscReal      largest = 0;
+
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n * full; i++) largest = PetscMax(largest, PetscAbsReal(kappa[i]));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &largest, 1, MPIU_REAL, MPI_MAX, comm));
+  for (PetscCount i = 0; i < n && largest > 0; i++) RaiseTensor(dim, floor * largest, kappa + i * full);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* is K one number at all points, and is it, and the shift, the same at all of them?  Then that is what there is of them */
 static PetscErrorCode Simplify(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPointValues *v)
@@ -395,6 +447,7 @@ PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells 
     else PetscCall(CellJacobian(c, cells->cell[i], &p, place, kappa, shift));
     PetscCall(DMPlexRestoreCellCoordinates(c->dm, cells->cell[i], &own, &n, &array, &place));
   }
+  if (c->floor > 0) PetscCall(Raise(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, c->floor, v->kappa));
   PetscCall(Simplify(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, v));
   PetscCall(PointsDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -286,7 +286,7 @@ static PetscErrorCode BakeoffCreate(DM dm, PetscBool diffusion, MatBakeoffProble
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&m));
-  *bakeoff   = m;
+  *bakeoff     = m;
   m->dm        = dm;
   m->diffusion = diffusion;
   m->problem   = problem;

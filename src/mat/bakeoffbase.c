@@ -74,13 +74,13 @@ void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
   const PlexCells *c       = &m->cells;
   const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT);
 
-  *p            = (PatchFDPoints){.nodes  = element ? PATCHFD_NODES_CELL : PATCHFD_NODES_INDEX,
-                                  .dim    = c->dim,
-                                  .degree = c->degree,
-                                  .ncomp  = c->ncomp,
-                                  .ncells = c->ncells,
-                                  .index  = c->index};
-  p->gauss      = m->problem < MAT_BAKEOFF_BP5 ? p->degree + 2 : 0;
+  *p       = (PatchFDPoints){.nodes  = element ? PATCHFD_NODES_CELL : PATCHFD_NODES_INDEX,
+                             .dim    = c->dim,
+                             .degree = c->degree,
+                             .ncomp  = c->ncomp,
+                             .ncells = c->ncells,
+                             .index  = c->index};
+  p->gauss = m->problem < MAT_BAKEOFF_BP5 ? p->degree + 2 : 0;
   if (m->diffusion) p->gauss = p->degree + 1; /* as PetscFECreateLagrange() has them */
   p->nnodes     = (PetscCount)(m->nlocal / (size_t)c->ncomp);
   p->geodegree  = c->geodegree;

@@ -10,9 +10,9 @@
 #include <math.h>
 
 typedef struct {
-  Mat_Bakeoff     *m;                /* of p->A */
-  PetscReal       *record, *shift, *v; /* as in PatchFDCellsDesc, for plans */
-  void            *plan[PATCHFD_NUM_KERNELS];
+  Mat_Bakeoff *m;                  /* of p->A */
+  PetscReal   *record, *shift, *v; /* as in PatchFDCellsDesc, for plans */
+  void        *plan[PATCHFD_NUM_KERNELS];
 } CellPatches;
 
 /* ---- what a kernel table needs ---- */
@@ -103,7 +103,7 @@ static PetscErrorCode MatPatchesDestroy_Cells(MatPatches p)
 static PetscErrorCode SumOverRanks(Mat_Bakeoff *m, PetscReal local[])
 {
   const PatchFDKernels host = &PatchFDKernelsHostDouble;
-  const PetscInt       n = m->cells.ncomp;
+  const PetscInt       n    = m->cells.ncomp;
   PetscReal           *all;
 
   PetscFunctionBegin;

@@ -77,10 +77,29 @@ PetscErrorCode MatDiffusionPlexSetFunction(Mat A, PetscInt n, DMBoxFunctionFn *K
   PetscValidLogicalCollectiveInt(A, n, 2);
   PetscCall(DiffusionGet(A, &m));
   PetscCheck(n == 1 || n == m->cells.dim || n == m->cells.dim * (m->cells.dim + 1) / 2, PetscObjectComm((PetscObject)A),
-             PETSC_ERR_ARG_OUTOFRANGE, "K has %" PetscInt_FMT " numbers; in %" PetscInt_FMT " dimensions 1, %" PetscInt_FMT " or %" PetscInt_FMT,
-             n, m->cells.dim, m->cells.dim, m->cells.dim * (m->cells.dim + 1) / 2);
+             PETSC_ERR_ARG_OUTOFRANGE,
+             "K has %" PetscInt_FMT " numbers; in %" PetscInt_FMT " dimensions 1, %" PetscInt_FMT " or %" PetscInt_FMT, n, m->cells.dim,
+             m->cells.dim, m->cells.dim * (m->cells.dim + 1) / 2);
   PetscCheck(K, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_NULL, "There is no function for K");
   PetscCall(MatDiffusionPlexSet_Private(A, &(PlexCoefficients){.dm = m->dm, .n = n, .K = K, .shift = shift, .ctx = ctx}));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDiffusionPlexSetJacobian_Private(Mat A, const PlexCoefficients *what, Vec u)
+{
+  PlexCoefficients from = *what;
+  Mat_Bakeoff     *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidHeaderSpecific(from.dm, DM_CLASSID, 2);
+  if (u) PetscValidHeaderSpecific(u, VEC_CLASSID, 3);
+  PetscCall(DiffusionGet(A, &m));
+  PetscCall(DMCreateLocalVector(from.dm, &from.local));
+  PetscCall(DMPlexInsertBoundaryValues(from.dm, PETSC_TRUE, from.local, from.time, NULL, NULL, NULL));
+  if (u) PetscCall(DMGlobalToLocal(from.dm, u, INSERT_VALUES, from.local));
+  PetscCall(MatDiffusionPlexSet_Private(A, &from));
+  PetscCall(VecDestroy(&from.local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,7 +112,8 @@ PetscErrorCode MatDiffusionPlexSetFunction(Mat A, PetscInt n, DMBoxFunctionFn *K
 + A    - the matrix
 . dm   - a `DMPLEX` with the mesh of `A` and one field
 . u    - a global vector of `dm`, where the Jacobian is wanted, or `NULL` for zero
-- time - passed on to boundary conditions and to the functions of the `PetscDS`
+. time - passed on to boundary conditions and to the functions of the `PetscDS`
+- a    - the derivative of u_t by u, from a `TS`; 0 otherwise
 
   Level: intermediate
 
@@ -107,21 +127,10 @@ PetscErrorCode MatDiffusionPlexSetFunction(Mat A, PetscInt n, DMBoxFunctionFn *K
 
 .seealso: `MatCreateDiffusionPlex()`, `MatDiffusionPlexSetFunction()`, `PetscDSSetJacobian()`, `PCPATCHMG`
 @*/
-PetscErrorCode MatDiffusionPlexSetJacobian(Mat A, DM dm, Vec u, PetscReal time)
+PetscErrorCode MatDiffusionPlexSetJacobian(Mat A, DM dm, Vec u, PetscReal time, PetscReal a)
 {
-  PlexCoefficients from = {.dm = dm, .time = time};
-  Mat_Bakeoff     *m;
-
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscValidHeaderSpecific(dm, DM_CLASSID, 2);
-  if (u) PetscValidHeaderSpecific(u, VEC_CLASSID, 3);
-  PetscCall(DiffusionGet(A, &m));
-  PetscCall(DMCreateLocalVector(dm, &from.local));
-  PetscCall(DMPlexInsertBoundaryValues(dm, PETSC_TRUE, from.local, time, NULL, NULL, NULL));
-  if (u) PetscCall(DMGlobalToLocal(dm, u, INSERT_VALUES, from.local));
-  PetscCall(MatDiffusionPlexSet_Private(A, &from));
-  PetscCall(VecDestroy(&from.local));
+  PetscCall(MatDiffusionPlexSetJacobian_Private(A, &(PlexCoefficients){.dm = dm, .time = time, .shift_t = a}, u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -40,11 +40,12 @@ static PetscErrorCode GetCells(PC pc, Mat *A, Mat_Bakeoff **m)
 /* The matrix of a Newton step has its point, for SNESComputeJacobian() leaves it there */
 PetscErrorCode PCPatchMGUpdateCells(PC pc)
 {
-  PC_PatchMG *p = PATCHMG(pc);
-  PetscInt    n, N;
-  Vec         u;
-  Mat         A;
-  Mat_Bakeoff *m;
+  const PetscReal floor = 1e-8; /* where the energy of a nonlinear problem is flat */
+  PC_PatchMG     *p     = PATCHMG(pc);
+  PetscInt        n, N;
+  Vec             u;
+  Mat             A;
+  Mat_Bakeoff    *m;
 
   PetscFunctionBegin;
   if (p->cells && (!PCPatchMGHasPlex(pc) || p->cells->rmap->N != pc->pmat->rmap->N)) {
@@ -60,7 +61,7 @@ PetscErrorCode PCPatchMGUpdateCells(PC pc)
                " in all; a vector of the DMPLEX has %" PetscInt_FMT ", %" PetscInt_FMT " in all",
                n, N, p->cells->rmap->n, p->cells->rmap->N);
     PetscCall(PetscObjectQuery((PetscObject)pc->pmat, "__SNES_latest_X", (PetscObject *)&u));
-    PetscCall(MatDiffusionPlexSetJacobian(p->cells, pc->dm, u, 0));
+    PetscCall(MatDiffusionPlexSetJacobian_Private(p->cells, &(PlexCoefficients){.dm = pc->dm, .floor = floor}, u));
   }
   PetscCall(GetCells(pc, &A, &m));
   if (m && p->degrees && p->degrees != ((PetscObject)A)->id) PetscCall(PCPatchMGSetStale_Private(pc));

@@ -46,6 +46,8 @@ static inline void *BakeoffGhosts(const Mat_Bakeoff *m, PatchFDKernels kern, con
 PETSC_INTERN PetscErrorCode MatCreateBakeoff_Private(DM, PetscBool diffusion, MatBakeoffProblem, MatBakeoffLayout, Mat *);
 /* other coefficients: plexdiffusion.c */
 PETSC_INTERN PetscErrorCode MatDiffusionPlexSet_Private(Mat, const PlexCoefficients *);
+/* from those of the PetscDS of a DM at u, a global vector of it, or NULL for zero */
+PETSC_INTERN PetscErrorCode MatDiffusionPlexSetJacobian_Private(Mat, const PlexCoefficients *, Vec u);
 PETSC_INTERN PetscErrorCode PlexCoefficientsDestroy(PlexCoefficients *);
 /* the data of a matrix of MatCreateBakeoff(), or an error */
 PETSC_INTERN PetscErrorCode BakeoffGet(Mat, Mat_Bakeoff **);

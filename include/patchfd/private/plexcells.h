@@ -38,7 +38,9 @@ typedef struct {
   DMBoxFunctionFn *K, *shift;
   void            *ctx;
   Vec              local;
-  PetscReal        time;
+  PetscReal        time, shift_t; /* derivative of u_t by u */
+  PetscBool        exact;         /* an error where the Jacobian has more than g0 and g3; */
+  PetscReal        floor;         /* otherwise K is at least this times the largest K of all cells */
 } PlexCoefficients;
 /* what PatchFDPoints has; shift is NULL where it is zero everywhere */
 typedef struct {
