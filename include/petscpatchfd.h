@@ -10,6 +10,7 @@
 #define DMBOX      "box"
 #define PCPATCHFD  "patchfd"
 #define PCPATCHMG  "patchmg"
+#define MATPATCHFD "patchfd"
 #define KSPFUSEDCG "fusedcg"
 #define KSPREFINE  "refine"
 

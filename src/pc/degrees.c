@@ -3,6 +3,7 @@
   Chebyshev's iteration with Jacobi's preconditioner; that of the lowest degree is assembled, in double precision whatever the vectors are,
   and left to PCGAMG.
 */
+#include <petsc/private/dmimpl.h>
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/pcmgimpl.h>
 #include <petsc/private/kspimpl.h>
@@ -37,15 +38,49 @@ static PetscErrorCode GetCells(PC pc, Mat *A, Mat_Bakeoff **m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  The matrix of a step in time is J0 + a J1 with an a that only the TS knows, and J1 the derivative by u_t: what its diagonal says.  Other
+  matrices are J0.
+*/
+static PetscErrorCode FindDerivativeInTime(PC pc, Vec u, PlexCoefficients *from)
+{
+  Mat         cells = PATCHMG(pc)->cells;
+  Vec         d, d0, d1;
+  PetscScalar product;
+  PetscReal   norm;
+
+  PetscFunctionBegin;
+  if (!pc->dm->dmts) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(pc->pmat, &d, NULL));
+  PetscCall(VecDuplicate(d, &d0));
+  PetscCall(VecDuplicate(d, &d1));
+  PetscCall(MatGetDiagonal(pc->pmat, d));
+  PetscCall(MatDiffusionPlexSetJacobian_Private(cells, from, u));
+  PetscCall(MatGetDiagonal(cells, d0));
+  from->shift_t = 1;
+  PetscCall(MatDiffusionPlexSetJacobian_Private(cells, from, u));
+  PetscCall(MatGetDiagonal(cells, d1));
+  PetscCall(VecAXPY(d1, -1, d0));
+  PetscCall(VecAXPY(d, -1, d0));
+  PetscCall(VecDot(d, d1, &product));
+  PetscCall(VecNorm(d1, NORM_2, &norm));
+  from->shift_t = norm > 0 ? PetscRealPart(product) / (norm * norm) : 0;
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&d0));
+  PetscCall(VecDestroy(&d1));
+  PetscCall(PetscInfo(pc, "The matrix has %g times the derivative by u_t\n", (double)from->shift_t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The matrix of a Newton step has its point, for SNESComputeJacobian() leaves it there */
 PetscErrorCode PCPatchMGUpdateCells(PC pc)
 {
-  const PetscReal floor = 1e-8; /* where the energy of a nonlinear problem is flat */
-  PC_PatchMG     *p     = PATCHMG(pc);
-  PetscInt        n, N;
-  Vec             u;
-  Mat             A;
-  Mat_Bakeoff    *m;
+  PlexCoefficients from = {.dm = pc->dm, .floor = 1e-8}; /* where the energy of a nonlinear problem is flat */
+  PC_PatchMG      *p    = PATCHMG(pc);
+  PetscInt         n, N;
+  Vec              u;
+  Mat              A;
+  Mat_Bakeoff     *m;
 
   PetscFunctionBegin;
   if (p->cells && (!PCPatchMGHasPlex(pc) || p->cells->rmap->N != pc->pmat->rmap->N)) {
@@ -61,7 +96,8 @@ PetscErrorCode PCPatchMGUpdateCells(PC pc)
                " in all; a vector of the DMPLEX has %" PetscInt_FMT ", %" PetscInt_FMT " in all",
                n, N, p->cells->rmap->n, p->cells->rmap->N);
     PetscCall(PetscObjectQuery((PetscObject)pc->pmat, "__SNES_latest_X", (PetscObject *)&u));
-    PetscCall(MatDiffusionPlexSetJacobian_Private(p->cells, &(PlexCoefficients){.dm = pc->dm, .floor = floor}, u));
+    PetscCall(FindDerivativeInTime(pc, u, &from));
+    PetscCall(MatDiffusionPlexSetJacobian_Private(p->cells, &from, u));
   }
   PetscCall(GetCells(pc, &A, &m));
   if (m && p->degrees && p->degrees != ((PetscObject)A)->id) PetscCall(PCPatchMGSetStale_Private(pc));

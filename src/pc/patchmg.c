@@ -6,6 +6,7 @@
 #include <patchfd/private/degrees.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/options.h>
+#include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include "patchmg.h"
 #include <petsc/private/kspimpl.h>
@@ -55,6 +56,7 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PatchFDOptionItems PetscOp
   /* PCMG would make a level where there is none yet: in PCSetUp() the matrix tells how many there are */
   if (((PC_MG *)pc->data)->levels || PCPatchMGHasDM_Private(pc) || flg) PetscCall(PCPatchMGReadOptions_Private(pc, PetscOptionsObject));
   p->options = PETSC_TRUE;
+  if (pc->dm) PetscCall(DMPlexSetJacobian_PatchFD(pc->dm)); /* programs may have set another one since there is a matrix */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -109,6 +109,7 @@ PetscErrorCode PatchFDInitializePackage(void)
   PetscCall(VecRegister(VECSINGLECUDA, VecCreate_SingleCUDA));
 #endif
   PetscCall(DMRegister(DMBOX, DMCreate_Box));
+  PetscCall(DMPlexRegister_PatchFD());
   PetscCall(DMBoxOperatorRegister("poisson", DMBoxOperatorCreate_Poisson));
   PetscCall(DMBoxOperatorRegister("biharmonic", DMBoxOperatorCreate_Biharmonic));
   PetscCall(DMBoxOperatorRegister("stokes", DMBoxOperatorCreate_Stokes));

@@ -9,6 +9,10 @@ PETSC_INTERN PetscErrorCode PCCreate_PatchFD(PC);
 PETSC_INTERN PetscErrorCode PCCreate_PatchMG(PC);
 PETSC_INTERN PetscErrorCode KSPCreate_FusedCG(KSP);
 PETSC_INTERN PetscErrorCode KSPCreate_Refine(KSP);
+/* DMPLEX knows the matrix type MATPATCHFD: src/mat/plexjacobian.c */
+PETSC_INTERN PetscErrorCode DMPlexRegister_PatchFD(void);
+/* if that is its type of matrix, the Jacobian that SNES and TS compute for it is the matrix-free one */
+PETSC_INTERN PetscErrorCode DMPlexSetJacobian_PatchFD(DM);
 
 /* makes a PC the PCPATCHFD that is the adjoint of another one */
 PETSC_INTERN PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc);
