@@ -50,7 +50,7 @@ static void Install(DM);
 
 PetscErrorCode DMPlexSetJacobian_PatchFD(DM dm)
 {
-  TSIJacobianFn *i    = NULL;
+  TSIJacobianFn *i = NULL;
   PetscBool      plex, ours;
 
   PetscFunctionBegin;
@@ -68,7 +68,8 @@ static PetscErrorCode MatZeroEntries_Plex(Mat A)
 {
   PetscFunctionBegin;
   SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
-          "A matrix of type %s (-dm_mat_type) cannot be assembled.  If the Jacobian of the DMPLEX was set after the matrix had been made, call "
+          "A matrix of type %s (-dm_mat_type) cannot be assembled.  If the Jacobian of the DMPLEX was set after the matrix had been made, "
+          "call "
           "SNESSetFromOptions() or TSSetFromOptions() with PCPATCHMG afterwards, or DMCreateMatrix()",
           MATPATCHFD);
 }

@@ -9,6 +9,7 @@
 #include <petsc/private/kspimpl.h>
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/degrees.h>
+#include <patchfd/private/fit.h>
 #include <patchfd/private/vecimpl.h>
 #include "patchmg.h"
 
@@ -130,10 +131,138 @@ PetscErrorCode PCPatchMGGetDegreesSmoother(PC pc, PCType *type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chebyshev polynomials of the fourth kind for closed cells, but where the user chose: KSPSetFromOptions() makes them the first kind */
+/* ---- polynomials of closed cells ---- */
+
+/* numbers without a pattern at the nodes, the same whatever their order and whoever has them; ctx: the size of the mesh */
+static PetscErrorCode Noise(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt n, PetscScalar u[], void *ctx)
+{
+  const PetscReal wave[3] = {7919, 10007, 12553}; /* waves that no mesh resolves */
+  PetscReal       phase   = 0;
+
+  for (PetscInt d = 0; d < dim; d++) phase += wave[d] * x[d] / *(const PetscReal *)ctx;
+  for (PetscInt c = 0; c < n; c++) u[c] = PetscSinReal(phase + (PetscReal)c);
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode CreateNoise(Mat A, Vec *noise)
+{
+  PetscErrorCode (*f)(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar[], void *) = Noise;
+  PetscReal    low[3] = {0}, high[3] = {0}, size = 0;
+  void        *ctx = &size;
+  Mat_Bakeoff *m;
+  Vec          u;
+  DM           dm;
+
+  PetscFunctionBegin;
+  PetscCall(MatBakeoffFind(A, &m));
+  PetscCall(PlexCellsCreateDM(m->dm, m->cells.degree, &dm));
+  PetscCall(DMSetVecType(dm, VECSTANDARD));
+  PetscCall(DMGetBoundingBox(dm, low, high));
+  for (int d = 0; d < 3; d++) size = PetscMax(size, high[d] - low[d]);
+  PetscCall(DMCreateGlobalVector(dm, &u));
+  PetscCall(DMProjectFunction(dm, 0, &f, &ctx, INSERT_VALUES, u));
+  PetscCall(MatCreateVecs(A, noise, NULL));
+  PetscCall(VecSingleConvert(u, 1, *noise));
+  PetscCall(VecDestroy(&u));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of B A, from steps of conjugate gradients; PETSc's own estimate begins with numbers that depend on the ranks */
+static PetscErrorCode FindLargestEigenvalue(Mat A, PC B, PetscReal *largest)
+{
+  enum {
+    STEPS = 10
+  };
+  const PetscReal rounding = 1e-10;
+  PetscReal       a[STEPS], b[STEPS], bound[2] = {1, 1};
+  PetscScalar     rz, pq, old = 0, first = 0;
+  PetscInt        n;
+  Vec             r, z, p, q;
+
+  PetscFunctionBegin;
+  PetscCall(CreateNoise(A, &r));
+  PetscCall(VecDuplicate(r, &z));
+  PetscCall(VecDuplicate(r, &p));
+  PetscCall(VecDuplicate(r, &q));
+  PetscCall(VecZeroEntries(p));
+  for (n = 0; n < STEPS; n++) {
+    PetscCall(PCApply(B, r, z));
+    PetscCall(VecDot(r, z, &rz));
+    if (n == 0) first = rz;
+    else b[n - 1] = rz / old;
+    if (!(rz > rounding * first)) break;
+    PetscCall(VecAYPX(p, n ? b[n - 1] : 0, z));
+    PetscCall(MatMult(A, p, q));
+    PetscCall(VecDot(p, q, &pq));
+    if (!(pq > 0)) break;
+    a[n] = rz / pq;
+    PetscCall(VecAXPY(r, -a[n], q));
+    old = rz;
+  }
+  if (n) PetscCall(PatchFDHostFitBounds(1, n, a, b, bound));
+  *largest = bound[1];
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&p));
+  PetscCall(VecDestroy(&q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode UserChose(KSP ksp, const char *const option[], PetscBool *chose)
+{
+  PetscFunctionBegin;
+  for (*chose = PETSC_FALSE; *option && !*chose; option++)
+    PetscCall(PetscOptionsHasName(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, *option, chose));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* does Chebyshev's iteration smooth closed cells here? */
+static PetscErrorCode HasCells(KSP ksp, PetscBool *has)
+{
+  PetscBool cells;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPCHEBYSHEV, has));
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCPATCHFD, &cells));
+  *has = (PetscBool)(*has && cells);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCPatchMGSetBounds(PC pc)
+{
+  static const char *const options[] = {"-ksp_chebyshev_eigenvalues", "-ksp_chebyshev_esteig", "-ksp_chebyshev_esteig_steps", NULL};
+  const PC_MG             *mg        = (const PC_MG *)pc->data;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 1; l < mg->nlevels; l++) {
+    const KSP ksp = mg->levels[l]->smoothd, up = mg->levels[l]->smoothu;
+    PetscBool cells, chosen, set;
+    PetscReal largest;
+    Mat       A = pc->pmat, P = pc->pmat;
+
+    if (!pc->setupcalled) PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(HasCells(ksp, &cells));
+    PetscCall(UserChose(ksp, options, &chosen));
+    if (!cells || chosen) continue;
+    PetscCall(KSPGetOperatorsSet(ksp, NULL, &set));
+    if (set) PetscCall(KSPGetOperators(ksp, &A, &P));
+    PetscCall(PCSetOperators(ksp->pc, A, P));
+    PetscCall(PCSetUp(ksp->pc));
+    if (ksp->pc->failedreason) continue;
+    PetscCall(FindLargestEigenvalue(P, ksp->pc, &largest));
+    PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": the largest eigenvalue is about %g\n", l, (double)largest));
+    PetscCall(KSPChebyshevSetEigenvalues(ksp, 1.1 * largest, 0.1 * largest));
+    if (up != ksp) PetscCall(KSPChebyshevSetEigenvalues(up, 1.1 * largest, 0.1 * largest));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of the fourth kind, but where the user chose: KSPSetFromOptions() makes them the first kind */
 PetscErrorCode PCPatchMGSetPolynomials(PC pc)
 {
-  const PC_MG *mg = (const PC_MG *)pc->data;
+  static const char *const options[] = {"-ksp_chebyshev_kind", NULL};
+  const PC_MG             *mg        = (const PC_MG *)pc->data;
 
   PetscFunctionBegin;
   for (PetscInt l = 1; l < mg->nlevels; l++) {
@@ -142,11 +271,11 @@ PetscErrorCode PCPatchMGSetPolynomials(PC pc)
     for (int i = 0; i < 2; i++) {
       PetscBool chosen, cells;
 
-      PetscCall(PetscOptionsHasName(((PetscObject)ksp[i])->options, ((PetscObject)ksp[i])->prefix, "-ksp_chebyshev_kind", &chosen));
-      PetscCall(PetscObjectTypeCompare((PetscObject)ksp[i]->pc, PCPATCHFD, &cells));
+      PetscCall(HasCells(ksp[i], &cells));
+      PetscCall(UserChose(ksp[i], options, &chosen));
       if (chosen || !cells) continue;
       PetscCall(KSPChebyshevSetKind(ksp[i], KSP_CHEBYSHEV_FOURTH));
-      ksp[i]->setupstage = KSP_SETUP_NEWMATRIX; /* it estimates nothing anew */
+      ksp[i]->setupstage = KSP_SETUP_NEWMATRIX; /* it takes the kind over */
       PetscCall(KSPSetUp(ksp[i]));
     }
   }

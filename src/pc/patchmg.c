@@ -203,7 +203,10 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   /* PCMG is to ask nothing of the DM of the matrix */
   if (((PC_MG *)pc->data)->galerkin == (degrees ? PC_MG_GALERKIN_NONE : PC_MG_GALERKIN_EXTERNAL))
     PetscCall(PCMGSetGalerkin(pc, degrees ? PC_MG_GALERKIN_EXTERNAL : PC_MG_GALERKIN_NONE));
-  if (degrees) PetscCall(PCPatchMGSetUpDegrees(pc));
+  if (degrees) {
+    PetscCall(PCPatchMGSetUpDegrees(pc));
+    PetscCall(PCPatchMGSetBounds(pc));
+  }
   PetscCall(PCPatchMGSetCycle(pc));
   lower = (PetscBool)(chosen && p->lowered);
   if (lower) PetscCall(DMBoxSetLowering(pc->dm, n - 2)); /* for the hierarchy that is made here, and no other */

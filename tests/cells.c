@@ -1,0 +1,610 @@
+/*
+  -div(K grad u) + s u on a DMPLEX of quadrilaterals or hexahedra, and the corrections of its closed cells (PCPATCHFD), against dense
+  matrices made here from the formulas: the metric at Gauss points, its profiles, what face neighbours add, and inverses.
+
+    cells -dim 3 -degree 3 -cells 3,2,2 -numbers 6 -natural
+*/
+#include <petscpatchfd.h>
+#include <petscds.h>
+#include <patchfd/private/bakeoffimpl.h>
+#include <lapacke.h>
+#include "catch.h"
+
+enum {
+  MAX_POINTS = 9
+};
+
+typedef struct {
+  PetscInt  dim, degree, cells[3], numbers, ncomp;
+  PetscBool natural, turned; /* one side is natural; cells list their vertices in other orders */
+} Case;
+
+/* K: numbers of a positive definite matrix, with a jump; s >= 0 */
+static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt n, PetscReal k[],
+                                   PETSC_UNUSED void *ctx)
+{
+  const PetscReal base = PetscExpReal(PetscSinReal(3 * x[0] + 2 * x[1])) * (x[1] > 0.5 ? 50 : 1);
+
+  for (PetscInt i = 0; i < n; i++) k[i] = n <= dim ? base * (1 + i) : 0;
+  for (PetscInt a = 0, next = 0; a < dim && n > dim; a++)
+    for (PetscInt b = a; b < dim; b++, next++) k[next] = base * (a == b ? 1 + a : 0.3);
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode Shift(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt n,
+                            PetscReal s[], PETSC_UNUSED void *ctx)
+{
+  s[0] = 5 + x[0];
+  return PETSC_SUCCESS;
+}
+
+/* ---- the mesh ---- */
+
+/* the corners of cell c in PETSC's order, from one that turns with c: rotations keep the volume positive */
+static void Corners(const Case *c, const PetscInt at[3], PetscInt number, PetscInt corner[8])
+{
+  static const PetscInt quad[4][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
+  const PetscInt        turn = c->turned ? number % 4 : 0, stride[3] = {1, c->cells[0] + 1, (c->cells[0] + 1) * (c->cells[1] + 1)};
+
+  for (PetscInt i = 0; i < (c->dim == 3 ? 8 : 4); i++) {
+    const PetscInt v = (i % 4 + turn) % 4, z = i / 4;
+    PetscInt       place[3];
+
+    for (PetscInt d = 0; d < 3; d++) { /* and the directions themselves */
+      const PetscInt axis = c->turned && c->dim == 3 ? (d + number) % 3 : d;
+
+      place[axis] = at[axis] + (d < 2 ? quad[v][d] : z);
+    }
+    corner[i < 4 ? i : 4 + i % 4] = place[0] * stride[0] + place[1] * stride[1] + (c->dim == 3 ? place[2] * stride[2] : 0);
+  }
+  if (c->dim == 3) { /* PETSc lists the lower quadrilateral the other way round */
+    const PetscInt swap = corner[1];
+
+    corner[1] = corner[3];
+    corner[3] = swap;
+  }
+}
+
+static PetscErrorCode CreateMesh(const Case *c, DM *mesh)
+{
+  const PetscInt n[3] = {c->cells[0], c->cells[1], c->dim == 3 ? c->cells[2] : 1}, nz = c->dim == 3 ? n[2] + 1 : 1;
+  const PetscInt nvertex = (n[0] + 1) * (n[1] + 1) * nz, ncell = n[0] * n[1] * n[2], corners = c->dim == 3 ? 8 : 4;
+  PetscInt      *cell;
+  PetscReal     *x;
+  PetscMPIInt    rank;
+  DM             parallel;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscMalloc2(ncell * corners, &cell, nvertex * c->dim, &x));
+  for (PetscInt i = 0; i < ncell; i++)
+    Corners(c, (const PetscInt[]){i % n[0], i / n[0] % n[1], i / n[0] / n[1]}, i, cell + i * corners);
+  for (PetscInt i = 0; i < nvertex; i++) {
+    const PetscInt at[3] = {i % (n[0] + 1), i / (n[0] + 1) % (n[1] + 1), i / (n[0] + 1) / (n[1] + 1)};
+
+    for (PetscInt d = 0; d < c->dim; d++) x[i * c->dim + d] = (PetscReal)at[d] / n[d];
+    for (PetscInt d = 0; d < c->dim; d++) x[i * c->dim + d] += 0.06 * PetscSinReal(5.0 * at[(d + 1) % c->dim] + 2 * at[d]) / n[d];
+  }
+  PetscCall(DMPlexCreateFromCellListPetsc(PETSC_COMM_WORLD, c->dim, rank ? 0 : ncell, rank ? 0 : nvertex, corners, PETSC_TRUE, cell, c->dim, x,
+                                          mesh));
+  PetscCall(PetscFree2(cell, x));
+  PetscCall(DMPlexDistribute(*mesh, 0, NULL, &parallel));
+  if (parallel) {
+    PetscCall(DMDestroy(mesh));
+    *mesh = parallel;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the boundary but, where that is natural, the faces at x = 0 */
+static PetscErrorCode MarkSides(const Case *c, DM dm)
+{
+  PetscInt first, end;
+  DMLabel  label;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMCreateLabel(dm, "sides"));
+  PetscCall(DMGetLabel(dm, "sides", &label));
+  PetscCall(DMPlexMarkBoundaryFaces(dm, 1, label));
+  PetscCall(DMPlexGetHeightStratum(dm, 1, &first, &end));
+  for (PetscInt f = first; f < end && c->natural; f++) {
+    PetscReal volume, centre[3], normal[3];
+
+    PetscCall(DMPlexComputeCellGeometryFVM(dm, f, &volume, centre, normal));
+    if (PetscAbsReal(centre[0]) < 0.06 / c->cells[0]) PetscCall(DMLabelClearValue(label, f, 1));
+  }
+  PetscCall(DMPlexLabelComplete(dm, label));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateMatrix(const Case *c, DM *dm, Mat *A)
+{
+  const PetscInt id = 1;
+  PetscFE        fe;
+  DMLabel        label;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMesh(c, dm));
+  PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, c->dim, c->ncomp, PETSC_FALSE, c->degree, PETSC_DETERMINE, &fe));
+  PetscCall(DMSetField(*dm, 0, NULL, (PetscObject)fe));
+  PetscCall(PetscFEDestroy(&fe));
+  PetscCall(DMCreateDS(*dm));
+  PetscCall(MarkSides(c, *dm));
+  PetscCall(DMGetLabel(*dm, "sides", &label));
+  PetscCall(DMAddBoundary(*dm, DM_BC_ESSENTIAL, "sides", label, 1, &id, 0, 0, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(MatCreateDiffusionPlex(*dm, A));
+  PetscCall(MatDiffusionPlexSetFunction(*A, c->numbers, Conductivity, Shift, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- one-dimensional objects, in [0, 1] ---- */
+
+typedef struct {
+  PetscInt  n, q; /* nodes, points */
+  PetscReal w[MAX_POINTS], x[MAX_POINTS], B[MAX_POINTS][MAX_POINTS], D[MAX_POINTS][MAX_POINTS]; /* [point][node] */
+} Rule;
+
+static PetscErrorCode RuleCreate(PetscInt degree, Rule *r)
+{
+  PetscReal node[MAX_POINTS], unused[MAX_POINTS];
+
+  PetscFunctionBeginUser;
+  r->n = r->q = degree + 1;
+  PetscCall(PetscDTGaussLobattoLegendreQuadrature(r->n, PETSCGAUSSLOBATTOLEGENDRE_VIA_LINEAR_ALGEBRA, node, unused));
+  PetscCall(PetscDTGaussQuadrature(r->q, 0, 1, r->x, r->w));
+  for (PetscInt i = 0; i < r->n; i++) node[i] = (node[i] + 1) / 2;
+  for (PetscInt q = 0; q < r->q; q++) {
+    for (PetscInt i = 0; i < r->n; i++) {
+      r->B[q][i] = 1;
+      r->D[q][i] = 0;
+      for (PetscInt j = 0; j < r->n; j++) {
+        PetscReal term = 1 / (node[i] - node[j]);
+
+        if (j == i) continue;
+        r->B[q][i] *= (r->x[q] - node[j]) / (node[i] - node[j]);
+        for (PetscInt k = 0; k < r->n; k++)
+          if (k != i && k != j) term *= (r->x[q] - node[k]) / (node[i] - node[k]);
+        r->D[q][i] += term;
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- a cell ---- */
+
+/* G = |J| J^{-1} K J^{-T}, |J| and K at point r of a multilinear cell */
+static void Metric(const Case *c, const PlexCells *p, PetscInt cell, const PetscReal r[3], PetscReal G[3][3], PetscReal *det, PetscReal K[3][3])
+{
+  PetscReal J[3][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, c->dim == 2}}, C[3][3], x[3] = {0}, k[6];
+
+  for (PetscInt i = 0; i < 1 << c->dim; i++) {
+    const PetscReal *v = p->coordinate + p->geoindex[cell * (1 << c->dim) + i] * c->dim;
+
+    for (PetscInt a = 0; a < c->dim; a++) {
+      PetscReal value = 1;
+
+      for (PetscInt b = 0; b < c->dim; b++) {
+        PetscReal slope = 1;
+
+        value *= i >> b & 1 ? r[b] : 1 - r[b];
+        for (PetscInt e = 0; e < c->dim; e++) slope *= e == b ? (i >> e & 1 ? 1 : -1) : (i >> e & 1 ? r[e] : 1 - r[e]);
+        J[a][b] += v[a] * slope;
+      }
+      x[a] += v[a] * value;
+    }
+  }
+  for (PetscInt a = 0; a < 3; a++) /* cofactors: C = |J| J^{-1} */
+    for (PetscInt b = 0; b < 3; b++)
+      C[b][a] = J[(a + 1) % 3][(b + 1) % 3] * J[(a + 2) % 3][(b + 2) % 3] - J[(a + 1) % 3][(b + 2) % 3] * J[(a + 2) % 3][(b + 1) % 3];
+  *det = J[0][0] * C[0][0] + J[0][1] * C[1][0] + J[0][2] * C[2][0];
+  (void)Conductivity(c->dim, 0, x, c->numbers, k, NULL);
+  for (PetscInt a = 0, next = 0; a < c->dim; a++)
+    for (PetscInt b = a; b < c->dim; b++, next++) K[a][b] = K[b][a] = c->numbers > c->dim ? k[next] : (a == b ? k[c->numbers == 1 ? 0 : a] : 0);
+  for (PetscInt a = 0; a < c->dim; a++) {
+    for (PetscInt b = 0; b < c->dim; b++) {
+      G[a][b] = 0;
+      for (PetscInt e = 0; e < c->dim; e++)
+        for (PetscInt f = 0; f < c->dim; f++) G[a][b] += C[a][e] * K[e][f] * C[b][f] / *det;
+    }
+  }
+  (void)Shift(c->dim, 0, x, 1, x, NULL);
+  *det *= x[0]; /* |J| s */
+}
+
+/* the fit to a cell: one-dimensional matrices, exp T, mean of |J| s, geometric mean of K */
+typedef struct {
+  PetscReal A[3][MAX_POINTS][MAX_POINTS], M[3][MAX_POINTS][MAX_POINTS], T[3], shift, K;
+} Fit;
+
+static void FitCell(const Case *c, const PlexCells *p, const Rule *rule, PetscInt cell, Fit *f)
+{
+  const PetscInt q = rule->q;
+  PetscReal      mean[3][3][MAX_POINTS] = {{{0}}}, total[3] = {0}, logK = 0; /* mean[a][b][i]: of log G_aa over all but direction b */
+
+  f->shift = 0;
+  for (PetscInt i = 0; i < PetscPowInt(q, c->dim); i++) {
+    const PetscInt at[3] = {i % q, i / q % q, i / q / q};
+    PetscReal      r[3] = {0}, G[3][3], K[3][3] = {{0}}, s, w = 1, detK;
+
+    for (PetscInt d = 0; d < c->dim; d++) {
+      r[d] = rule->x[at[d]];
+      w *= rule->w[at[d]];
+    }
+    Metric(c, p, cell, r, G, &s, K);
+    for (PetscInt a = 0; a < c->dim; a++) {
+      for (PetscInt b = 0; b < c->dim; b++) mean[a][b][at[b]] += w / rule->w[at[b]] * PetscLogReal(G[a][a]);
+      total[a] += w * PetscLogReal(G[a][a]);
+    }
+    if (c->dim == 2) detK = K[0][0] * K[1][1] - K[0][1] * K[1][0];
+    else
+      detK = K[0][0] * (K[1][1] * K[2][2] - K[1][2] * K[2][1]) - K[0][1] * (K[1][0] * K[2][2] - K[1][2] * K[2][0]) +
+             K[0][2] * (K[1][0] * K[2][1] - K[1][1] * K[2][0]);
+    logK += w * PetscLogReal(detK) / c->dim;
+    f->shift += w * s;
+  }
+  f->K = PetscExpReal(logK);
+  for (PetscInt b = 0; b < c->dim; b++) {
+    PetscReal T = 0;
+
+    for (PetscInt a = 0; a < c->dim; a++) T += a == b ? 0 : total[a] / (c->dim - 1);
+    f->T[b] = PetscExpReal(T);
+    for (PetscInt i = 0; i < rule->n; i++) {
+      for (PetscInt j = 0; j < rule->n; j++) {
+        f->A[b][i][j] = f->M[b][i][j] = 0;
+        for (PetscInt k = 0; k < q; k++) {
+          PetscReal mu = 0;
+
+          for (PetscInt a = 0; a < c->dim; a++) mu += a == b ? 0 : (mean[a][b][k] - total[a]) / (c->dim - 1);
+          f->A[b][i][j] += rule->w[k] * PetscExpReal(mean[b][b][k]) * rule->D[k][i] * rule->D[k][j];
+          f->M[b][i][j] += rule->w[k] * PetscExpReal(mu) * rule->B[k][i] * rule->B[k][j];
+        }
+      }
+    }
+  }
+}
+
+/* the numbers of the nodes inside of a side, which only its two cells have, in increasing order */
+static PetscInt SideNodes(const Case *c, const PlexCells *p, PetscInt cell, PetscInt side, PetscInt node[])
+{
+  const PetscInt n = c->degree + 1, d = side / 2, end = side % 2 ? c->degree : 0;
+  PetscInt       count = 0;
+
+  for (PetscInt i = 0; i < p->size; i++) {
+    const PetscInt at[3] = {i % n, i / n % n, i / n / n};
+    PetscBool      in    = (PetscBool)(at[d] == end);
+
+    for (PetscInt e = 0; e < c->dim; e++) in = (PetscBool)(in && (e == d || (at[e] > 0 && at[e] < c->degree)));
+    if (in && p->index[cell * p->size + i] >= 0) node[count++] = p->index[cell * p->size + i];
+  }
+  PetscCallAbort(PETSC_COMM_SELF, PetscSortInt(count, node));
+  return count;
+}
+
+static PetscBool SideIsFixed(const Case *c, const PlexCells *p, PetscInt cell, PetscInt side)
+{
+  const PetscInt n = c->degree + 1, stride = side / 2 == 0 ? 1 : (side / 2 == 1 ? n : n * n);
+
+  for (PetscInt i = 0; i < p->size; i++)
+    if (i / stride % n == (side % 2 ? c->degree : 0) && p->index[cell * p->size + i] >= 0) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/* what neighbours add, or a side with Dirichlet conditions; on one rank */
+static void AddNeighbours(const Case *c, const PlexCells *p, const Fit fit[], PetscInt cell, Fit *own)
+{
+  const PetscInt n = c->degree + 1;
+  PetscInt       mine[MAX_POINTS * MAX_POINTS], theirs[MAX_POINTS * MAX_POINTS];
+
+  for (PetscInt side = 0; side < 2 * c->dim; side++) {
+    const PetscInt d = side / 2, at = side % 2 ? c->degree : 0, count = SideNodes(c, p, cell, side, mine);
+
+    if (SideIsFixed(c, p, cell, side)) {
+      for (PetscInt i = 0; i < n; i++) {
+        own->A[d][i][at] = own->A[d][at][i] = i == at;
+        own->M[d][i][at] = own->M[d][at][i] = i == at;
+      }
+      continue;
+    }
+    if (c->degree == 1) { /* without nodes inside of sides neighbours are taken to be like the cell */
+      own->A[d][at][at] += fit[cell].A[d][at][at];
+      own->M[d][at][at] += fit[cell].M[d][at][at];
+    }
+    for (PetscInt other = 0; other < p->ncells; other++) {
+      for (PetscInt s = 0; s < 2 * c->dim; s++) {
+        const PetscInt e = s % 2 ? c->degree : 0;
+        PetscReal      f;
+
+        if (other == cell || SideNodes(c, p, other, s, theirs) != count || theirs[0] != mine[0]) continue;
+        f = PetscMax(1, fit[cell].K / fit[other].K);
+        own->A[d][at][at] += f * fit[other].A[s / 2][e][e];
+        own->M[d][at][at] += f * fit[other].M[s / 2][e][e] * fit[other].T[s / 2] / fit[cell].T[d];
+      }
+    }
+  }
+}
+
+/* B += the correction of a cell, from the inverse of the sum of products, weights and scaling */
+static PetscErrorCode AddCell(const Case *c, const PlexCells *p, const Fit *f, PetscInt cell, const PetscScalar diagonal[],
+                              const PetscInt count[], Mat B)
+{
+  const PetscInt n = c->degree + 1, size = p->size, *index = p->index + cell * size;
+  PetscReal     *T, *C;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc2(size * size, &T, size, &C));
+  for (PetscInt i = 0; i < size; i++) {
+    for (PetscInt j = 0; j < size; j++) {
+      const PetscInt a[3] = {i % n, i / n % n, i / n / n}, b[3] = {j % n, j / n % n, j / n / n};
+      PetscReal      mass = 1;
+
+      T[i * size + j] = 0;
+      for (PetscInt d = 0; d < c->dim; d++) {
+        PetscReal term = 1;
+
+        for (PetscInt e = 0; e < c->dim; e++) term *= e == d ? f->A[e][a[e]][b[e]] : f->M[e][a[e]][b[e]];
+        T[i * size + j] += term;
+        mass *= f->M[d][a[d]][b[d]];
+      }
+      T[i * size + j] += f->shift * mass;
+    }
+    C[i] = index[i] < 0 ? 0 : PetscSqrtReal(T[i * size + i] / PetscRealPart(diagonal[index[i] * c->ncomp]) / count[index[i]]);
+  }
+  PetscCheck(!LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'U', (lapack_int)size, T, (lapack_int)size), PETSC_COMM_SELF, PETSC_ERR_PLIB, "dpotrf");
+  PetscCheck(!LAPACKE_dpotri(LAPACK_ROW_MAJOR, 'U', (lapack_int)size, T, (lapack_int)size), PETSC_COMM_SELF, PETSC_ERR_PLIB, "dpotri");
+  for (PetscInt i = 0; i < size; i++)
+    for (PetscInt j = 0; j < size && index[i] >= 0; j++)
+      for (PetscInt k = 0; k < c->ncomp && index[j] >= 0; k++)
+        PetscCall(MatSetValue(B, index[i] * c->ncomp + k, index[j] * c->ncomp + k,
+                              C[i] * T[PetscMin(i, j) * size + PetscMax(i, j)] * C[j], ADD_VALUES));
+  PetscCall(PetscFree2(T, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateCorrection(const Case *c, DM dm, Vec diagonal, Mat *B)
+{
+  PlexCells          p;
+  Rule               rule;
+  Fit               *fit;
+  PetscInt          *count;
+  const PetscScalar *d;
+
+  PetscFunctionBeginUser;
+  PetscCall(PlexCellsCreate(dm, &p));
+  PetscCall(RuleCreate(c->degree, &rule));
+  PetscCall(PetscCalloc2(p.ncells, &fit, p.nodes->n, &count));
+  for (PetscInt i = 0; i < p.ncells; i++) FitCell(c, &p, &rule, i, &fit[i]);
+  for (PetscInt i = 0; i < p.ncells * p.size; i++)
+    if (p.index[i] >= 0) count[p.index[i]]++;
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, p.nodes->n * c->ncomp, p.nodes->n * c->ncomp, NULL, B));
+  PetscCall(VecGetArrayRead(diagonal, &d));
+  for (PetscInt i = 0; i < p.ncells; i++) {
+    Fit own = fit[i];
+
+    AddNeighbours(c, &p, fit, i, &own);
+    PetscCall(AddCell(c, &p, &own, i, d, count, *B));
+  }
+  PetscCall(VecRestoreArrayRead(diagonal, &d));
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscFree2(fit, count));
+  PetscCall(PlexCellsDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- tests ---- */
+
+static PetscErrorCode Compare(const char *what, Vec found, Vec wanted, PetscReal tolerance)
+{
+  PetscReal norm, error;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecNorm(wanted, NORM_2, &norm));
+  PetscCall(VecAXPY(found, -1, wanted));
+  PetscCall(VecNorm(found, NORM_2, &error));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", what, norm > 0 && error <= tolerance * norm ? "equal" : "DIFFERENT"));
+  if (!(error <= tolerance * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %g of %g\n", (double)error, (double)norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* one application, also in single precision, against the dense correction */
+static PetscErrorCode TestCorrection(const Case *c, DM dm, Mat A)
+{
+  Vec x, y, wanted, diagonal, single[2];
+  Mat B;
+  PC  pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(x, &wanted));
+  PetscCall(VecDuplicate(x, &diagonal));
+  PetscCall(MatGetDiagonal(A, diagonal));
+  PetscCall(CreateCorrection(c, dm, diagonal, &B));
+  PetscCall(VecSetRandom(x, NULL));
+  PetscCall(MatMult(B, x, wanted));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  PetscCall(PCApply(pc, x, y));
+  PetscCall(Compare("correction of closed cells", y, wanted, 1e-10));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecCreate(PETSC_COMM_WORLD, &single[i]));
+    PetscCall(VecSetSizes(single[i], A->rmap->n, A->rmap->N));
+    PetscCall(VecSetType(single[i], VECSINGLE));
+  }
+  PetscCall(VecSingleConvert(x, 1, single[0]));
+  PetscCall(PCApply(pc, single[0], single[1]));
+  PetscCall(VecSingleConvert(single[1], 1, y));
+  PetscCall(Compare("in single precision", y, wanted, 1e-5));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&single[i]));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&B));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&wanted));
+  PetscCall(VecDestroy(&diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* iterations of CG with PCPATCHMG, on any number of ranks the same */
+static PetscErrorCode TestSolve(Mat A)
+{
+  KSPConvergedReason reason;
+  PetscInt           its;
+  Vec                x, b, r;
+  PetscReal          norm, residual;
+  KSP                ksp;
+  PC                 pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(ksp, 1e-9, 0, PETSC_CURRENT, 30));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHMG));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(MatResidual(A, b, x, r));
+  PetscCall(VecNorm(r, NORM_2, &residual));
+  PetscCall(VecNorm(b, NORM_2, &norm));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s in %" PetscInt_FMT " iterations\n",
+                        reason > 0 && residual <= 1.01e-9 * norm ? "solved" : "NOT SOLVED", its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Refused(const char *what, PetscErrorCode ierr, const char *word)
+{
+  char *at = NULL;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrstr(lastmessage, word, &at));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", what, ierr && at ? "refused" : "NOT REFUSED"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Negative(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[],
+                               PETSC_UNUSED PetscInt n, PetscReal k[], PETSC_UNUSED void *ctx)
+{
+  k[0] = -1;
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode TestErrors(DM dm, Mat A)
+{
+  const char *const option[][2] = {{"-pc_patchfd_patch", "vertex"}, {"-pc_patchfd_local", "dense"}, {"-pc_patchfd_order", "backward"},
+                                   {"-pc_patchfd_brick_size", "4"}, {"-pc_patchfd_update", "atomic"}};
+  PetscErrorCode    ierr;
+  Mat               mass;
+  PC                pc;
+
+  PetscFunctionBeginUser;
+  CATCH(ierr, MatDiffusionPlexSetFunction(A, 5, Conductivity, NULL, NULL));
+  PetscCall(Refused("K with 5 numbers", ierr, "K has 5 numbers"));
+  PetscCall(MatDiffusionPlexSetFunction(A, 1, Negative, NULL, NULL));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  CATCH(ierr, PCSetUp(pc));
+  PetscCall(Refused("negative K", ierr, "has to be positive"));
+  PetscCall(MatDiffusionPlexSetFunction(A, 1, Conductivity, NULL, NULL));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(option); i++) {
+    PetscCall(PetscOptionsSetValue(NULL, option[i][0], option[i][1]));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetType(pc, PCPATCHFD));
+    PetscCall(PCSetFromOptions(pc));
+    CATCH(ierr, PCSetUp(pc));
+    PetscCall(Refused(option[i][0], ierr, option[i][0]));
+    PetscCall(PetscOptionsClearValue(NULL, option[i][0]));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP1, MAT_BAKEOFF_LAYOUT_GLOBAL, &mass));
+  CATCH(ierr, MatDiffusionPlexSetFunction(mass, 1, Conductivity, NULL, NULL));
+  PetscCall(Refused("a bake-off problem", ierr, "MatCreateDiffusionPlex()"));
+  PetscCall(MatDestroy(&mass));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Case        c = {.dim = 3, .degree = 3, .cells = {3, 2, 2}, .numbers = 1, .ncomp = 1};
+  PetscInt    n = 3;
+  PetscBool   errors = PETSC_FALSE, solve = PETSC_FALSE;
+  PetscMPIInt size;
+  DM          dm;
+  Mat         A;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &c.dim, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-degree", &c.degree, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", c.cells, &n, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-numbers", &c.numbers, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-components", &c.ncomp, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-natural", &c.natural, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-turned", &c.turned, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-errors", &errors, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-solve", &solve, NULL));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(CreateMatrix(&c, &dm, &A));
+  if (size == 1 && !errors) PetscCall(TestCorrection(&c, dm, A));
+  if (solve) PetscCall(TestSolve(A));
+  if (errors) PetscCall(TestErrors(dm, A));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+  testset:
+    output_file: output/cells_correction.out
+
+    test:
+      suffix: 2d
+      args: -dim 2 -degree {{1 2 3 5 8}} -numbers {{1 2 3}} -turned {{0 1}} -natural
+    test:
+      suffix: 3d
+      args: -degree {{1 2 3}} -numbers {{1 3 6}} -turned {{0 1}}
+    test:
+      suffix: natural
+      args: -degree 4 -numbers 6 -cells 2,2,1 -natural
+    test:
+      suffix: components
+      args: -dim {{2 3}} -degree 2 -components {{2 3}}
+    test:
+      suffix: one
+      args: -dim 2 -degree 4 -cells 1,1 -natural
+
+  test:
+    suffix: ranks
+    nsize: {{2 3 5 8}}
+    args: -degree 3 -cells 4,3,3 -turned -natural -solve -mg_coarse_assembled_pc_type redundant
+  test:
+    suffix: ranks_2d
+    nsize: {{2 4}}
+    args: -dim 2 -degree 6 -numbers 3 -cells 7,6 -turned -solve -mg_coarse_assembled_pc_type redundant
+  test:
+    suffix: fewer
+    nsize: 3
+    args: -dim 2 -degree 4 -cells 2,1 -solve
+  test:
+    suffix: single
+    args: -degree 4 -cells 3,3,3 -solve -pc_type single -ksp_type fcg
+  test:
+    suffix: errors
+    args: -errors
+TEST*/
