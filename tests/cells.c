@@ -77,16 +77,15 @@ static PetscErrorCode CreateMesh(const Case *c, DM *mesh)
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(PetscMalloc2(ncell * corners, &cell, nvertex * c->dim, &x));
-  for (PetscInt i = 0; i < ncell; i++)
-    Corners(c, (const PetscInt[]){i % n[0], i / n[0] % n[1], i / n[0] / n[1]}, i, cell + i * corners);
+  for (PetscInt i = 0; i < ncell; i++) Corners(c, (const PetscInt[]){i % n[0], i / n[0] % n[1], i / n[0] / n[1]}, i, cell + i * corners);
   for (PetscInt i = 0; i < nvertex; i++) {
     const PetscInt at[3] = {i % (n[0] + 1), i / (n[0] + 1) % (n[1] + 1), i / (n[0] + 1) / (n[1] + 1)};
 
     for (PetscInt d = 0; d < c->dim; d++) x[i * c->dim + d] = (PetscReal)at[d] / n[d];
     for (PetscInt d = 0; d < c->dim; d++) x[i * c->dim + d] += 0.06 * PetscSinReal(5.0 * at[(d + 1) % c->dim] + 2 * at[d]) / n[d];
   }
-  PetscCall(DMPlexCreateFromCellListPetsc(PETSC_COMM_WORLD, c->dim, rank ? 0 : ncell, rank ? 0 : nvertex, corners, PETSC_TRUE, cell, c->dim, x,
-                                          mesh));
+  PetscCall(DMPlexCreateFromCellListPetsc(PETSC_COMM_WORLD, c->dim, rank ? 0 : ncell, rank ? 0 : nvertex, corners, PETSC_TRUE, cell, c->dim,
+                                          x, mesh));
   PetscCall(PetscFree2(cell, x));
   PetscCall(DMPlexDistribute(*mesh, 0, NULL, &parallel));
   if (parallel) {
@@ -140,7 +139,7 @@ static PetscErrorCode CreateMatrix(const Case *c, DM *dm, Mat *A)
 /* ---- one-dimensional objects, in [0, 1] ---- */
 
 typedef struct {
-  PetscInt  n, q; /* nodes, points */
+  PetscInt  n, q;                                                                               /* nodes, points */
   PetscReal w[MAX_POINTS], x[MAX_POINTS], B[MAX_POINTS][MAX_POINTS], D[MAX_POINTS][MAX_POINTS]; /* [point][node] */
 } Rule;
 
@@ -174,7 +173,8 @@ static PetscErrorCode RuleCreate(PetscInt degree, Rule *r)
 /* ---- a cell ---- */
 
 /* G = |J| J^{-1} K J^{-T}, |J| and K at point r of a multilinear cell */
-static void Metric(const Case *c, const PlexCells *p, PetscInt cell, const PetscReal r[3], PetscReal G[3][3], PetscReal *det, PetscReal K[3][3])
+static void Metric(const Case *c, const PlexCells *p, PetscInt cell, const PetscReal r[3], PetscReal G[3][3], PetscReal *det,
+                   PetscReal K[3][3])
 {
   PetscReal J[3][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, c->dim == 2}}, C[3][3], x[3] = {0}, k[6];
 
@@ -200,7 +200,8 @@ static void Metric(const Case *c, const PlexCells *p, PetscInt cell, const Petsc
   *det = J[0][0] * C[0][0] + J[0][1] * C[1][0] + J[0][2] * C[2][0];
   (void)Conductivity(c->dim, 0, x, c->numbers, k, NULL);
   for (PetscInt a = 0, next = 0; a < c->dim; a++)
-    for (PetscInt b = a; b < c->dim; b++, next++) K[a][b] = K[b][a] = c->numbers > c->dim ? k[next] : (a == b ? k[c->numbers == 1 ? 0 : a] : 0);
+    for (PetscInt b = a; b < c->dim; b++, next++)
+      K[a][b] = K[b][a] = c->numbers > c->dim ? k[next] : (a == b ? k[c->numbers == 1 ? 0 : a] : 0);
   for (PetscInt a = 0; a < c->dim; a++) {
     for (PetscInt b = 0; b < c->dim; b++) {
       G[a][b] = 0;
@@ -219,7 +220,7 @@ typedef struct {
 
 static void FitCell(const Case *c, const PlexCells *p, const Rule *rule, PetscInt cell, Fit *f)
 {
-  const PetscInt q = rule->q;
+  const PetscInt q                      = rule->q;
   PetscReal      mean[3][3][MAX_POINTS] = {{{0}}}, total[3] = {0}, logK = 0; /* mean[a][b][i]: of log G_aa over all but direction b */
 
   f->shift = 0;
@@ -355,8 +356,8 @@ static PetscErrorCode AddCell(const Case *c, const PlexCells *p, const Fit *f, P
   for (PetscInt i = 0; i < size; i++)
     for (PetscInt j = 0; j < size && index[i] >= 0; j++)
       for (PetscInt k = 0; k < c->ncomp && index[j] >= 0; k++)
-        PetscCall(MatSetValue(B, index[i] * c->ncomp + k, index[j] * c->ncomp + k,
-                              C[i] * T[PetscMin(i, j) * size + PetscMax(i, j)] * C[j], ADD_VALUES));
+        PetscCall(MatSetValue(B, index[i] * c->ncomp + k, index[j] * c->ncomp + k, C[i] * T[PetscMin(i, j) * size + PetscMax(i, j)] * C[j],
+                              ADD_VALUES));
   PetscCall(PetscFree2(T, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -502,8 +503,11 @@ static PetscErrorCode Negative(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal
 
 static PetscErrorCode TestErrors(DM dm, Mat A)
 {
-  const char *const option[][2] = {{"-pc_patchfd_patch", "vertex"}, {"-pc_patchfd_local", "dense"}, {"-pc_patchfd_order", "backward"},
-                                   {"-pc_patchfd_brick_size", "4"}, {"-pc_patchfd_update", "atomic"}};
+  const char *const option[][2] = {{"-pc_patchfd_patch", "vertex"},
+                                   {"-pc_patchfd_local", "dense"},
+                                   {"-pc_patchfd_order", "backward"},
+                                   {"-pc_patchfd_brick_size", "4"},
+                                   {"-pc_patchfd_update", "atomic"}};
   PetscErrorCode    ierr;
   Mat               mass;
   PC                pc;
@@ -511,16 +515,10 @@ static PetscErrorCode TestErrors(DM dm, Mat A)
   PetscFunctionBeginUser;
   CATCH(ierr, MatDiffusionPlexSetFunction(A, 5, Conductivity, NULL, NULL));
   PetscCall(Refused("K with 5 numbers", ierr, "K has 5 numbers"));
-  PetscCall(MatDiffusionPlexSetFunction(A, 1, Negative, NULL, NULL));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetType(pc, PCPATCHFD));
-  CATCH(ierr, PCSetUp(pc));
+  CATCH(ierr, MatDiffusionPlexSetFunction(A, 1, Negative, NULL, NULL));
   PetscCall(Refused("negative K", ierr, "has to be positive"));
-  PetscCall(MatDiffusionPlexSetFunction(A, 1, Conductivity, NULL, NULL));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(option); i++) {
     PetscCall(PetscOptionsSetValue(NULL, option[i][0], option[i][1]));
-    PetscCall(PCDestroy(&pc));
     PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCSetType(pc, PCPATCHFD));
@@ -528,8 +526,8 @@ static PetscErrorCode TestErrors(DM dm, Mat A)
     CATCH(ierr, PCSetUp(pc));
     PetscCall(Refused(option[i][0], ierr, option[i][0]));
     PetscCall(PetscOptionsClearValue(NULL, option[i][0]));
+    PetscCall(PCDestroy(&pc));
   }
-  PetscCall(PCDestroy(&pc));
   PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP1, MAT_BAKEOFF_LAYOUT_GLOBAL, &mass));
   CATCH(ierr, MatDiffusionPlexSetFunction(mass, 1, Conductivity, NULL, NULL));
   PetscCall(Refused("a bake-off problem", ierr, "MatCreateDiffusionPlex()"));
@@ -539,8 +537,8 @@ static PetscErrorCode TestErrors(DM dm, Mat A)
 
 int main(int argc, char **argv)
 {
-  Case        c = {.dim = 3, .degree = 3, .cells = {3, 2, 2}, .numbers = 1, .ncomp = 1};
-  PetscInt    n = 3;
+  Case        c      = {.dim = 3, .degree = 3, .cells = {3, 2, 2}, .numbers = 1, .ncomp = 1};
+  PetscInt    n      = 3;
   PetscBool   errors = PETSC_FALSE, solve = PETSC_FALSE;
   PetscMPIInt size;
   DM          dm;

@@ -349,23 +349,39 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Poi
 
 /* ---- all cells ---- */
 
-/* K + least I where K is not as large in all directions; least I where K is not positive then either, as at folds of an energy */
+/* the leading minors of K / trace K, which do not overflow: K is positive definite where they, and the trace, are positive numbers */
+static PetscReal Minors(PetscInt dim, const PetscReal k[], PetscReal minor[3])
+{
+  const PetscInt  yy    = dim == 2 ? 2 : 3;
+  const PetscReal trace = k[0] + k[yy] + (dim == 3 ? k[5] : 0);
+  PetscReal       K[6];
+
+  for (PetscInt i = 0; i < dim * (dim + 1) / 2; i++) K[i] = k[i] / trace;
+  minor[0] = K[0];
+  minor[1] = minor[2] = K[0] * K[yy] - K[1] * K[1];
+  if (dim == 3) minor[2] = K[2] * (K[1] * K[4] - K[yy] * K[2]) - K[4] * (K[0] * K[4] - K[1] * K[2]) + K[5] * minor[1];
+  return trace;
+}
+
+static PetscBool IsPositive(PetscReal trace, const PetscReal minor[3])
+{
+  return (PetscBool)(trace > 0 && trace < PETSC_MAX_REAL && minor[0] > 0 && minor[1] > 0 && minor[2] > 0);
+}
+
+/* K + least I where K is not as large in all directions; a multiple of I where K is not positive, as at folds of an energy */
 static void RaiseTensor(PetscInt dim, PetscReal least, PetscReal K[])
 {
-  const PetscInt  yy = dim == 2 ? 2 : 3, zz = 5;
-  const PetscReal minor = K[0] * K[yy] - K[1] * K[1];
-  const PetscReal det   = dim == 2 ? minor : K[2] * (K[1] * K[4] - K[yy] * K[2]) - K[4] * (K[0] * K[4] - K[1] * K[2]) + K[zz] * minor;
-  PetscReal       trace = K[0] + K[yy] + (dim == 3 ? K[zz] : 0);
+  const PetscInt diagonal[3] = {0, dim == 2 ? 2 : 3, 5};
+  PetscReal      m[3], trace = Minors(dim, K, m);
 
   /* the smallest eigenvalue is at least det / (trace / (dim - 1))^(dim - 1) */
-  if (K[0] > 0 && minor > 0 && det > least * PetscPowReal(trace / (PetscReal)(dim - 1), (PetscReal)(dim - 1))) return;
-  if (!(K[0] >= 0 && minor >= 0 && det >= 0)) {
-    trace = PetscMax(0, trace) / (PetscReal)dim;
-    for (PetscInt k = 0; k < dim * (dim + 1) / 2; k++) K[k] = k == 0 || k == yy || k == zz ? trace : 0;
+  if (IsPositive(trace, m)) {
+    if (m[2] * trace * PetscPowRealInt((PetscReal)(dim - 1), dim - 1) > least) return;
+  } else {
+    for (PetscInt k = 0; k < dim * (dim + 1) / 2; k++) K[k] = 0;
+    for (PetscInt d = 0; d < dim; d++) K[diagonal[d]] = PetscMax(0, trace) / (PetscReal)dim;
   }
-  K[0] += least;
-  K[yy] += least;
-  if (dim == 3) K[zz] += least;
+  for (PetscInt d = 0; d < dim; d++) K[diagonal[d]] += least;
 }
 
 static PetscErrorCode Raise(MPI_Comm comm, PetscInt dim, PetscCount n, PetscReal floor, PetscReal kappa[])
@@ -377,6 +393,24 @@ static PetscErrorCode Raise(MPI_Comm comm, PetscInt dim, PetscCount n, PetscReal
   for (PetscCount i = 0; i < n * full; i++) largest = PetscMax(largest, PetscAbsReal(kappa[i]));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &largest, 1, MPIU_REAL, MPI_MAX, comm));
   for (PetscCount i = 0; i < n && largest > 0; i++) RaiseTensor(dim, floor * largest, kappa + i * full);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* all K positive definite, or an error, before which the values are freed */
+static PetscErrorCode CheckPositive(const PlexCells *cells, PetscInt npoint, PlexPointValues *v)
+{
+  const PetscInt dim = cells->dim, full = dim * (dim + 1) / 2;
+
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < cells->ncells * npoint; i++) {
+    const PetscReal k = v->kappa[i * full];
+    PetscReal       m[3];
+
+    if (IsPositive(Minors(dim, v->kappa + i * full, m), m)) continue;
+    PetscCall(PlexPointValuesDestroy(v));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+            "K is %g, ... in cell %" PetscInt_FMT " of the DMPLEX; it has to be positive definite", (double)k, cells->cell[i / npoint]);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -448,7 +482,8 @@ PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells 
     PetscCall(DMPlexRestoreCellCoordinates(c->dm, cells->cell[i], &own, &n, &array, &place));
   }
   if (c->floor > 0) PetscCall(Raise(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, c->floor, v->kappa));
-  PetscCall(Simplify(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, v));
   PetscCall(PointsDestroy(&p));
+  PetscCall(CheckPositive(cells, p.npoint, v));
+  PetscCall(Simplify(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
