@@ -52,8 +52,7 @@ static PetscErrorCode CheckDual(PetscDualSpace dual, PetscInt degree, const char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the degree of a PetscFE, which must be Q_N with Gauss-Lobatto nodes */
-static PetscErrorCode GetTensorDegree(PetscFE fe, const char *what, PetscInt *degree, PetscInt *ncomp)
+PetscErrorCode PlexCellsGetTensorDegree(PetscFE fe, const char *what, PetscInt *degree, PetscInt *ncomp)
 {
   PetscDualSpace dual;
   const char    *wrong = NULL;
@@ -91,7 +90,7 @@ static PetscErrorCode GetSpace(DM dm, PlexCells *p)
   PetscCall(DMGetField(dm, 0, NULL, &obj));
   PetscCall(PetscObjectGetClassId(obj, &id));
   PetscCheck(id == PETSCFE_CLASSID, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "The field of the DMPLEX is no PetscFE");
-  PetscCall(GetTensorDegree((PetscFE)obj, "field", &p->degree, &p->ncomp));
+  PetscCall(PlexCellsGetTensorDegree((PetscFE)obj, "field", &p->degree, &p->ncomp));
   PetscCheck(p->degree >= 1 && p->degree <= 15, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "The PetscFE of the DMPLEX has degree %" PetscInt_FMT "; it has to be 1 to 15", p->degree);
   p->size = Nodes(p->degree, p->dim);
@@ -127,8 +126,7 @@ static PetscErrorCode GetCells(DM dm, PetscInt dim, PetscCount *ncells, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a copy of a section that gives the nodes of cells lexicographically */
-static PetscErrorCode CreateTensorSection(DM dm, PetscSection from, PetscSection *section)
+PetscErrorCode PlexCellsCreateSection(DM dm, PetscSection from, PetscSection *section)
 {
   PetscFunctionBegin;
   PetscCall(PetscSectionClone(from, section));
@@ -188,7 +186,7 @@ static PetscErrorCode GetNodes(DM dm, const PetscInt cells[], PlexCells *p)
   PetscFunctionBegin;
   PetscCall(DMGetLocalSection(dm, &local));
   PetscCall(DMGetGlobalSection(dm, &global));
-  PetscCall(CreateTensorSection(dm, local, &section));
+  PetscCall(PlexCellsCreateSection(dm, local, &section));
   PetscCall(PetscSectionGetConstrainedStorageSize(global, &nowned));
   PetscCall(PetscLayoutCreateFromSizes(PetscObjectComm((PetscObject)dm), nowned / p->ncomp, PETSC_DETERMINE, 1, &p->nodes));
   PetscCall(PetscMalloc1(p->ncells * p->size, &p->index));
@@ -257,7 +255,7 @@ static PetscErrorCode GetSharedCoordinates(DM cdm, Vec coordinates, const PetscI
 
   PetscFunctionBegin;
   PetscCall(DMGetLocalSection(cdm, &local));
-  if (tensor) PetscCall(CreateTensorSection(cdm, local, &section));
+  if (tensor) PetscCall(PlexCellsCreateSection(cdm, local, &section));
   else PetscCall(PetscObjectReference((PetscObject)(section = local)));
   PetscCall(VecGetLocalSize(coordinates, &n));
   PetscCall(PetscMalloc2(p->ncells * size, &p->geoindex, n, &p->coordinate));
@@ -301,7 +299,7 @@ static PetscErrorCode GetGeometryDegree(DM cdm, PetscInt *degree)
   PetscCall(PetscObjectGetClassId(fe, &id));
   PetscCheck(id == PETSCFE_CLASSID, PetscObjectComm((PetscObject)cdm), PETSC_ERR_SUP,
              "The coordinates of the DMPLEX are of more points than vertices, but have no PetscFE");
-  PetscCall(GetTensorDegree((PetscFE)fe, "coordinate field", degree, &ncomp));
+  PetscCall(PlexCellsGetTensorDegree((PetscFE)fe, "coordinate field", degree, &ncomp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

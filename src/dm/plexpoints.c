@@ -16,11 +16,16 @@ typedef void PointJacobian(PetscInt, PetscInt, PetscInt, const PetscInt[], const
                            const PetscScalar[], const PetscInt[], const PetscInt[], const PetscScalar[], const PetscScalar[],
                            const PetscScalar[], PetscReal, PetscReal, const PetscReal[], PetscInt, const PetscScalar[], PetscScalar[]);
 
-/* a PetscFE at the points of a cell */
+/*
+  A field at the points of a cell: values T[point][basis][nc] and derivatives D[point][basis][nc][dim] in PETSc's reference cell.  Those of
+  a PetscFE are in the order of its closures; Lagrange spaces have tensor products, x fastest, `copies` of them at each node, one component
+  after another.
+*/
 typedef struct {
-  PetscFE         fe;
-  PetscTabulation T;
-  PetscInt        nb, nc;
+  PetscTabulation  tabulation;
+  PetscReal       *own;
+  const PetscReal *T, *D;
+  PetscInt         nb, nc, copies;
 } Field;
 
 /* what all cells have in common */
@@ -28,6 +33,8 @@ typedef struct {
   PetscInt     dim, npoint, naux;
   PetscReal   *point; /* [npoint][dim] in PETSc's reference cell */
   Field        geometry, solution, *aux;
+  PetscScalar *place; /* of the nodes of a cell's geometry */
+  PetscSection section;
   DM           dmaux;
   Vec          auxvec;
   PetscInt    *aoff, *aoffx;
@@ -37,34 +44,78 @@ typedef struct {
 static PetscErrorCode FieldCreate(PetscFE fe, const Points *p, Field *f)
 {
   PetscFunctionBegin;
-  PetscCall(PetscObjectReference((PetscObject)fe));
-  f->fe = fe;
+  f->copies = 1;
   PetscCall(PetscFEGetDimension(fe, &f->nb));
   PetscCall(PetscFEGetNumComponents(fe, &f->nc));
-  PetscCall(PetscFECreateTabulation(fe, 1, p->npoint, p->point, 1, &f->T));
+  PetscCall(PetscFECreateTabulation(fe, 1, p->npoint, p->point, 1, &f->tabulation));
+  f->T = f->tabulation->T[0];
+  f->D = f->tabulation->T[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's own tabulations of high degrees take longer than all that is done with them */
+static PetscErrorCode FieldCreateLagrange(PetscInt degree, PetscInt ncomp, const PatchFDRule *rule, const Points *p, Field *f)
+{
+  const PetscInt n = degree + 1, dim = p->dim;
+  PetscReal     *B, *D;
+
+  PetscFunctionBegin;
+  f->copies = ncomp;
+  f->nc     = 1;
+  f->nb     = PetscPowInt(n, dim);
+  PetscCall(PetscMalloc2(rule->points * n, &B, rule->points * n, &D));
+  PetscCall(PatchFDBasis(degree, rule->points, rule->x, B, D, NULL));
+  PetscCall(PetscMalloc1(p->npoint * f->nb * (1 + dim), &f->own));
+  f->T = f->own;
+  f->D = f->own + p->npoint * f->nb;
+  for (PetscInt i = 0; i < p->npoint * f->nb; i++) {
+    const PetscInt q = i / f->nb, b = i % f->nb, c = rule->points;
+    const PetscInt at[3] = {q % c * n + b % n, q / c % c * n + b / n % n, q / c / c * n + b / n / n};
+
+    f->own[i] = 1;
+    for (PetscInt d = 0; d < dim; d++) f->own[i] *= B[at[d]];
+    for (PetscInt d = 0; d < dim; d++) {
+      PetscReal *out = f->own + p->npoint * f->nb + i * dim + d;
+
+      *out = 0.5; /* the reference cell is [-1, 1]^dim */
+      for (PetscInt e = 0; e < dim; e++) *out *= e == d ? D[at[e]] : B[at[e]];
+    }
+  }
+  PetscCall(PetscFree2(B, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode FieldDestroy(Field *f)
 {
   PetscFunctionBegin;
-  PetscCall(PetscTabulationDestroy(&f->T));
-  PetscCall(PetscFEDestroy(&f->fe));
+  PetscCall(PetscTabulationDestroy(&f->tabulation));
+  PetscCall(PetscFree(f->own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* values u[nc] and derivatives du[nc][dim] in the reference cell at a point, from the numbers of a closure */
+static inline PetscInt FieldComponents(const Field *f)
+{
+  return f->nc * f->copies;
+}
+
+/* values u[components] and derivatives du[components][dim] in the reference cell at a point, from the numbers of a closure */
 static void FieldAt(const Field *f, PetscInt dim, PetscInt q, const PetscScalar closure[], PetscScalar u[], PetscScalar du[])
 {
-  for (PetscInt c = 0; c < f->nc; c++) {
-    u[c] = 0;
-    for (PetscInt d = 0; d < dim; d++) du[c * dim + d] = 0;
-    for (PetscInt b = 0; b < f->nb; b++) {
-      const PetscInt at = (q * f->nb + b) * f->nc + c;
+  const PetscReal *T = f->T + q * f->nb * f->nc, *D = f->D + q * f->nb * f->nc * dim;
 
-      u[c] += f->T->T[0][at] * closure[b];
-      for (PetscInt d = 0; d < dim; d++) du[c * dim + d] += f->T->T[1][at * dim + d] * closure[b];
+  for (PetscInt c = 0; c < FieldComponents(f); c++) {
+    const PetscInt of = c / f->copies, copy = c % f->copies;
+    PetscScalar    sum[4] = {0};
+
+    for (PetscInt b = 0; b < f->nb; b++) {
+      const PetscInt    at = b * f->nc + of;
+      const PetscScalar x  = closure[b * f->copies + copy];
+
+      sum[3] += T[at] * x;
+      for (PetscInt d = 0; d < dim; d++) sum[d] += D[at * dim + d] * x;
     }
+    u[c] = sum[3];
+    for (PetscInt d = 0; d < dim; d++) du[c * dim + d] = sum[d];
   }
 }
 
@@ -82,13 +133,21 @@ static void FieldTurn(PetscInt nc, PetscInt dim, const PetscReal invJ[3][3], Pet
   }
 }
 
+/* the nodes of the geometry of cell i */
+static void GoTo(const PlexCells *cells, PetscCount i, Points *p)
+{
+  for (PetscInt j = 0; j < p->geometry.nb; j++)
+    for (PetscInt d = 0; d < p->dim; d++)
+      p->place[j * p->dim + d] = cells->coordinate[(size_t)cells->geoindex[i * p->geometry.nb + j] * p->dim + d];
+}
+
 /* place x of a point, and the inverse of the Jacobian of the map */
-static void PlaceAt(const Points *p, PetscInt q, const PetscScalar closure[], PetscReal x[3], PetscReal invJ[3][3])
+static void PlaceAt(const Points *p, PetscInt q, PetscReal x[3], PetscReal invJ[3][3])
 {
   PetscScalar u[3], du[9];
   PetscReal   J[3][3] = {{0}}, det = 0;
 
-  FieldAt(&p->geometry, p->dim, q, closure, u, du);
+  FieldAt(&p->geometry, p->dim, q, p->place, u, du);
   for (PetscInt a = 0; a < p->dim; a++) {
     x[a] = PetscRealPart(u[a]);
     for (PetscInt b = 0; b < p->dim; b++) J[a][b] = PetscRealPart(du[a * p->dim + b]);
@@ -104,24 +163,6 @@ static void PlaceAt(const Points *p, PetscInt q, const PetscScalar closure[], Pe
 
 /* ---- what all cells have in common ---- */
 
-static PetscErrorCode CreateGeometry(DM dm, const PlexCells *cells, Points *p)
-{
-  PetscObject fe;
-  DM          cdm;
-
-  PetscFunctionBegin;
-  if (cells->geodegree == 1)
-    PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, p->dim, p->dim, PETSC_FALSE, 1, PETSC_DETERMINE, (PetscFE *)&fe));
-  else {
-    PetscCall(DMGetCoordinateDM(dm, &cdm));
-    PetscCall(DMGetField(cdm, 0, NULL, &fe));
-    PetscCall(PetscObjectReference(fe));
-  }
-  PetscCall(FieldCreate((PetscFE)fe, p, &p->geometry));
-  PetscCall(PetscObjectDereference(fe));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode CreateAux(DM dm, Points *p)
 {
   PetscDS  ds;
@@ -136,7 +177,7 @@ static PetscErrorCode CreateAux(DM dm, Points *p)
   PetscCall(PetscDSGetTotalComponents(ds, &total));
   PetscCall(PetscDSGetComponentOffsets(ds, &p->aoff));
   PetscCall(PetscDSGetComponentDerivativeOffsets(ds, &p->aoffx));
-  PetscCall(PetscMalloc3(p->naux, &p->aux, total, &p->a, total * p->dim, &p->ax));
+  PetscCall(PetscCalloc3(p->naux, &p->aux, total, &p->a, total * p->dim, &p->ax));
   for (PetscInt f = 0; f < p->naux; f++) {
     PetscObject  fe;
     PetscClassId id;
@@ -150,10 +191,26 @@ static PetscErrorCode CreateAux(DM dm, Points *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CreateSolution(DM dm, const PatchFDRule *rule, Points *p)
+{
+  PetscSection section;
+  PetscObject  fe;
+  PetscInt     degree, nc;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetLocalSection(dm, &section));
+  PetscCall(PlexCellsCreateSection(dm, section, &p->section));
+  PetscCall(DMGetField(dm, 0, NULL, &fe));
+  PetscCall(PlexCellsGetTensorDegree((PetscFE)fe, "field", &degree, &nc));
+  PetscCall(FieldCreateLagrange(degree, nc, rule, p, &p->solution));
+  PetscCall(PetscCalloc2(nc * (1 + p->dim), &p->u, nc, &p->zero));
+  PetscCall(CreateAux(dm, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PointsCreate(const PlexCoefficients *c, const PlexCells *cells, PetscInt gauss, Points *p)
 {
   PatchFDRule rule;
-  PetscObject fe;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p)));
@@ -166,13 +223,10 @@ static PetscErrorCode PointsCreate(const PlexCoefficients *c, const PlexCells *c
 
     for (PetscInt d = 0; d < p->dim; d++) p->point[q * p->dim + d] = 2 * rule.x[at[d]] - 1;
   }
+  PetscCall(FieldCreateLagrange(cells->geodegree, p->dim, &rule, p, &p->geometry));
+  PetscCall(PetscMalloc1(p->geometry.nb * p->dim, &p->place));
+  if (!c->n) PetscCall(CreateSolution(c->dm, &rule, p));
   PetscCall(PatchFDRuleDestroy(&rule));
-  PetscCall(CreateGeometry(c->dm, cells, p));
-  if (c->n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DMGetField(c->dm, 0, NULL, &fe));
-  PetscCall(FieldCreate((PetscFE)fe, p, &p->solution));
-  PetscCall(PetscCalloc2(p->solution.nc * (1 + p->dim), &p->u, p->solution.nc, &p->zero));
-  PetscCall(CreateAux(c->dm, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,6 +238,8 @@ static PetscErrorCode PointsDestroy(Points *p)
   PetscCall(PetscFree2(p->u, p->zero));
   PetscCall(FieldDestroy(&p->solution));
   PetscCall(FieldDestroy(&p->geometry));
+  PetscCall(PetscSectionDestroy(&p->section));
+  PetscCall(PetscFree(p->place));
   PetscCall(PetscFree(p->point));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -197,8 +253,7 @@ static void FillNumbers(PetscInt dim, PetscInt n, const PetscReal k[], PetscReal
     for (PetscInt b = a; b < dim; b++, next++) K[next] = n > dim ? k[next] : (a == b ? k[n == 1 ? 0 : a] : 0);
 }
 
-static PetscErrorCode CellFunction(const PlexCoefficients *c, const Points *p, const PetscScalar place[], PetscReal kappa[],
-                                   PetscReal shift[])
+static PetscErrorCode CellFunction(const PlexCoefficients *c, const Points *p, PetscReal kappa[], PetscReal shift[])
 {
   const PetscInt full = p->dim * (p->dim + 1) / 2;
 
@@ -206,7 +261,7 @@ static PetscErrorCode CellFunction(const PlexCoefficients *c, const Points *p, c
   for (PetscInt q = 0; q < p->npoint; q++) {
     PetscReal x[3], invJ[3][3], k[6] = {0}, s = 0;
 
-    PlaceAt(p, q, place, x, invJ);
+    PlaceAt(p, q, x, invJ);
     PetscCall((*c->K)(p->dim, 0, x, c->n, k, c->ctx));
     if (c->shift) PetscCall((*c->shift)(p->dim, 0, x, 1, &s, c->ctx));
     FillNumbers(p->dim, c->n, k, kappa + q * full);
@@ -267,7 +322,7 @@ static void AuxAt(Points *p, PetscInt q, const PetscScalar closure[], const Pets
     const Field *aux = &p->aux[f];
 
     FieldAt(aux, p->dim, q, closure, p->a + p->aoff[f], p->ax + p->aoffx[f]);
-    FieldTurn(aux->nc, p->dim, invJ, p->ax + p->aoffx[f]);
+    FieldTurn(FieldComponents(aux), p->dim, invJ, p->ax + p->aoffx[f]);
     closure += aux->nb;
   }
 }
@@ -300,10 +355,9 @@ static PetscErrorCode GetJacobian(const PlexCoefficients *c, PetscInt cell, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Points *p, const PetscScalar place[], PetscReal kappa[],
-                                   PetscReal shift[])
+static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Points *p, PetscReal kappa[], PetscReal shift[])
 {
-  const PetscInt     dim = p->dim, full = dim * (dim + 1) / 2, nc = p->solution.nc;
+  const PetscInt     dim = p->dim, full = dim * (dim + 1) / 2, nc = FieldComponents(&p->solution);
   PetscScalar       *u = NULL, *a = NULL;
   PetscInt          *uoff, *uoffx, nconstant, at;
   const PetscScalar *constants;
@@ -316,7 +370,7 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Poi
   PetscCall(PetscDSGetConstants(ds, &nconstant, &constants));
   PetscCall(PetscDSGetComponentOffsets(ds, &uoff));
   PetscCall(PetscDSGetComponentDerivativeOffsets(ds, &uoffx));
-  PetscCall(DMPlexVecGetClosure(c->dm, NULL, c->local, cell, NULL, &u));
+  PetscCall(DMPlexVecGetClosure(c->dm, p->section, c->local, cell, NULL, &u));
   if (p->naux) {
     PetscCall(DMGetEnclosureRelation(p->dmaux, c->dm, &enclosure));
     PetscCall(DMGetEnclosurePoint(p->dmaux, c->dm, enclosure, cell, &at));
@@ -327,7 +381,7 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Poi
                                                     t[MAX_COMPONENTS * MAX_COMPONENTS] = {0};
     PetscReal x[3], invJ[3][3];
 
-    PlaceAt(p, q, place, x, invJ);
+    PlaceAt(p, q, x, invJ);
     FieldAt(&p->solution, dim, q, u, p->u, p->u + nc);
     FieldTurn(nc, dim, (const PetscReal(*)[3])invJ, p->u + nc);
     AuxAt(p, q, a, (const PetscReal(*)[3])invJ);
@@ -343,7 +397,7 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Poi
     shift[q] = PetscRealPart(s[0]);
   }
   if (p->naux) PetscCall(DMPlexVecRestoreClosure(p->dmaux, NULL, p->auxvec, at, NULL, &a));
-  PetscCall(DMPlexVecRestoreClosure(c->dm, NULL, c->local, cell, NULL, &u));
+  PetscCall(DMPlexVecRestoreClosure(c->dm, p->section, c->local, cell, NULL, &u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -470,20 +524,38 @@ PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells 
   PetscCall(PetscMalloc1(cells->ncells * p.npoint * full + full, &v->kappa));
   PetscCall(PetscMalloc1(cells->ncells * p.npoint + 1, &v->shift));
   for (PetscCount i = 0; i < cells->ncells; i++) {
-    PetscReal         *kappa = v->kappa + i * p.npoint * full, *shift = v->shift + i * p.npoint;
-    const PetscScalar *array;
-    PetscScalar       *place;
-    PetscBool          own;
-    PetscInt           n;
+    PetscReal *kappa = v->kappa + i * p.npoint * full, *shift = v->shift + i * p.npoint;
 
-    PetscCall(DMPlexGetCellCoordinates(c->dm, cells->cell[i], &own, &n, &array, &place));
-    if (c->n) PetscCall(CellFunction(c, &p, place, kappa, shift));
-    else PetscCall(CellJacobian(c, cells->cell[i], &p, place, kappa, shift));
-    PetscCall(DMPlexRestoreCellCoordinates(c->dm, cells->cell[i], &own, &n, &array, &place));
+    GoTo(cells, i, &p);
+    if (c->n) PetscCall(CellFunction(c, &p, kappa, shift));
+    else PetscCall(CellJacobian(c, cells->cell[i], &p, kappa, shift));
   }
   if (c->floor > 0) PetscCall(Raise(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, c->floor, v->kappa));
   PetscCall(PointsDestroy(&p));
   PetscCall(CheckPositive(cells, p.npoint, v));
   PetscCall(Simplify(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PlexCellsInterpolate(DM dm, const PlexCells *cells, DMBoxFunctionFn *f, void *ctx, PetscScalar u[])
+{
+  Points p;
+
+  PetscFunctionBegin;
+  PetscCall(PointsCreate(&(PlexCoefficients){.dm = dm, .n = 1}, cells, 0, &p));
+  for (PetscCount i = 0; i < cells->ncells; i++) {
+    const PetscInt *node = cells->index + i * cells->size;
+
+    GoTo(cells, i, &p);
+    for (PetscInt q = 0; q < cells->size; q++) {
+      PetscReal x[3], unused[3][3], value[MAX_COMPONENTS];
+
+      if (node[q] < 0 || node[q] >= cells->nodes->n) continue;
+      PlaceAt(&p, q, x, unused);
+      PetscCall((*f)(p.dim, 0, x, cells->ncomp, value, ctx));
+      for (PetscInt k = 0; k < cells->ncomp; k++) u[node[q] * cells->ncomp + k] = value[k];
+    }
+  }
+  PetscCall(PointsDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -134,7 +134,7 @@ PetscErrorCode PCPatchMGGetDegreesSmoother(PC pc, PCType *type)
 /* ---- polynomials of closed cells ---- */
 
 /* numbers without a pattern at the nodes, the same whatever their order and whoever has them; ctx: the size of the mesh */
-static PetscErrorCode Noise(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt n, PetscScalar u[], void *ctx)
+static PetscErrorCode Noise(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt n, PetscReal u[], void *ctx)
 {
   const PetscReal wave[3] = {7919, 10007, 12553}; /* waves that no mesh resolves */
   PetscReal       phase   = 0;
@@ -144,27 +144,25 @@ static PetscErrorCode Noise(PetscInt dim, PETSC_UNUSED PetscReal time, const Pet
   return PETSC_SUCCESS;
 }
 
+/* ranks that own nodes of which they have no cells have zeros there */
 static PetscErrorCode CreateNoise(Mat A, Vec *noise)
 {
-  PetscErrorCode (*f)(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar[], void *) = Noise;
   PetscReal    low[3] = {0}, high[3] = {0}, size = 0;
-  void        *ctx = &size;
   Mat_Bakeoff *m;
+  PetscScalar *a;
   Vec          u;
-  DM           dm;
 
   PetscFunctionBegin;
   PetscCall(MatBakeoffFind(A, &m));
-  PetscCall(PlexCellsCreateDM(m->dm, m->cells.degree, &dm));
-  PetscCall(DMSetVecType(dm, VECSTANDARD));
-  PetscCall(DMGetBoundingBox(dm, low, high));
+  PetscCall(DMGetBoundingBox(m->dm, low, high));
   for (int d = 0; d < 3; d++) size = PetscMax(size, high[d] - low[d]);
-  PetscCall(DMCreateGlobalVector(dm, &u));
-  PetscCall(DMProjectFunction(dm, 0, &f, &ctx, INSERT_VALUES, u));
+  PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)A), A->rmap->n, A->rmap->N, &u));
+  PetscCall(VecGetArray(u, &a));
+  PetscCall(PlexCellsInterpolate(m->dm, &m->cells, Noise, &size, a));
+  PetscCall(VecRestoreArray(u, &a));
   PetscCall(MatCreateVecs(A, noise, NULL));
   PetscCall(VecSingleConvert(u, 1, *noise));
   PetscCall(VecDestroy(&u));
-  PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

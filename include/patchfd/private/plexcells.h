@@ -19,6 +19,10 @@ typedef struct {
   PetscReal  *coordinate; /* [...][dim] */
 } PlexCells;
 
+/* the degree and the components of a PetscFE, which must be Q_N with Gauss-Lobatto nodes; what: its name in errors */
+PETSC_INTERN PetscErrorCode PlexCellsGetTensorDegree(PetscFE, const char *what, PetscInt *degree, PetscInt *ncomp);
+/* a copy of a section that gives the nodes of cells with x fastest */
+PETSC_INTERN PetscErrorCode PlexCellsCreateSection(DM, PetscSection from, PetscSection *);
 /* Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreate(DM, PlexCells *);
 PETSC_INTERN PetscErrorCode PlexCellsDestroy(PlexCells *);
@@ -52,6 +56,8 @@ typedef struct {
 /* At the points of cells that may be of another degree than those of dm, on the same mesh.  Collective */
 PETSC_INTERN PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *, const PlexCells *, PetscInt gauss, PlexPointValues *);
 PETSC_INTERN PetscErrorCode PlexPointValuesDestroy(PlexPointValues *);
+/* u = the values of f at the nodes that this rank owns and has cells of; the others keep theirs */
+PETSC_INTERN PetscErrorCode PlexCellsInterpolate(DM, const PlexCells *, DMBoxFunctionFn *, void *ctx, PetscScalar u[]);
 
 /* ---- numbers of the sides of cells, [ncells][dim][2][3] (patchfd/private/fit.h), and of nodes; loops in src/host/cellsides.c ---- */
 
