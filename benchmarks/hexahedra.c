@@ -1,8 +1,8 @@
 static char help[] =
   "Iterations and times of multigrid over degrees on unstructured quadrilaterals or hexahedra: -div(K grad u) = 1, u = 0 on the boundary.\n\
   -degrees <k,...>    : polynomial degrees (default 2,4)\n\
-  -mesh <plex>        : plex, that of -dm_plex_filename or -dm_plex_* (default: a box), or disc, ball, cylinder of blocks, a square or\n\
-                        cube inside with frusta around\n\
+  -mesh <ball>        : disc, ball or cylinder of blocks, a square or cube inside and one in each direction around it; plex, that of\n\
+                        -dm_plex_filename, or of -dm_plex_*, for a box -dm_plex_simplex 0\n\
   -cells <n>          : in a direction of a block (default 2)\n\
   -K <kind>           : const, 1; smooth, a function of space; constant in a cell: jump, 1 or the contrast, by the parity of the label\n\
                         Cell Sets, or on a checkerboard of 3^d where there is none; random, log-uniform by the cell's centre\n\
@@ -19,22 +19,16 @@ Columns: iterations for a reduction by 1e9 at the mean rate, seconds of set-up a
 #include <petscsnes.h>
 #include "now.h"
 
-/* ---- meshes of blocks: a square or cube inside, and one in each direction around it ---- */
-
-typedef enum {
-  PLEX,
-  DISC,
-  BALL,
-  CYLINDER
-} MeshKind;
-static const char *const meshes[] = {"plex", "disc", "ball", "cylinder", "-mesh", "", NULL};
+/* ---- meshes of blocks ---- */
 
 typedef struct {
   PetscInt dim, round, n; /* directions of the disc or ball; cells in a direction of a block */
 } Blocks;
+static const char *const meshes[] = {"plex", "disc", "ball", "cylinder", "-mesh", "", NULL};
+static const Blocks      blocks[] = {{0, 0, 0}, {2, 2, 2}, {3, 3, 2}, {3, 2, 2}};
 
-/* A node of the lattice of a block by a number that blocks share: q is its place inside, or that of the node under it, and `layer` says
-   how far outside */
+/* The node at[] of the lattice of a block by a number that blocks share: the layer outside, then the node of the inner block, or that
+   under it */
 static PetscInt NodeKey(const Blocks *b, PetscInt block, const PetscInt at[])
 {
   const PetscInt axis = (block - 1) / 2, side = (block - 1) % 2 * b->n;
@@ -91,34 +85,23 @@ static PetscErrorCode CreateBlocks(const Blocks *b, DM *dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateMesh(MeshKind kind, PetscInt n, DM *dm)
+static PetscErrorCode CreateMesh(const Blocks *b, DM *dm)
 {
-  PetscBool file;
-
   PetscFunctionBeginUser;
-  if (kind == PLEX) {
-    PetscCall(PetscOptionsHasName(NULL, NULL, "-dm_plex_filename", &file));
-    if (!file) PetscCall(PetscOptionsSetValue(NULL, "-dm_plex_simplex", "0"));
-    PetscCall(DMCreate(PETSC_COMM_WORLD, dm));
-    PetscCall(DMSetType(*dm, DMPLEX));
-  } else PetscCall(CreateBlocks(&(Blocks){.dim = kind == DISC ? 2 : 3, .round = kind == BALL ? 3 : 2, .n = n}, dm));
+  if (b->dim) PetscCall(CreateBlocks(b, dm));
+  else PetscCall(DMCreate(PETSC_COMM_WORLD, dm));
+  PetscCall(DMSetType(*dm, DMPLEX));
   PetscCall(DMSetFromOptions(*dm)); /* reads or makes what there is not yet; spreads it over ranks */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- K ---- */
 
-typedef enum {
-  CONSTANT,
-  SMOOTH,
-  JUMP,
-  RANDOM
-} ConductivityKind;
 static const char *const conductivities[] = {"const", "smooth", "jump", "random", "-K", "", NULL};
 
 typedef struct {
-  ConductivityKind kind;
-  PetscReal        contrast;
+  char      kind; /* the first letter */
+  PetscReal contrast;
 } Conductivity;
 
 static PetscErrorCode FunctionOfSpace(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
@@ -139,9 +122,9 @@ static PetscReal CellValue(const Conductivity *k, PetscInt dim, const PetscReal 
   const PetscReal frequency[3] = {12.9898, 78.233, 37.719};
   PetscReal       phase        = 0, sine;
 
-  if (k->kind == RANDOM) {
+  if (k->kind == 'r') {
     for (PetscInt d = 0; d < dim; d++) phase += frequency[d] * x[d];
-    sine = 43758.5453 * PetscSinReal(phase);
+    sine = 437.585453 * PetscSinReal(phase);
     return PetscPowReal(k->contrast, sine - PetscFloorReal(sine));
   }
   for (PetscInt d = 0; d < dim && block < 0; d++) phase += PetscFloorReal(3 * (x[d] - box[0][d]) / (box[1][d] - box[0][d] + 1e-9));
@@ -198,24 +181,20 @@ static PetscErrorCode SetCellValues(const Conductivity *k, PetscFE like, DM dm)
 
 /* ---- the problem ---- */
 
+#define U_ PETSC_UNUSED
 #define POINTWISE \
-  PetscInt dim, PetscInt Nf, PetscInt NfAux, const PetscInt uOff[], const PetscInt uOff_x[], const PetscScalar u[], \
-    const PetscScalar u_t[], const PetscScalar u_x[], const PetscInt aOff[], const PetscInt aOff_x[], const PetscScalar a[], \
-    const PetscScalar a_t[], const PetscScalar a_x[], PetscReal t
-#define UNUSED \
-  (void)Nf, (void)NfAux, (void)uOff, (void)uOff_x, (void)u, (void)u_t, (void)u_x, (void)aOff, (void)aOff_x, (void)a, (void)a_t, (void)a_x, \
-    (void)t, (void)dim, (void)x, (void)numConstants, (void)constants
+  U_ PetscInt dim, U_ PetscInt Nf, U_ PetscInt NfAux, U_ const PetscInt uOff[], U_ const PetscInt uOff_x[], U_ const PetscScalar u[], \
+    U_ const PetscScalar u_t[], U_ const PetscScalar u_x[], U_ const PetscInt aOff[], U_ const PetscInt aOff_x[], \
+    U_ const PetscScalar a[], U_ const PetscScalar a_t[], U_ const PetscScalar a_x[], U_ PetscReal t
+#define AT_POINT U_ const PetscReal x[], U_ PetscInt numConstants, U_ const PetscScalar constants[]
 
-static void MinusLoad(POINTWISE, const PetscReal x[], PetscInt numConstants, const PetscScalar constants[], PetscScalar f0[])
+static void MinusLoad(POINTWISE, AT_POINT, PetscScalar f0[])
 {
-  UNUSED;
   f0[0] = -1;
 }
 
-static void Stiffness(POINTWISE, PetscReal shift, const PetscReal x[], PetscInt numConstants, const PetscScalar constants[],
-                      PetscScalar g3[])
+static void Stiffness(POINTWISE, U_ PetscReal shift, AT_POINT, PetscScalar g3[])
 {
-  (void)shift, UNUSED;
   for (PetscInt d = 0; d < dim; d++) g3[d * dim + d] = a[0];
 }
 
@@ -243,49 +222,40 @@ static PetscErrorCode CreateProblem(DM mesh, PetscInt degree, Conductivity *k, D
   PetscCall(PetscDSSetResidual(ds, 0, MinusLoad, NULL));
   PetscCall(MatCreateDiffusionPlex(*dm, A));
   PetscCall(MatSetFromOptions(*A));
-  if (k->kind == SMOOTH) PetscCall(MatDiffusionPlexSetFunction(*A, 1, FunctionOfSpace, NULL, k));
-  else if (k->kind != CONSTANT) {
+  if (k->kind == 's') PetscCall(MatDiffusionPlexSetFunction(*A, 1, FunctionOfSpace, NULL, k));
+  else if (k->kind != 'c') {
     PetscCall(SetCellValues(k, fe, *dm));
     PetscCall(PetscDSSetJacobian(ds, 0, 0, NULL, NULL, NULL, Stiffness));
     PetscCall(MatDiffusionPlexSetJacobian(*A, *dm, NULL, 0, 0));
   }
   PetscCall(MatCreateVecs(*A, NULL, b));
-  PetscCall(DMGetLocalVector(*dm, &u));
-  PetscCall(DMGetLocalVector(*dm, &f));
-  PetscCall(VecSet(u, 0));
-  PetscCall(VecSet(f, 0));
+  PetscCall(DMCreateLocalVector(*dm, &u));
+  PetscCall(VecDuplicate(u, &f));
   PetscCall(DMPlexSNESComputeResidualFEM(*dm, u, f, NULL));
   PetscCall(VecSet(*b, 0));
   PetscCall(DMLocalToGlobal(*dm, f, ADD_VALUES, *b));
   PetscCall(VecScale(*b, -1));
-  PetscCall(DMRestoreLocalVector(*dm, &u));
-  PetscCall(DMRestoreLocalVector(*dm, &f));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&f));
   PetscCall(PetscFEDestroy(&fe));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- solvers ---- */
 
-enum {
-  GAMG    = 4,
-  OPTIONS = 4,
-  SMOOTHERS
-};
-static const char *const names[]         = {"jacobi", "c4", "c1", "options", "gamg", "-smoothers", "", NULL};
-static const char *const option[OPTIONS] = {"-pc_type", "-mg_levels_pc_type", "-mg_levels_ksp_chebyshev_kind", "-mg_levels_ksp_max_it"};
-static const char *const value[SMOOTHERS][OPTIONS] = {{PCPATCHMG, PCJACOBI, "first", "3"},
-                                                      {PCPATCHMG, PCPATCHFD, "fourth", "2"},
-                                                      {PCPATCHMG, PCPATCHFD, "first", "3"},
-                                                      {NULL},
-                                                      {PCGAMG}};
+static const char *const names[]    = {"jacobi", "c4", "c1", "options", "gamg", "-smoothers", "", NULL};
+static const char *const option[4]  = {"-pc_type", "-mg_levels_pc_type", "-mg_levels_ksp_chebyshev_kind", "-mg_levels_ksp_max_it"};
+static const char *const value[][4] = {{PCPATCHMG, PCJACOBI, "first", "3"},
+                                       {PCPATCHMG, PCPATCHFD, "fourth", "2"},
+                                       {PCPATCHMG, PCPATCHFD, "first", "3"},
+                                       {NULL},
+                                       {PCGAMG}};
 
-static PetscErrorCode Solve(Mat A, Vec b, PetscInt s)
+static PetscErrorCode Solve(Mat A, Vec b, int s)
 {
-  enum {
-    MOST = 200
-  };
+  const PetscInt     most = 200;
   PetscLogDouble     t[3];
-  PetscReal          history[MOST + 1];
+  const PetscReal   *history;
   PetscInt           n;
   KSPConvergedReason reason;
   Mat                P;
@@ -294,28 +264,28 @@ static PetscErrorCode Solve(Mat A, Vec b, PetscInt s)
   PC                 pc;
 
   PetscFunctionBeginUser;
-  for (int i = 0; i < OPTIONS; i++)
+  for (int i = 0; i < 4; i++)
     if (value[s][i]) PetscCall(PetscOptionsSetValue(NULL, option[i], value[s][i]));
   PetscCall(VecDuplicate(b, &x));
   PetscCall(Now(&t[0]));
-  if (s == GAMG) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &P));
+  if (value[s][0] && !strcmp(value[s][0], PCGAMG)) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &P));
   else PetscCall(PetscObjectReference((PetscObject)(P = A)));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, P));
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, MOST));
+  PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, most));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCPATCHMG));
-  PetscCall(KSPSetResidualHistory(ksp, history, MOST + 1, PETSC_TRUE));
+  PetscCall(KSPSetResidualHistory(ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPGMRESSetRestart(ksp, MOST)); /* never */
+  PetscCall(KSPGMRESSetRestart(ksp, most)); /* never */
   PetscCall(KSPSetUp(ksp));
   PetscCall(Now(&t[1]));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(Now(&t[2]));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(KSPGetResidualHistory(ksp, NULL, &n));
+  PetscCall(KSPGetResidualHistory(ksp, &history, &n));
   if (reason > 0 && n > 1)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %6.1f", (double)(-9 * (n - 1) / PetscLog10Real(history[n - 1] / history[0]))));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, " |      -"));
@@ -323,16 +293,17 @@ static PetscErrorCode Solve(Mat A, Vec b, PetscInt s)
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&P));
   PetscCall(VecDestroy(&x));
-  for (int i = 0; i < OPTIONS; i++)
+  for (int i = 0; i < 4; i++)
     if (value[s][i]) PetscCall(PetscOptionsClearValue(NULL, option[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  PetscInt     degree[15] = {2, 4}, n = 15, cells = 2, smoother[2 * SMOOTHERS] = {0, 1, 2}, m = 2 * SMOOTHERS, N, ncells, first, end;
-  MeshKind     mesh = PLEX;
-  Conductivity k    = {CONSTANT, 1000};
+  PetscInt     degree[15] = {2, 4}, n = 15, m = 8, N, ncells, first, end;
+  Blocks       mesh;
+  PetscEnum    which = 2, kind = 0, smoother[8] = {0, 1, 2};
+  Conductivity k = {'c', 1000};
   PetscBool    set;
   DM           plex, dm;
   Mat          A;
@@ -340,29 +311,30 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degree, &n, &set));
   if (!set) n = 2;
-  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-mesh", meshes, (PetscEnum *)&mesh, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-cells", &cells, NULL));
-  PetscCheck(cells > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-cells %" PetscInt_FMT " has to be positive", cells);
-  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-K", conductivities, (PetscEnum *)&k.kind, NULL));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-mesh", meshes, &which, NULL));
+  mesh = blocks[which];
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-cells", &mesh.n, NULL));
+  PetscCheck(!mesh.dim || mesh.n > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-cells %" PetscInt_FMT " has to be positive", mesh.n);
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-K", conductivities, &kind, NULL));
+  k.kind = conductivities[kind][0];
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-contrast", &k.contrast, NULL));
   PetscCheck(k.contrast > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-contrast %g has to be positive", (double)k.contrast);
-  PetscCall(PetscOptionsGetEnumArray(NULL, NULL, "-smoothers", names, (PetscEnum *)smoother, &m, &set));
+  PetscCall(PetscOptionsGetEnumArray(NULL, NULL, "-smoothers", names, smoother, &m, &set));
   if (!set) m = 3;
-  PetscCall(CreateMesh(mesh, cells, &plex));
+  PetscCall(CreateMesh(&mesh, &plex));
   PetscCall(DMPlexGetHeightStratum(plex, 0, &first, &end));
   ncells = end - first;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ncells, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " cells, K %s\n N unknowns", ncells, conductivities[k.kind]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " cells, K %s\n N unknowns", ncells, conductivities[kind]));
   for (PetscInt j = 0; j < m; j++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %-7s set-up   solve", names[smoother[j]]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   for (PetscInt i = 0; i < n; i++) {
     PetscCall(CreateProblem(plex, degree[i], &k, &dm, &A, &b));
     PetscCall(VecGetSize(b, &N));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%2" PetscInt_FMT " %8" PetscInt_FMT, degree[i], N));
-    for (PetscInt j = 0; j < m; j++) PetscCall(Solve(A, b, smoother[j]));
+    for (PetscInt j = 0; j < m; j++) PetscCall(Solve(A, b, (int)smoother[j]));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
     PetscCall(VecDestroy(&b));
     PetscCall(MatDestroy(&A));
