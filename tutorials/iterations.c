@@ -192,7 +192,8 @@ int main(int argc, char **argv)
        args: -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_coarse_eq_limit 0 -cg_single_pc_patchmg_symmetric
      test:
        suffix: single_3d
-       args: -dim 3 -levels 3,4 -max_unknowns 300000 -gmres_pc_type single -gmres_single_pc_type patchmg -gmres_single_pc_patchmg_coarse_eq_limit 0
+       args: -dim 3 -levels 3,4 -max_unknowns 300000 -gmres_pc_type single -gmres_single_pc_type patchmg
+       args: -gmres_single_pc_patchmg_coarse_eq_limit 0
        args: -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_coarse_eq_limit 0 -cg_single_pc_patchmg_symmetric
      test:
        suffix: ranks

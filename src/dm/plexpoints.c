@@ -505,6 +505,14 @@ static PetscErrorCode Simplify(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PlexCoefficientsDestroy(PlexCoefficients *c)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&c->local));
+  PetscCall(DMDestroy(&c->dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PlexPointValuesDestroy(PlexPointValues *v)
 {
   PetscFunctionBegin;

@@ -462,3 +462,28 @@ PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
   else A->spd = PETSC_BOOL3_UNKNOWN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode MatDiffusionPlexSet_Private(Mat A, const PlexCoefficients *from)
+{
+  PlexPointValues values;
+  Mat_Bakeoff    *m;
+  PatchFDPoints   points;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PetscLogEventBegin(PATCHFD_Function, A, 0, 0, 0));
+  BakeoffDescribe(m, &points);
+  PetscCall(PlexPointValuesCreate(from, &m->cells, points.gauss, &values));
+  PetscCall(PetscLogEventEnd(PATCHFD_Function, A, 0, 0, 0));
+  PetscCall(PlexPointValuesDestroy(&m->values));
+  m->values = values;
+  PetscCall(PetscObjectReference((PetscObject)from->dm));
+  PetscCall(PetscObjectReference((PetscObject)from->local));
+  PetscCall(PlexCoefficientsDestroy(&m->from));
+  m->from = *from;
+  m->version++;
+  PetscCall(BakeoffReset(m));
+  PetscCall(MatSetNullSpace_Bakeoff(A, m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

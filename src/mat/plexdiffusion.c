@@ -2,39 +2,6 @@
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 
-PetscErrorCode PlexCoefficientsDestroy(PlexCoefficients *c)
-{
-  PetscFunctionBegin;
-  PetscCall(VecDestroy(&c->local));
-  PetscCall(DMDestroy(&c->dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDiffusionPlexSet_Private(Mat A, const PlexCoefficients *from)
-{
-  PlexPointValues values;
-  Mat_Bakeoff    *m;
-  PatchFDPoints   points;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  PetscCall(PetscLogEventBegin(PATCHFD_Function, A, 0, 0, 0));
-  BakeoffDescribe(m, &points);
-  PetscCall(PlexPointValuesCreate(from, &m->cells, points.gauss, &values));
-  PetscCall(PetscLogEventEnd(PATCHFD_Function, A, 0, 0, 0));
-  PetscCall(PlexPointValuesDestroy(&m->values));
-  m->values = values;
-  PetscCall(PetscObjectReference((PetscObject)from->dm));
-  PetscCall(PetscObjectReference((PetscObject)from->local));
-  PetscCall(PlexCoefficientsDestroy(&m->from));
-  m->from = *from;
-  m->version++;
-  PetscCall(BakeoffReset(m));
-  PetscCall(MatSetNullSpace_Bakeoff(A, m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* the data of such a matrix, or an error */
 static PetscErrorCode DiffusionGet(Mat A, Mat_Bakeoff **m)
 {
@@ -52,8 +19,8 @@ static PetscErrorCode DiffusionGet(Mat A, Mat_Bakeoff **m)
 
   Input Parameters:
 + A     - the matrix
-. n     - numbers of K at a point: 1, a multiple of the identity; the dimension, a diagonal; 3 in two dimensions (xx xy yy) or 6 in three (xx xy
-          xz yy yz zz), a symmetric matrix
+. n     - numbers of K at a point: 1, a multiple of the identity; the dimension, a diagonal; or a symmetric matrix, 3 in two
+          dimensions (xx xy yy) and 6 in three (xx xy xz yy yz zz)
 . K     - called at each quadrature point with `Nc` = `n` and time 0; it has to be positive definite
 . shift - the same for s, with `Nc` = 1, or `NULL` for 0
 - ctx   - for both

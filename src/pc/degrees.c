@@ -39,6 +39,20 @@ static PetscErrorCode GetCells(PC pc, Mat *A, Mat_Bakeoff **m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PCPatchMGDegreesAreStale(PC pc, PetscBool *stale)
+{
+  const PC_PatchMG *p    = PATCHMG(pc);
+  const PetscBool   plex = PCPatchMGHasPlex(pc);
+  Mat               A;
+  Mat_Bakeoff      *m;
+
+  PetscFunctionBegin;
+  PetscCall(GetCells(pc, &A, &m));
+  *stale = (PetscBool)(p->degrees && (plex != (p->cells != NULL) || (m && p->degrees != ((PetscObject)A)->id) ||
+                                      (plex && p->cells->rmap->N != pc->pmat->rmap->N)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   The matrix of a step in time is J0 + a J1 with an a that only the TS knows, and J1 the derivative by u_t: what its diagonal says.  Other
   matrices are J0.
@@ -80,14 +94,8 @@ PetscErrorCode PCPatchMGUpdateCells(PC pc)
   PC_PatchMG      *p    = PATCHMG(pc);
   PetscInt         n, N;
   Vec              u;
-  Mat              A;
-  Mat_Bakeoff     *m;
 
   PetscFunctionBegin;
-  if (p->cells && (!PCPatchMGHasPlex(pc) || p->cells->rmap->N != pc->pmat->rmap->N)) {
-    PetscCall(PCPatchMGSetStale_Private(pc));
-    PetscCall(MatDestroy(&p->cells));
-  }
   if (PCPatchMGHasPlex(pc)) {
     if (!p->cells) PetscCall(MatCreateDiffusionPlex(pc->dm, &p->cells));
     PetscCall(MatGetLocalSize(pc->pmat, &n, NULL));
@@ -100,8 +108,6 @@ PetscErrorCode PCPatchMGUpdateCells(PC pc)
     PetscCall(FindDerivativeInTime(pc, u, &from));
     PetscCall(MatDiffusionPlexSetJacobian_Private(p->cells, &from, u));
   }
-  PetscCall(GetCells(pc, &A, &m));
-  if (m && p->degrees && p->degrees != ((PetscObject)A)->id) PetscCall(PCPatchMGSetStale_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -175,7 +175,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
 {
   PC_PatchMG    *p = PATCHMG(pc);
   PetscInt       n, degrees;
-  PetscBool      chosen, lower;
+  PetscBool      chosen, lower, stale;
   PCType         smoother = NULL;
   PetscErrorCode ierr;
   PetscLogDouble start, end;
@@ -185,6 +185,8 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   pc->failedreason = PC_NOERROR; /* what PCMG says of it is of smoothers that fail now */
   PetscCall(PCPatchMGForget_Private(pc));
   PetscCall(PCPatchMGSetReuse_Private(pc));
+  PetscCall(PCPatchMGDegreesAreStale(pc, &stale));
+  if (stale) PetscCall(PCPatchMGSetStale_Private(pc));
   PetscCall(PCPatchMGUpdateCells(pc));
   PetscCall(PCPatchMGGetNumDegrees(pc, &degrees));
   if (!degrees) {

@@ -44,11 +44,10 @@ static inline void *BakeoffGhosts(const Mat_Bakeoff *m, PatchFDKernels kern, con
 
 /* a matrix of MatCreateBakeoff(), or, where `diffusion`, of MatCreateDiffusionPlex() */
 PETSC_INTERN PetscErrorCode MatCreateBakeoff_Private(DM, PetscBool diffusion, MatBakeoffProblem, MatBakeoffLayout, Mat *);
-/* other coefficients: plexdiffusion.c */
+/* other coefficients */
 PETSC_INTERN PetscErrorCode MatDiffusionPlexSet_Private(Mat, const PlexCoefficients *);
 /* from those of the PetscDS of a DM at u, a global vector of it, or NULL for zero */
 PETSC_INTERN PetscErrorCode MatDiffusionPlexSetJacobian_Private(Mat, const PlexCoefficients *, Vec u);
-PETSC_INTERN PetscErrorCode PlexCoefficientsDestroy(PlexCoefficients *);
 /* the data of a matrix of MatCreateBakeoff(), or an error */
 PETSC_INTERN PetscErrorCode BakeoffGet(Mat, Mat_Bakeoff **);
 PETSC_INTERN void           BakeoffDescribe(const Mat_Bakeoff *, PatchFDPoints *);

@@ -4,7 +4,9 @@
 
 /* has the PC a DMPLEX, and a matrix, if any, that is none of ours? */
 PETSC_INTERN PetscBool PCPatchMGHasPlex(PC);
-/* then that of the cells, which is solved in its place, gets the coefficients of the PetscDS; levels of another matrix are forgotten */
+/* are there levels of another matrix? */
+PETSC_INTERN PetscErrorCode PCPatchMGDegreesAreStale(PC, PetscBool *);
+/* of a DMPLEX, that of the cells, which is solved in its place, gets the coefficients of the PetscDS */
 PETSC_INTERN PetscErrorCode PCPatchMGUpdateCells(PC);
 /* of how many levels, with halved degrees, is there a choice?  0 if the matrix is none that this is for */
 PETSC_INTERN PetscErrorCode PCPatchMGGetNumDegrees(PC, PetscInt *);

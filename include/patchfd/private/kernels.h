@@ -308,7 +308,7 @@ typedef struct {
 /*
   Corrections of closed cells: all (degree + 1)^dim nodes of a cell, boundary nodes too, are a patch, whose matrix is a sum of products
   that is diagonalized.  With D_c its diagonal, R_c taking the nodes of the cell, and v a number a node,
-    B = sum over the cells of R_c' C_c (S (x) S (x) S) diag(1 / (lambda_i + mu_j + nu_k + shift)) (S (x) S (x) S)' C_c R_c,  C_c = v D_c^{1/2}
+    B = sum of R_c' C_c (S (x) S (x) S) diag(1 / (lambda_i + mu_j + nu_k + shift)) (S (x) S (x) S)' C_c R_c,  C_c = v D_c^{1/2}
 */
 typedef struct {
   PetscInt         dim, degree, ncomp;

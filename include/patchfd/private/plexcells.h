@@ -56,6 +56,7 @@ typedef struct {
 /* At the points of cells that may be of another degree than those of dm, on the same mesh.  Collective */
 PETSC_INTERN PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *, const PlexCells *, PetscInt gauss, PlexPointValues *);
 PETSC_INTERN PetscErrorCode PlexPointValuesDestroy(PlexPointValues *);
+PETSC_INTERN PetscErrorCode PlexCoefficientsDestroy(PlexCoefficients *);
 /* u = the values of f at the nodes that this rank owns and has cells of; the others keep theirs */
 PETSC_INTERN PetscErrorCode PlexCellsInterpolate(DM, const PlexCells *, DMBoxFunctionFn *, void *ctx, PetscScalar u[]);
 
@@ -63,8 +64,8 @@ PETSC_INTERN PetscErrorCode PlexCellsInterpolate(DM, const PlexCells *, DMBoxFun
 
 /* local += number k of each side at the nodes inside of it, which no third cell has */
 PETSC_INTERN void PatchFDHostCellSidesAdd(const PlexCells *, PetscInt k, const PetscReal side[], PetscReal local[]);
-/* other = number k of the neighbour at each side, from the sums of both at nodes; -1 where all nodes are fixed; that of the cell itself where
-   a side has no inner nodes */
+/* other = number k of the neighbour at each side, from the sums of both at nodes; -1 where all nodes are fixed; that of the cell itself
+   where a side has no inner nodes */
 PETSC_INTERN void PatchFDHostCellSidesGet(const PlexCells *, PetscInt k, const PetscReal side[], const PetscReal local[],
                                           PetscReal other[]);
 /* local = the number of the rank's cells at a node */
