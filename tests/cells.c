@@ -6,6 +6,7 @@
 */
 #include <petscpatchfd.h>
 #include <petscds.h>
+#include <petscsnes.h>
 #include <patchfd/private/bakeoffimpl.h>
 #include <lapacke.h>
 #include "catch.h"
@@ -535,11 +536,85 @@ static PetscErrorCode TestErrors(DM dm, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- the Jacobian of a PetscDS ---- */
+
+#define POINT \
+  PetscInt dim, PETSC_UNUSED PetscInt Nf, PETSC_UNUSED PetscInt NfAux, PETSC_UNUSED const PetscInt uOff[], \
+    PETSC_UNUSED const PetscInt uOff_x[], PETSC_UNUSED const PetscScalar u[], PETSC_UNUSED const PetscScalar u_t[], \
+    PETSC_UNUSED const PetscScalar u_x[], PETSC_UNUSED const PetscInt aOff[], PETSC_UNUSED const PetscInt aOff_x[], \
+    PETSC_UNUSED const PetscScalar a[], PETSC_UNUSED const PetscScalar a_t[], PETSC_UNUSED const PetscScalar a_x[], \
+    PETSC_UNUSED PetscReal t, PETSC_UNUSED PetscReal shift, const PetscReal x[], PETSC_UNUSED PetscInt n, \
+    PETSC_UNUSED const PetscScalar constants[]
+
+static void G0(POINT, PetscScalar g[])
+{
+  g[0] = 1 + PetscSqr(u[0]) + x[dim - 1];
+}
+
+static void G3(POINT, PetscScalar g[])
+{
+  for (PetscInt a = 0; a < dim; a++)
+    for (PetscInt b = 0; b < dim; b++) g[a * dim + b] = (a == b ? 1 + x[0] + PetscSqr(u[0]) : 0) + u_x[a] * u_x[b];
+}
+
+static PetscErrorCode Boundary(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt n,
+                               PetscScalar *u, PETSC_UNUSED void *ctx)
+{
+  u[0] = x[0];
+  return PETSC_SUCCESS;
+}
+
+/* the matrix-free one, by MATPATCHFD of a clone, against the one that PETSc assembles, at a random point */
+static PetscErrorCode TestJacobian(DM dm)
+{
+  const PetscInt id = 1;
+  PetscDS        ds;
+  DMLabel        label;
+  DM             clone;
+  Mat            A, J;
+  Vec            u, local, x, y, wanted;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMClone(dm, &clone));
+  PetscCall(DMCopyFields(dm, PETSC_DETERMINE, PETSC_DETERMINE, clone));
+  PetscCall(DMCreateDS(clone));
+  PetscCall(DMGetDS(clone, &ds));
+  PetscCall(PetscDSSetJacobian(ds, 0, 0, G0, NULL, NULL, G3));
+  PetscCall(DMGetLabel(clone, "sides", &label));
+  PetscCall(DMAddBoundary(clone, DM_BC_ESSENTIAL, "sides", label, 1, &id, 0, 0, NULL, (PetscVoidFn *)Boundary, NULL, NULL, NULL));
+  PetscCall(DMCreateGlobalVector(clone, &u));
+  PetscCall(VecSetRandom(u, NULL));
+  PetscCall(VecDuplicate(u, &x));
+  PetscCall(VecDuplicate(u, &y));
+  PetscCall(VecDuplicate(u, &wanted));
+  PetscCall(VecSetRandom(x, NULL));
+  PetscCall(DMCreateLocalVector(clone, &local));
+  PetscCall(DMPlexInsertBoundaryValues(clone, PETSC_TRUE, local, 0, NULL, NULL, NULL));
+  PetscCall(DMGlobalToLocal(clone, u, INSERT_VALUES, local));
+  PetscCall(DMCreateMatrix(clone, &J));
+  PetscCall(DMPlexSNESComputeJacobianFEM(clone, local, J, J, NULL));
+  PetscCall(MatMult(J, x, wanted));
+  PetscCall(DMSetMatType(clone, MATPATCHFD));
+  PetscCall(DMCreateMatrix(clone, &A));
+  PetscCall(MatDiffusionPlexSetJacobian(A, clone, u, 0, 0));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(Compare("Jacobian of a PetscDS", y, wanted, 1e-12));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&J));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&wanted));
+  PetscCall(VecDestroy(&local));
+  PetscCall(DMDestroy(&clone));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Case        c      = {.dim = 3, .degree = 3, .cells = {3, 2, 2}, .numbers = 1, .ncomp = 1};
   PetscInt    n      = 3;
-  PetscBool   errors = PETSC_FALSE, solve = PETSC_FALSE;
+  PetscBool   errors = PETSC_FALSE, solve = PETSC_FALSE, jacobian = PETSC_FALSE;
   PetscMPIInt size;
   DM          dm;
   Mat         A;
@@ -556,9 +631,11 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-turned", &c.turned, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-errors", &errors, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-solve", &solve, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-jacobian", &jacobian, NULL));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(CreateMatrix(&c, &dm, &A));
-  if (size == 1 && !errors) PetscCall(TestCorrection(&c, dm, A));
+  if (jacobian) PetscCall(TestJacobian(dm));
+  else if (size == 1 && !errors) PetscCall(TestCorrection(&c, dm, A));
   if (solve) PetscCall(TestSolve(A));
   if (errors) PetscCall(TestErrors(dm, A));
   PetscCall(MatDestroy(&A));
@@ -602,6 +679,10 @@ int main(int argc, char **argv)
   test:
     suffix: single
     args: -degree 4 -cells 3,3,3 -solve -pc_type single -ksp_type fcg
+  test:
+    suffix: jacobian
+    nsize: {{1 3}}
+    args: -jacobian -degree {{2 3}} -dim {{2 3}} -natural -turned
   test:
     suffix: errors
     args: -errors

@@ -13,7 +13,8 @@ PetscDS, in which this library is nothing but options:\n\
   PetscInt dim, PETSC_UNUSED PetscInt Nf, PETSC_UNUSED PetscInt NfAux, PETSC_UNUSED const PetscInt uOff[], \
     PETSC_UNUSED const PetscInt uOff_x[], PETSC_UNUSED const PetscScalar u[], PETSC_UNUSED const PetscScalar u_t[], \
     PETSC_UNUSED const PetscScalar u_x[], PETSC_UNUSED const PetscInt aOff[], PETSC_UNUSED const PetscInt aOff_x[], \
-    PETSC_UNUSED const PetscScalar a[], PETSC_UNUSED const PetscScalar a_t[], PETSC_UNUSED const PetscScalar a_x[], PETSC_UNUSED PetscReal t
+    PETSC_UNUSED const PetscScalar a[], PETSC_UNUSED const PetscScalar a_t[], PETSC_UNUSED const PetscScalar a_x[], \
+    PETSC_UNUSED PetscReal t
 #define CONSTANTS PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscScalar constants[]
 
 static void F0(POINT, CONSTANTS, PetscScalar f[])

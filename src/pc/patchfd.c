@@ -396,8 +396,9 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   Level: beginner
 
   Notes:
-  The matrix from which `PCSetOperators()` builds the preconditioner, the Pmat, is one of two kinds: the operator of a `DMBOX`, made
-  by `DMCreateMatrix()`, or an assembled matrix of a `DMDA`.
+  The matrix from which `PCSetOperators()` builds the preconditioner, the Pmat, is one of three kinds: the operator of a `DMBOX`, made
+  by `DMCreateMatrix()`, that of a `DMPLEX`, made by `MatCreateDiffusionPlex()` or `MatCreateBakeoff()`, or an assembled matrix of a
+  `DMDA`.
 
   Operators of a `DMBOX`. On a line of cells the patches are the pairs of neighbouring cells. In d dimensions a patch is a product
   of d pairs. Unknowns on Neumann sides belong to the patches that reach them.
@@ -413,6 +414,12 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 
   With `KSPSetReusePreconditioner()` or `-snes_lag_preconditioner` the patches remain those of the matrix at the last set-up, even
   if the matrix has changed. The steps of `KSPRICHARDSON` then start from the residual of the current matrix.
+
+  Operators of a `DMPLEX`. The patches are closed cells: all (N + 1)^d nodes of a cell. Their matrices are sums of products that are
+  fitted to the coefficients and the geometry of the cell and its face neighbours, scaled to the diagonal of the matrix. The corrections
+  are summed, with the weight 1 / sqrt(number of cells) at a node before and after. So the preconditioner is symmetric positive definite,
+  and one for `KSPCHEBYSHEV`: `PCPATCHMG` uses it with polynomials of the fourth kind. Damping and sweeps apply; other settings are
+  errors. There are kernels for host memory.
 
   Matrices of a `DMDA`. The `DMDA` comes from `DMCreateMatrix()` or `KSPSetDM()`. The program need not use this library otherwise.
   It assembles the matrices of all levels, or `-pc_mg_galerkin pmat` makes them:

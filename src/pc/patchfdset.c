@@ -59,10 +59,11 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
 
   Input Parameters:
 + pc    - the preconditioner
-- patch - `PC_PATCHFD_PATCH_VERTEX` (default): the cells around each interior vertex; `PC_PATCHFD_PATCH_BOX`: the whole box
+- patch - `PC_PATCHFD_PATCH_VERTEX`: the cells around each interior vertex; `PC_PATCHFD_PATCH_BOX`: the whole box;
+          `PC_PATCHFD_PATCH_CELL`: closed cells; `PC_PATCHFD_PATCH_AUTO` (default): cells for a `DMPLEX`, otherwise vertices
 
   Options Database Key:
-. -pc_patchfd_patch (vertex|box) - the patches
+. -pc_patchfd_patch (auto|vertex|box|cell) - the patches
 
   Level: intermediate
 

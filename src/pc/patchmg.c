@@ -317,8 +317,8 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
 }
 
 /*MC
-  PCPATCHMG - Geometric multigrid on a `DMBOX`: `PCMG` with `PCPATCHFD` smoothers and a direct solver on the coarsest mesh as defaults; for
-  the operators of `MatCreateBakeoff()`, multigrid over degrees
+  PCPATCHMG - Geometric multigrid on a `DMBOX`: `PCMG` with `PCPATCHFD` smoothers and a direct solver on the coarsest mesh as defaults; on a
+  `DMPLEX` of hexahedra, multigrid over degrees
 
   Options Database Keys:
 + -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG`
@@ -353,11 +353,18 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   finite element method, Numer. Math. 66, 1993). If that has more than 8000 unknowns, or the mesh is of degree 1 already, one cycle
   of `PCGAMG` on the assembled matrix solves it, in double precision, with the options prefix `mg_coarse_assembled_`.
 
-  A matrix of `MatCreateBakeoff()` of degree N, in the layout `MAT_BAKEOFF_LAYOUT_GLOBAL`, gets levels of the degrees N, N/2, ..., 1
-  on the same mesh. On each, two steps of `KSPCHEBYSHEV` with `PCJACOBI` come before and after the coarse correction. On the
-  coarsest, one cycle of `PCGAMG` on the assembled matrix is the solver, in double precision, with the options prefix
-  `mg_coarse_assembled_`. `-pc_mg_levels` makes fewer levels. The cycle is symmetric, as `KSPCG` needs, and runs in single precision
-  inside `PCSINGLE`.
+  On a `DMPLEX` of quadrilaterals or hexahedra levels have the degrees N, N/2, ..., 1 on the same mesh. The matrix is one of
+  `MatCreateDiffusionPlex()` or `MatCreateBakeoff()` (layout `MAT_BAKEOFF_LAYOUT_GLOBAL`), or any matrix of a solver that has a `DMPLEX`
+  with one continuous Lagrange `PetscFE` (`KSPSetDM()`; `SNES` and `TS` pass it on). For the latter the levels are made from the
+  `PetscDS`: K and s are g3 and g0 of its Jacobian at the solution for which `SNES` computed the matrix; the entries of the matrix are
+  not used, but its diagonal in a `TS`, to find the derivative by u_t. Where K is not positive definite it is raised to 1e-8 of its largest
+  value.
+
+  On each level two steps of `KSPCHEBYSHEV` come before and after the coarse correction: of the fourth kind with `PCPATCHFD`, or of the
+  first kind with `PCJACOBI` for mass matrices and for vectors on a GPU. Bounds of eigenvalues are estimated, unless an option of
+  `KSPCHEBYSHEV` sets them. On the coarsest level two cycles of `PCGAMG` on the assembled matrix are the solver, in double precision, with
+  the options prefix `mg_coarse_assembled_`; fewer than 1000 unknowns are solved exactly. `-pc_mg_levels` makes fewer levels. The cycle is
+  symmetric, as `KSPCG` needs, and runs in single precision inside `PCSINGLE`.
 
   The hierarchy comes from the DM of `KSPSetDM()`, or else from the matrix, independent of the order of `KSPSetOperators()` and
   `KSPSetFromOptions()`. A DM that cannot be coarsened, such as the `DMSHELL` of a `SNES` without a DM, does not count. `PCSetUp()`
@@ -378,7 +385,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   applications as the event PatchFDReplay, and the events inside a cycle only for the others. With the options that measure time or
   energy on the GPU nothing is recorded. See `PCPatchMGSetGraph()`.
 
-.seealso: `DMBOX`, `DMBoxSetSemicoarsening()`, `PCPATCHFD`, `PCMG`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`,
+.seealso: `DMBOX`, `DMBoxSetSemicoarsening()`, `PCPATCHFD`, `PCMG`, `MatCreateDiffusionPlex()`, `MATPATCHFD`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`,
 `PCPatchMGSetCoarseEqLim()`, `PCPatchMGViewLevels()`
 M*/
 PetscErrorCode PCCreate_PatchMG(PC pc)
