@@ -5,6 +5,7 @@
 #include <patchfd/private/compat.h>
 #include <patchfd/private/fe.h>
 #include <patchfd/private/plexcells.h>
+#include <petscblaslapack.h>
 #include <petscds.h>
 #include <petscfe.h>
 
@@ -17,15 +18,15 @@ typedef void PointJacobian(PetscInt, PetscInt, PetscInt, const PetscInt[], const
                            const PetscScalar[], PetscReal, PetscReal, const PetscReal[], PetscInt, const PetscScalar[], PetscScalar[]);
 
 /*
-  A field at the points of a cell: values T[point][basis][nc] and derivatives D[point][basis][nc][dim] in PETSc's reference cell.  Those of
-  a PetscFE are in the order of its closures; Lagrange spaces have tensor products, x fastest, `copies` of them at each node, one component
-  after another.
+  A field at the points of a cell, with derivatives in PETSc's reference cell.  Of a PetscFE there are PETSc's tabulations, in the order of
+  its closures.  A Lagrange space has `copies` of tensor products, x fastest, one component after another at each node: the matrix
+  M[1 + dim][point][node] of values and derivatives, and what it makes of the nodes of a cell, at[1 + dim][point][copies].
 */
 typedef struct {
-  PetscTabulation  tabulation;
-  PetscReal       *own;
-  const PetscReal *T, *D;
-  PetscInt         nb, nc, copies;
+  PetscTabulation tabulation;
+  PetscInt        nb, nc, copies, npoint;
+  PetscReal      *M;
+  PetscScalar    *at;
 } Field;
 
 /* what all cells have in common */
@@ -48,38 +49,26 @@ static PetscErrorCode FieldCreate(PetscFE fe, const Points *p, Field *f)
   PetscCall(PetscFEGetDimension(fe, &f->nb));
   PetscCall(PetscFEGetNumComponents(fe, &f->nc));
   PetscCall(PetscFECreateTabulation(fe, 1, p->npoint, p->point, 1, &f->tabulation));
-  f->T = f->tabulation->T[0];
-  f->D = f->tabulation->T[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* PETSc's own tabulations of high degrees take longer than all that is done with them */
 static PetscErrorCode FieldCreateLagrange(PetscInt degree, PetscInt ncomp, const PatchFDRule *rule, const Points *p, Field *f)
 {
-  const PetscInt n = degree + 1, dim = p->dim;
+  const PetscInt n = degree + 1, dim = p->dim, c = rule->points;
   PetscReal     *B, *D;
 
   PetscFunctionBegin;
-  f->copies = ncomp;
-  f->nc     = 1;
-  f->nb     = PetscPowInt(n, dim);
-  PetscCall(PetscMalloc2(rule->points * n, &B, rule->points * n, &D));
-  PetscCall(PatchFDBasis(degree, rule->points, rule->x, B, D, NULL));
-  PetscCall(PetscMalloc1(p->npoint * f->nb * (1 + dim), &f->own));
-  f->T = f->own;
-  f->D = f->own + p->npoint * f->nb;
-  for (PetscInt i = 0; i < p->npoint * f->nb; i++) {
-    const PetscInt q = i / f->nb, b = i % f->nb, c = rule->points;
+  *f = (Field){.nb = PetscPowInt(n, dim), .nc = 1, .copies = ncomp, .npoint = p->npoint};
+  PetscCall(PetscMalloc2(c * n, &B, c * n, &D));
+  PetscCall(PatchFDBasis(degree, c, rule->x, B, D, NULL));
+  PetscCall(PetscMalloc2((1 + dim) * p->npoint * f->nb, &f->M, (1 + dim) * p->npoint * ncomp, &f->at));
+  for (PetscInt i = 0; i < (1 + dim) * p->npoint * f->nb; i++) {
+    const PetscInt d = i / f->nb / p->npoint - 1, q = i / f->nb % p->npoint, b = i % f->nb;
     const PetscInt at[3] = {q % c * n + b % n, q / c % c * n + b / n % n, q / c / c * n + b / n / n};
 
-    f->own[i] = 1;
-    for (PetscInt d = 0; d < dim; d++) f->own[i] *= B[at[d]];
-    for (PetscInt d = 0; d < dim; d++) {
-      PetscReal *out = f->own + p->npoint * f->nb + i * dim + d;
-
-      *out = 0.5; /* the reference cell is [-1, 1]^dim */
-      for (PetscInt e = 0; e < dim; e++) *out *= e == d ? D[at[e]] : B[at[e]];
-    }
+    f->M[i] = d < 0 ? 1 : 0.5; /* the reference cell is [-1, 1]^dim */
+    for (PetscInt e = 0; e < dim; e++) f->M[i] *= e == d ? D[at[e]] : B[at[e]];
   }
   PetscCall(PetscFree2(B, D));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -89,33 +78,41 @@ static PetscErrorCode FieldDestroy(Field *f)
 {
   PetscFunctionBegin;
   PetscCall(PetscTabulationDestroy(&f->tabulation));
-  PetscCall(PetscFree(f->own));
+  PetscCall(PetscFree2(f->M, f->at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscInt FieldComponents(const Field *f)
+/* all points of a Lagrange space, from the numbers of the nodes of a cell */
+static PetscErrorCode FieldEvaluate(Field *f, PetscInt dim, const PetscScalar node[])
 {
-  return f->nc * f->copies;
+  const PetscScalar  one = 1, zero = 0;
+  const PetscBLASInt step = 1;
+  PetscBLASInt       rows, nb, copies;
+
+  PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast((1 + dim) * f->npoint, &rows));
+  PetscCall(PetscBLASIntCast(f->nb, &nb));
+  PetscCall(PetscBLASIntCast(f->copies, &copies));
+  if (copies == 1) PetscCallBLAS("BLASgemv", BLASgemv_("T", &nb, &rows, &one, f->M, &nb, node, &step, &zero, f->at, &step));
+  else PetscCallBLAS("BLASgemm", BLASgemm_("N", "N", &copies, &rows, &nb, &one, node, &copies, f->M, &nb, &zero, f->at, &copies));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* values u[components] and derivatives du[components][dim] in the reference cell at a point, from the numbers of a closure */
+/* values u[components] and derivatives du[components][dim] at a point: those evaluated, or from a closure */
 static void FieldAt(const Field *f, PetscInt dim, PetscInt q, const PetscScalar closure[], PetscScalar u[], PetscScalar du[])
 {
-  const PetscReal *T = f->T + q * f->nb * f->nc, *D = f->D + q * f->nb * f->nc * dim;
+  for (PetscInt c = 0; c < f->nc * f->copies; c++) {
+    PetscScalar sum[4] = {0};
 
-  for (PetscInt c = 0; c < FieldComponents(f); c++) {
-    const PetscInt of = c / f->copies, copy = c % f->copies;
-    PetscScalar    sum[4] = {0};
+    for (PetscInt d = 0; d <= dim && f->at; d++) sum[d] = f->at[(d * f->npoint + q) * f->copies + c];
+    for (PetscInt b = 0; b < f->nb && !f->at; b++) {
+      const PetscInt at = (q * f->nb + b) * f->nc + c;
 
-    for (PetscInt b = 0; b < f->nb; b++) {
-      const PetscInt    at = b * f->nc + of;
-      const PetscScalar x  = closure[b * f->copies + copy];
-
-      sum[3] += T[at] * x;
-      for (PetscInt d = 0; d < dim; d++) sum[d] += D[at * dim + d] * x;
+      sum[0] += f->tabulation->T[0][at] * closure[b];
+      for (PetscInt d = 0; d < dim; d++) sum[1 + d] += f->tabulation->T[1][at * dim + d] * closure[b];
     }
-    u[c] = sum[3];
-    for (PetscInt d = 0; d < dim; d++) du[c * dim + d] = sum[d];
+    u[c] = sum[0];
+    for (PetscInt d = 0; d < dim; d++) du[c * dim + d] = sum[1 + d];
   }
 }
 
@@ -133,12 +130,15 @@ static void FieldTurn(PetscInt nc, PetscInt dim, const PetscReal invJ[3][3], Pet
   }
 }
 
-/* the nodes of the geometry of cell i */
-static void GoTo(const PlexCells *cells, PetscCount i, Points *p)
+/* the geometry of cell i */
+static PetscErrorCode GoTo(const PlexCells *cells, PetscCount i, Points *p)
 {
+  PetscFunctionBegin;
   for (PetscInt j = 0; j < p->geometry.nb; j++)
     for (PetscInt d = 0; d < p->dim; d++)
       p->place[j * p->dim + d] = cells->coordinate[(size_t)cells->geoindex[i * p->geometry.nb + j] * p->dim + d];
+  PetscCall(FieldEvaluate(&p->geometry, p->dim, p->place));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* place x of a point, and the inverse of the Jacobian of the map */
@@ -147,7 +147,7 @@ static void PlaceAt(const Points *p, PetscInt q, PetscReal x[3], PetscReal invJ[
   PetscScalar u[3], du[9];
   PetscReal   J[3][3] = {{0}}, det = 0;
 
-  FieldAt(&p->geometry, p->dim, q, p->place, u, du);
+  FieldAt(&p->geometry, p->dim, q, NULL, u, du);
   for (PetscInt a = 0; a < p->dim; a++) {
     x[a] = PetscRealPart(u[a]);
     for (PetscInt b = 0; b < p->dim; b++) J[a][b] = PetscRealPart(du[a * p->dim + b]);
@@ -322,7 +322,7 @@ static void AuxAt(Points *p, PetscInt q, const PetscScalar closure[], const Pets
     const Field *aux = &p->aux[f];
 
     FieldAt(aux, p->dim, q, closure, p->a + p->aoff[f], p->ax + p->aoffx[f]);
-    FieldTurn(FieldComponents(aux), p->dim, invJ, p->ax + p->aoffx[f]);
+    FieldTurn(aux->nc, p->dim, invJ, p->ax + p->aoffx[f]);
     closure += aux->nb;
   }
 }
@@ -357,7 +357,7 @@ static PetscErrorCode GetJacobian(const PlexCoefficients *c, PetscInt cell, Pets
 
 static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Points *p, PetscReal kappa[], PetscReal shift[])
 {
-  const PetscInt     dim = p->dim, full = dim * (dim + 1) / 2, nc = FieldComponents(&p->solution);
+  const PetscInt     dim = p->dim, full = dim * (dim + 1) / 2, nc = p->solution.copies;
   PetscScalar       *u = NULL, *a = NULL;
   PetscInt          *uoff, *uoffx, nconstant, at;
   const PetscScalar *constants;
@@ -371,6 +371,8 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Poi
   PetscCall(PetscDSGetComponentOffsets(ds, &uoff));
   PetscCall(PetscDSGetComponentDerivativeOffsets(ds, &uoffx));
   PetscCall(DMPlexVecGetClosure(c->dm, p->section, c->local, cell, NULL, &u));
+  PetscCall(FieldEvaluate(&p->solution, dim, u));
+  PetscCall(DMPlexVecRestoreClosure(c->dm, p->section, c->local, cell, NULL, &u));
   if (p->naux) {
     PetscCall(DMGetEnclosureRelation(p->dmaux, c->dm, &enclosure));
     PetscCall(DMGetEnclosurePoint(p->dmaux, c->dm, enclosure, cell, &at));
@@ -382,7 +384,7 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Poi
     PetscReal x[3], invJ[3][3];
 
     PlaceAt(p, q, x, invJ);
-    FieldAt(&p->solution, dim, q, u, p->u, p->u + nc);
+    FieldAt(&p->solution, dim, q, NULL, p->u, p->u + nc);
     FieldTurn(nc, dim, (const PetscReal(*)[3])invJ, p->u + nc);
     AuxAt(p, q, a, (const PetscReal(*)[3])invJ);
     JACOBIAN_AT(j.g3, g);
@@ -397,7 +399,6 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, PetscInt cell, Poi
     shift[q] = PetscRealPart(s[0]);
   }
   if (p->naux) PetscCall(DMPlexVecRestoreClosure(p->dmaux, NULL, p->auxvec, at, NULL, &a));
-  PetscCall(DMPlexVecRestoreClosure(c->dm, p->section, c->local, cell, NULL, &u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -534,7 +535,7 @@ PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells 
   for (PetscCount i = 0; i < cells->ncells; i++) {
     PetscReal *kappa = v->kappa + i * p.npoint * full, *shift = v->shift + i * p.npoint;
 
-    GoTo(cells, i, &p);
+    PetscCall(GoTo(cells, i, &p));
     if (c->n) PetscCall(CellFunction(c, &p, kappa, shift));
     else PetscCall(CellJacobian(c, cells->cell[i], &p, kappa, shift));
   }
@@ -554,7 +555,7 @@ PetscErrorCode PlexCellsInterpolate(DM dm, const PlexCells *cells, DMBoxFunction
   for (PetscCount i = 0; i < cells->ncells; i++) {
     const PetscInt *node = cells->index + i * cells->size;
 
-    GoTo(cells, i, &p);
+    PetscCall(GoTo(cells, i, &p));
     for (PetscInt q = 0; q < cells->size; q++) {
       PetscReal x[3], unused[3][3], value[MAX_COMPONENTS];
 
