@@ -492,6 +492,18 @@ for layout in ('global', 'element'):
     close(x.dot(y), 2, 1e-12)  # lambda times the volume
 raises(PETSc.Error, '-mat_bakeoff_lambda', patchfd.MatBakeoffSetLambda, A, -1)
 
+# ---- diffusion on a mesh ----
+A = patchfd.MatCreateDiffusionPlex(plex)
+patchfd.MatDiffusionPlexSetFunction(A, 1, lambda time, x: 2 + x[0], lambda time, x: 3)
+x, y = A.createVecs()
+x.set(1)
+A.mult(x, y)
+close(x.dot(y), 3)  # the shift alone, of constants, on the unit cube
+patchfd.MatDiffusionPlexSetFunction(A, 1, lambda time, x: 2 + x[0], None)
+A.mult(x, y)
+assert y.norm() < 1e-12
+del A
+
 # ---- VECSINGLE ----
 x, y = PETSc.Vec().create(), PETSc.Vec().createMPI(10)
 x.setSizes(10)
