@@ -242,7 +242,7 @@ PetscErrorCode PCPatchMGSetBounds(PC pc)
   for (PetscInt l = 1; l < mg->nlevels; l++) {
     const KSP ksp = mg->levels[l]->smoothd, up = mg->levels[l]->smoothu;
     PetscBool cells, chosen, set;
-    PetscReal largest;
+    PetscReal largest = 1;
     Mat       A = pc->pmat, P = pc->pmat;
 
     if (!pc->setupcalled) PetscCall(KSPSetFromOptions(ksp));
