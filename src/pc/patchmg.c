@@ -385,7 +385,8 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   applications as the event PatchFDReplay, and the events inside a cycle only for the others. With the options that measure time or
   energy on the GPU nothing is recorded. See `PCPatchMGSetGraph()`.
 
-.seealso: `DMBOX`, `DMBoxSetSemicoarsening()`, `PCPATCHFD`, `PCMG`, `MatCreateDiffusionPlex()`, `MATPATCHFD`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`,
+.seealso: `DMBOX`, `DMBoxSetSemicoarsening()`, `PCPATCHFD`, `PCMG`, `MatCreateDiffusionPlex()`, `MATPATCHFD`, `MatCreateBakeoff()`,
+`PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`,
 `PCPatchMGSetCoarseEqLim()`, `PCPatchMGViewLevels()`
 M*/
 PetscErrorCode PCCreate_PatchMG(PC pc)
