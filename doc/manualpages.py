@@ -27,6 +27,9 @@ CLASSES = {  # beginnings of names, the first that fits
     'Vec': 'PCSINGLE and VECSINGLE',
     'VEC': 'PCSINGLE and VECSINGLE',
     'KSP': 'KSPFUSEDCG and KSPREFINE',
+    'MatCreateDiffusionPlex': 'Diffusion on a DMPLEX',
+    'MatDiffusionPlex': 'Diffusion on a DMPLEX',
+    'MATPATCHFD': 'Diffusion on a DMPLEX',
     'Mat': 'Bake-off problems',
 }
 
