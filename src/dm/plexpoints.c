@@ -141,17 +141,17 @@ static PetscErrorCode GoTo(const PlexCells *cells, PetscCount i, Points *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* place x of a point, and the inverse of the Jacobian of the map */
+/* place x of a point, and, unless invJ is NULL, the inverse of the Jacobian of the map */
 static void PlaceAt(const Points *p, PetscInt q, PetscReal x[3], PetscReal invJ[3][3])
 {
   PetscScalar u[3], du[9];
   PetscReal   J[3][3] = {{0}}, det = 0;
 
   FieldAt(&p->geometry, p->dim, q, NULL, u, du);
-  for (PetscInt a = 0; a < p->dim; a++) {
-    x[a] = PetscRealPart(u[a]);
+  for (PetscInt a = 0; a < p->dim; a++) x[a] = PetscRealPart(u[a]);
+  if (!invJ) return;
+  for (PetscInt a = 0; a < p->dim; a++)
     for (PetscInt b = 0; b < p->dim; b++) J[a][b] = PetscRealPart(du[a * p->dim + b]);
-  }
   if (p->dim == 2) J[2][2] = 1;
   for (int a = 0; a < 3; a++)
     for (int b = 0; b < 3; b++)
@@ -246,7 +246,7 @@ static PetscErrorCode PointsDestroy(Points *p)
 
 /* ---- coefficients of a cell ---- */
 
-/* K[numbers] of n numbers, of which there are `numbers` where it is full */
+/* the upper triangle of K from n numbers: one, those of a diagonal, or all */
 static void FillNumbers(PetscInt dim, PetscInt n, const PetscReal k[], PetscReal K[])
 {
   for (PetscInt a = 0, next = 0; a < dim; a++)
@@ -259,9 +259,9 @@ static PetscErrorCode CellFunction(const PlexCoefficients *c, const Points *p, P
 
   PetscFunctionBegin;
   for (PetscInt q = 0; q < p->npoint; q++) {
-    PetscReal x[3], invJ[3][3], k[6] = {0}, s = 0;
+    PetscReal x[3], k[6] = {0}, s = 0;
 
-    PlaceAt(p, q, x, invJ);
+    PlaceAt(p, q, x, NULL);
     PetscCall((*c->K)(p->dim, 0, x, c->n, k, c->ctx));
     if (c->shift) PetscCall((*c->shift)(p->dim, 0, x, 1, &s, c->ctx));
     FillNumbers(p->dim, c->n, k, kappa + q * full);
@@ -270,7 +270,7 @@ static PetscErrorCode CellFunction(const PlexCoefficients *c, const Points *p, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* g0 and g3 of a vector's components have to be one scalar operator for each: x[nc][nc][size] becomes the first block */
+/* g0 and g3 of a vector's components have to be one scalar operator for each: the blocks x[nc][nc][size] that of a diagonal of equal ones */
 static PetscErrorCode CheckBlocks(PetscInt cell, PetscInt nc, PetscInt size, const PetscScalar x[])
 {
   const PetscReal tolerance = 1e-10;
@@ -350,8 +350,7 @@ static PetscErrorCode GetJacobian(const PlexCoefficients *c, PetscInt cell, Pets
   for (int i = 0; i < 3; i++)
     PetscCheck(!g1 && !g2 && !more[i] && !boundary, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "The Jacobian of the PetscDS has more than g0 and g3: terms with first derivatives or on the boundary, which the "
-               "matrix-free "
-               "operator does not have.  Assemble it, or use -snes_mf_operator");
+               "matrix-free operator does not have.  Assemble it, or use -snes_mf_operator");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -502,7 +501,9 @@ static PetscErrorCode Simplify(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPo
   for (PetscCount i = 0; i < n && is[0]; i++) v->kappa[i] = v->kappa[i * full];
   for (PetscInt k = 0; k < v->nkappa && is[1]; k++) v->kappa[k] = most[k];
   if (is[2]) v->shift[0] = most[6];
+  PetscCall(PetscRealloc((size_t)(is[1] ? v->nkappa : n * v->nkappa + 1) * sizeof(PetscReal), &v->kappa));
   if (is[3]) PetscCall(PetscFree(v->shift));
+  else if (is[2]) PetscCall(PetscRealloc(sizeof(PetscReal), &v->shift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -557,10 +558,10 @@ PetscErrorCode PlexCellsInterpolate(DM dm, const PlexCells *cells, DMBoxFunction
 
     PetscCall(GoTo(cells, i, &p));
     for (PetscInt q = 0; q < cells->size; q++) {
-      PetscReal x[3], unused[3][3], value[MAX_COMPONENTS];
+      PetscReal x[3], value[MAX_COMPONENTS];
 
       if (node[q] < 0 || node[q] >= cells->nodes->n) continue;
-      PlaceAt(&p, q, x, unused);
+      PlaceAt(&p, q, x, NULL);
       PetscCall((*f)(p.dim, 0, x, cells->ncomp, value, ctx));
       for (PetscInt k = 0; k < cells->ncomp; k++) u[node[q] * cells->ncomp + k] = value[k];
     }

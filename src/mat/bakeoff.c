@@ -439,7 +439,7 @@ PetscErrorCode MatBakeoffFollow(Mat B, Mat A)
   PetscCall(MatBakeoffSetHaloType(B, m->halotype));
   if (n->lambda != m->lambda) PetscCall(MatBakeoffSetLambda(B, m->lambda));
   PetscCall(MatBakeoffSetFactors(B, m->factors));
-  if (m->version != n->followed) PetscCall(MatDiffusionPlexSet_Private(B, &m->from));
-  n->followed = m->version;
+  if (m->version != n->version) PetscCall(MatDiffusionPlexSet_Private(B, &m->from));
+  n->version = m->version;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

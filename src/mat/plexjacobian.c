@@ -69,8 +69,7 @@ static PetscErrorCode MatZeroEntries_Plex(Mat A)
   PetscFunctionBegin;
   SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
           "A matrix of type %s (-dm_mat_type) cannot be assembled.  If the Jacobian of the DMPLEX was set after the matrix had been made, "
-          "call "
-          "SNESSetFromOptions() or TSSetFromOptions() with PCPATCHMG afterwards, or DMCreateMatrix()",
+          "call SNESSetFromOptions() or TSSetFromOptions() with PCPATCHMG afterwards, or DMCreateMatrix()",
           MATPATCHFD);
 }
 

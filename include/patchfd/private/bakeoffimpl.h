@@ -22,7 +22,7 @@ typedef struct {
   PetscBool             diffusion; /* in place of a problem: MatCreateDiffusionPlex() */
   PlexCoefficients      from;      /* whose coefficients come from here, */
   PlexPointValues       values;    /* and are these; those of K = 1 before */
-  PetscInt64            version, followed;
+  PetscInt64            version;   /* of these; that of the finest matrix where it follows one */
   PlexCells             cells;
   PetscSF               sf;   /* from nodes to ghosts, or to the nodes of cells; NULL on one rank in the layout global */
   PatchFDHalo           halo; /* that of ghosts, in the layout global */
