@@ -270,7 +270,7 @@ static PetscErrorCode CellFunction(const PlexCoefficients *c, const Points *p, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* g0 and g3 of a vector's components have to be one scalar operator for each: the blocks x[nc][nc][size] that of a diagonal of equal ones */
+/* g0 and g3 of a vector have to be one scalar operator for each component: of the blocks x[nc][nc][size] equal ones on the diagonal */
 static PetscErrorCode CheckBlocks(PetscInt cell, PetscInt nc, PetscInt size, const PetscScalar x[])
 {
   const PetscReal tolerance = 1e-10;
