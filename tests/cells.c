@@ -17,7 +17,7 @@ enum {
 
 typedef struct {
   PetscInt  dim, degree, cells[3], numbers, ncomp;
-  PetscBool natural, turned; /* one side is natural; cells list their vertices in other orders */
+  PetscBool natural, turned, cuda; /* one side is natural; cells list their vertices in other orders; vectors are on a GPU */
 } Case;
 
 /* K: numbers of a positive definite matrix, with a jump; s >= 0 */
@@ -125,6 +125,7 @@ static PetscErrorCode CreateMatrix(const Case *c, DM *dm, Mat *A)
 
   PetscFunctionBeginUser;
   PetscCall(CreateMesh(c, dm));
+  if (c->cuda) PetscCall(DMSetVecType(*dm, VECCUDA));
   PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, c->dim, c->ncomp, PETSC_FALSE, c->degree, PETSC_DETERMINE, &fe));
   PetscCall(DMSetField(*dm, 0, NULL, (PetscObject)fe));
   PetscCall(PetscFEDestroy(&fe));
@@ -432,7 +433,7 @@ static PetscErrorCode TestCorrection(const Case *c, DM dm, Mat A)
   for (int i = 0; i < 2; i++) {
     PetscCall(VecCreate(PETSC_COMM_WORLD, &single[i]));
     PetscCall(VecSetSizes(single[i], A->rmap->n, A->rmap->N));
-    PetscCall(VecSetType(single[i], VECSINGLE));
+    PetscCall(VecSetType(single[i], c->cuda ? VECSINGLECUDA : VECSINGLE));
   }
   PetscCall(VecSingleConvert(x, 1, single[0]));
   PetscCall(PCApply(pc, single[0], single[1]));
@@ -629,6 +630,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-components", &c.ncomp, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-natural", &c.natural, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-turned", &c.turned, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cuda", &c.cuda, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-errors", &errors, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-solve", &solve, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-jacobian", &jacobian, NULL));
@@ -663,6 +665,14 @@ int main(int argc, char **argv)
     test:
       suffix: one
       args: -dim 2 -degree 4 -cells 1,1 -natural
+    test:
+      suffix: cuda
+      requires: cuda gpu
+      args: -cuda -dim {{2 3}} -degree {{1 2 3 4 5 6 7 8}} -cells 3,2,2 -turned -natural
+    test:
+      suffix: cuda_components
+      requires: cuda gpu
+      args: -cuda -dim {{2 3}} -degree 3 -components 3
 
   test:
     suffix: ranks
@@ -673,6 +683,12 @@ int main(int argc, char **argv)
     nsize: {{2 4}}
     args: -dim 2 -degree 6 -numbers 3 -cells 7,6 -turned -solve -mg_coarse_assembled_pc_type redundant
   test:
+    suffix: ranks_cuda
+    requires: cuda gpu
+    nsize: {{2 5}}
+    output_file: output/cells_ranks.out
+    args: -cuda -degree 3 -cells 4,3,3 -turned -natural -solve -mg_coarse_assembled_pc_type redundant
+  test:
     suffix: fewer
     nsize: 3
     args: -dim 2 -degree 4 -cells 2,1 -solve
@@ -680,9 +696,19 @@ int main(int argc, char **argv)
     suffix: single
     args: -degree 4 -cells 3,3,3 -solve -pc_type single -ksp_type fcg
   test:
+    suffix: single_cuda
+    requires: cuda gpu
+    output_file: output/cells_single.out
+    args: -cuda -degree 4 -cells 3,3,3 -solve -pc_type single -ksp_type fcg
+  test:
     suffix: jacobian
     nsize: {{1 3}}
     args: -jacobian -degree {{2 3}} -dim {{2 3}} -natural -turned
+  test:
+    suffix: jacobian_cuda
+    requires: cuda gpu
+    output_file: output/cells_jacobian.out
+    args: -cuda -jacobian -degree {{2 3}} -dim {{2 3}} -natural -turned
   test:
     suffix: errors
     args: -errors

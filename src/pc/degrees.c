@@ -155,13 +155,21 @@ static PetscErrorCode CreateNoise(Mat A, Vec *noise)
 {
   PetscReal    low[3] = {0}, high[3] = {0}, size = 0;
   Mat_Bakeoff *m;
+  Mat_Box     *box = NULL;
   PetscScalar *a;
   Vec          u;
 
   PetscFunctionBegin;
   PetscCall(MatBakeoffFind(A, &m));
-  PetscCall(DMGetBoundingBox(m->dm, low, high));
+  if (!m) PetscCall(MatBoxFind(A, &box));
+  PetscCall(DMGetBoundingBox(m ? m->dm : box->dm, low, high));
   for (int d = 0; d < 3; d++) size = PetscMax(size, high[d] - low[d]);
+  if (box) {
+    PetscCall(MatCreateVecs(A, noise, NULL));
+    PetscCall(DMBoxInterpolateFunction(box->dm, 0, Noise, &size, *noise));
+    PetscCall(DMBoxSetFixedVec(box->dm, *noise, 0, *noise));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)A), A->rmap->n, A->rmap->N, &u));
   PetscCall(VecGetArray(u, &a));
   PetscCall(PlexCellsInterpolate(m->dm, &m->cells, Noise, &size, a));
@@ -222,18 +230,20 @@ static PetscErrorCode UserChose(KSP ksp, const char *const option[], PetscBool *
 }
 
 /* does Chebyshev's iteration smooth closed cells here? */
-static PetscErrorCode HasCells(KSP ksp, PetscBool *has)
+static PetscErrorCode HasCells(PC pc, KSP ksp, PetscBool *has)
 {
-  PetscBool cells;
+  PCPatchFDPatch patch = PC_PATCHFD_PATCH_AUTO;
+  PetscBool      chebyshev, patchfd;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPCHEBYSHEV, has));
-  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCPATCHFD, &cells));
-  *has = (PetscBool)(*has && cells);
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPCHEBYSHEV, &chebyshev));
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCPATCHFD, &patchfd));
+  if (patchfd) PetscCall(PCPatchFDGetPatch(ksp->pc, &patch));
+  *has = (PetscBool)(chebyshev && patchfd && (patch == PC_PATCHFD_PATCH_CELL || (patch == PC_PATCHFD_PATCH_AUTO && PATCHMG(pc)->degrees)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCPatchMGSetBounds(PC pc)
+PetscErrorCode PCPatchMGSetBounds(PC pc, PetscBool degrees)
 {
   static const char *const options[] = {"-ksp_chebyshev_eigenvalues", "-ksp_chebyshev_esteig", "-ksp_chebyshev_esteig_steps", NULL};
   const PC_MG             *mg        = (const PC_MG *)pc->data;
@@ -245,8 +255,8 @@ PetscErrorCode PCPatchMGSetBounds(PC pc)
     PetscReal largest = 1;
     Mat       A = pc->pmat, P = pc->pmat;
 
-    if (!pc->setupcalled) PetscCall(KSPSetFromOptions(ksp));
-    PetscCall(HasCells(ksp, &cells));
+    if (degrees && !pc->setupcalled) PetscCall(KSPSetFromOptions(ksp)); /* PCMG does it later */
+    PetscCall(HasCells(pc, ksp, &cells));
     PetscCall(UserChose(ksp, options, &chosen));
     if (!cells || chosen) continue;
     PetscCall(KSPGetOperatorsSet(ksp, NULL, &set));
@@ -275,7 +285,7 @@ PetscErrorCode PCPatchMGSetPolynomials(PC pc)
     for (int i = 0; i < 2; i++) {
       PetscBool chosen, cells;
 
-      PetscCall(HasCells(ksp[i], &cells));
+      PetscCall(HasCells(pc, ksp[i], &cells));
       PetscCall(UserChose(ksp[i], options, &chosen));
       if (chosen || !cells) continue;
       PetscCall(KSPChebyshevSetKind(ksp[i], KSP_CHEBYSHEV_FOURTH));

@@ -419,7 +419,7 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   fitted to the coefficients and the geometry of the cell and its face neighbours, scaled to the diagonal of the matrix. The corrections
   are summed, with the weight 1 / sqrt(number of cells) at a node before and after. So the preconditioner is symmetric positive definite,
   and one for `KSPCHEBYSHEV`: `PCPATCHMG` uses it with polynomials of the fourth kind. Damping and sweeps apply; other settings are
-  errors. There are kernels for host memory.
+  errors.
 
   Matrices of a `DMDA`. The `DMDA` comes from `DMCreateMatrix()` or `KSPSetDM()`. The program need not use this library otherwise.
   It assembles the matrices of all levels, or `-pc_mg_galerkin pmat` makes them:

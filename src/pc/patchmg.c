@@ -60,9 +60,29 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PatchFDOptionItems PetscOp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Richardson and patchfd, or for degrees Chebyshev with patchfd or Jacobi, in place of what PCMG chose for this level; anything else is the
-   user's choice */
-static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType degrees, PetscBool assembled)
+/* the patches that the options of a level's solver ask for, or these */
+static PetscErrorCode PCPatchMGGetPatch(KSP ksp, PCPatchFDPatch *patch)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetEnum(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-pc_patchfd_patch", PCPatchFDPatches,
+                                (PetscEnum *)patch, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* steps of the smoother by themselves */
+static PetscErrorCode PCPatchMGSetRichardson(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Richardson and patchfd, Chebyshev and closed cells, or for degrees Chebyshev and what smooths them, in place of what PCMG chose for this
+   level; anything else is the user's choice */
+static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType degrees, PCPatchFDPatch patch, PetscBool assembled)
 {
   PC        pc;
   PetscBool kspdefault, pcdefault;
@@ -77,17 +97,16 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType d
     PetscCall(PCPatchMGSetAssembled(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (degrees) {
-    PetscCall(PCSetType(pc, degrees));
+  PetscCall(PCSetType(pc, degrees ? degrees : PCPATCHFD));
+  if (coarsest) {
+    PetscCall(PCPatchMGSetRichardson(ksp)); /* preonly would cost a reduction a cycle */
+    PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* preonly would cost a reduction a cycle */
-  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
-  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
-  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
-  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
-  PetscCall(PCSetType(pc, PCPATCHFD));
-  if (coarsest) PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
+  PetscCall(PCPatchMGGetPatch(ksp, &patch));
+  PetscCall(PCPatchFDSetPatch(pc, patch)); /* nothing for others */
+  if (patch != PC_PATCHFD_PATCH_CELL) PetscCall(PCPatchMGSetRichardson(ksp));
+  else if (!degrees) PetscCall(KSPChebyshevSetEigenvalues(ksp, 1.1, 0.1)); /* until PCPatchMGSetBounds() */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,7 +131,7 @@ static PetscErrorCode PCPatchMGSetCoefficients(PC pc)
 }
 
 /* solvers of the levels in place of PCMG's defaults */
-static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType degrees, PetscBool assembled)
+static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType degrees, PCPatchFDPatch patch, PetscBool assembled)
 {
   PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
   const PetscInt n      = ((PC_MG *)pc->data)->nlevels;
@@ -127,9 +146,9 @@ static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType degrees, PetscBool ass
     PetscCall(KSPAppendOptionsPrefix(levels[0]->smoothd, "mg_coarse_"));
   }
   for (PetscInt l = 0; l < n; l++) {
-    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), degrees, assembled));
+    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), degrees, patch, assembled));
     if (levels[l]->smoothu == levels[l]->smoothd) continue;
-    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, degrees, PETSC_FALSE));
+    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, degrees, patch, PETSC_FALSE));
     if (PATCHMG(pc)->symmetric && !degrees) PetscCall(PCPatchMGSetMirror_Private(levels[l]->smoothd, pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -200,14 +219,16 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscCall(PCMGGetLevels(pc, &n));
   chosen = (PetscBool)(n == p->levels);
   if (degrees) PetscCall(PCPatchMGGetDegreesSmoother(pc, &smoother));
-  if (!pc->setupcalled) PetscCall(PCPatchMGSetSmoothers(pc, smoother, (PetscBool)(smoother || (chosen && p->assembled))));
+  if (!pc->setupcalled)
+    PetscCall(PCPatchMGSetSmoothers(pc, smoother, smoother ? PC_PATCHFD_PATCH_CELL : PC_PATCHFD_PATCH_AUTO,
+                                    (PetscBool)(smoother || (chosen && p->assembled))));
   if (n && !p->cells) PetscCall(PCPatchMGSetFinest(pc));
   /* PCMG is to ask nothing of the DM of the matrix */
   if (((PC_MG *)pc->data)->galerkin == (degrees ? PC_MG_GALERKIN_NONE : PC_MG_GALERKIN_EXTERNAL))
     PetscCall(PCMGSetGalerkin(pc, degrees ? PC_MG_GALERKIN_EXTERNAL : PC_MG_GALERKIN_NONE));
   if (degrees) {
     PetscCall(PCPatchMGSetUpDegrees(pc));
-    PetscCall(PCPatchMGSetBounds(pc));
+    PetscCall(PCPatchMGSetBounds(pc, PETSC_TRUE));
   }
   PetscCall(PCPatchMGSetCycle(pc));
   lower = (PetscBool)(chosen && p->lowered);
@@ -215,7 +236,8 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   ierr = p->setup(pc);
   if (lower) PetscCall(DMBoxSetLowering(pc->dm, -1));
   PetscCall(ierr);
-  if (degrees && !pc->setupcalled) PetscCall(PCPatchMGSetPolynomials(pc));
+  if (!degrees) PetscCall(PCPatchMGSetBounds(pc, PETSC_FALSE));
+  if (!pc->setupcalled) PetscCall(PCPatchMGSetPolynomials(pc));
   if (n == 1) { /* PCMG's would solve anew in each step, whatever x is */
     p->changed               = (PetscBool)(p->changed || PCPatchMGCycleIsFree_Private(pc));
     pc->ops->applyrichardson = NULL;

@@ -12,8 +12,9 @@ PETSC_INTERN PetscErrorCode PCPatchMGUpdateCells(PC);
 PETSC_INTERN PetscErrorCode PCPatchMGGetNumDegrees(PC, PetscInt *);
 /* what smooths its levels, under Chebyshev's iteration */
 PETSC_INTERN PetscErrorCode PCPatchMGGetDegreesSmoother(PC, PCType *);
-/* bounds of the eigenvalues of its smoothers, before PCMG sets up; and their polynomials, after it has for the first time */
-PETSC_INTERN PetscErrorCode PCPatchMGSetBounds(PC);
+/* bounds of the eigenvalues of smoothers on closed cells, before PCMG sets up degrees, or after it has set up a box; and their polynomials,
+   after it has for the first time */
+PETSC_INTERN PetscErrorCode PCPatchMGSetBounds(PC, PetscBool degrees);
 PETSC_INTERN PetscErrorCode PCPatchMGSetPolynomials(PC);
 /* the solver of the coarsest level: one of the assembled matrix */
 PETSC_INTERN PetscErrorCode PCPatchMGSetAssembled(PC);

@@ -95,7 +95,7 @@ PETSC_INTERN PetscErrorCode MatPatchesIterate(MatPatches, Mat A, PetscInt its, P
 
 /* makes them in place of *patches, of which it may take parts, and which it destroys */
 typedef PetscErrorCode          MatCreatePatchesFn(Mat A, const MatPatchesSpec *, MatPatches *);
-PETSC_INTERN MatCreatePatchesFn MatCreatePatches_Box, MatCreatePatches_Cells;
+PETSC_INTERN MatCreatePatchesFn MatCreatePatches_Box, MatCreatePatches_BoxCells, MatCreatePatches_Cells;
 PETSC_INTERN PetscErrorCode     MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *, MatPatches *);
 /* an object without operations, with *patches as what was before */
 PETSC_INTERN PetscErrorCode MatPatchesCreate(Mat A, const MatPatchesSpec *, MatPatches *);

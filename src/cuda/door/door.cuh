@@ -8,6 +8,7 @@
 #include "base/cuda.cuh"
 #include "dg/dg.cuh"
 #include "fields/fields.cuh"
+#include "fit/cells.cuh"
 #include "fit/fit.cuh"
 #include "transfer/mesh.cuh"
 #include "transfer/mixed.cuh"
