@@ -322,6 +322,29 @@ static PetscErrorCode SumAll(const CellSpace *s, PetscReal local[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ranks that own nodes of which they have no cells have zeros there */
+static PetscErrorCode Noise(const CellSpace *s, Vec v)
+{
+  const Mat_Bakeoff *m      = (const Mat_Bakeoff *)s->ctx;
+  PetscReal          low[3] = {0}, high[3] = {0}, size = 0;
+  PetscInt           n, N;
+  PetscScalar       *a;
+  Vec                u;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetBoundingBox(m->dm, low, high));
+  for (int d = 0; d < 3; d++) size = PetscMax(size, high[d] - low[d]);
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetSize(v, &N));
+  PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)v), n, N, &u));
+  PetscCall(VecGetArray(u, &a));
+  PetscCall(PlexCellsInterpolate(m->dm, &m->cells, PatchFDNoise, &size, a));
+  PetscCall(VecRestoreArray(u, &a));
+  PetscCall(VecSingleConvert(u, 1, v));
+  PetscCall(VecDestroy(&u));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatGetCellSpace_Bakeoff(Mat A, CellSpace *space)
 {
   Mat_Bakeoff *m;
@@ -338,7 +361,8 @@ PetscErrorCode MatGetCellSpace_Bakeoff(Mat A, CellSpace *space)
                        .tolocal       = ToLocal,
                        .sumbegin      = SumBegin,
                        .sumend        = SumEnd,
-                       .sumall        = SumAll};
+                       .sumall        = SumAll,
+                       .noise         = Noise};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -51,21 +51,39 @@ static PetscErrorCode MatPatchesCorrect_Cells(MatPatches p, PatchFDKernels kern,
   PetscCall((*space->sumbegin)(space, kern, ax, &sum));
   PetscCall((*kern->cellsapply)(c->plan[kern->id], p->omega, local, sum));
   PetscCall((*space->sumend)(space, kern, ax, &sum));
-  if (space->fixed) PetscCall((*space->fixed)(space, kern, p->omega, ar, ax));
   PetscCall(PatchFDVecRestoreArray(x, kern, &ax));
   PetscCall(PatchFDVecRestoreArrayRead(r, kern, &ar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatPatchesFinish_Cells(MatPatches p, PatchFDKernels kern, PETSC_UNUSED PetscInt64 steps, Vec b, Vec x)
+{
+  const CellSpace *space = &((CellPatches *)p->data)->space;
+  const void      *ab;
+  void            *ax;
+
+  PetscFunctionBegin;
+  if (!space->fixed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecGetArrayRead(b, kern, &ab));
+  PetscCall(PatchFDVecGetArray(x, kern, &ax));
+  PetscCall((*space->fixed)(space, kern, ab, ax));
+  PetscCall(PatchFDVecRestoreArray(x, kern, &ax));
+  PetscCall(PatchFDVecRestoreArrayRead(b, kern, &ab));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatPatchesView_Cells(MatPatches p, PetscViewer viewer)
 {
-  const CellPatches *x = (const CellPatches *)p->data;
+  const PlexCells *c = ((const CellPatches *)p->data)->space.cells;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  closed cells of degree %" PetscInt_FMT " with their %" PetscInt_FMT
-                                   " nodes, additive with square-root weights, damping %g, %" PetscInt_FMT " sweep(s)\n",
-                                   x->space.cells->degree, x->space.cells->size, (double)p->omega, p->spec.sweeps));
+                                   " nodes, summed with square-root weights\n",
+                                   c->degree, c->size));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %" PetscInt_FMT " sweep(s)", PCPatchFDTypes[p->spec.type], p->spec.sweeps));
+  if (MatPatchesSpecIsChebyshev(&p->spec)) PetscCall(PetscViewerASCIIPrintf(viewer, ", eigenvalues below %g\n", (double)p->largest));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, ", damping %g\n", (double)p->omega));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver fd_inexact, own matrices\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -191,6 +209,35 @@ static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
              "%s, -pc_patchfd_update %s, -pc_patchfd_order %s and -pc_patchfd_brick_size do not apply, leave them at their defaults",
              PCPatchFDVariants[s->variant], PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision],
              PCPatchFDUpdates[s->update], PCPatchFDOrders[s->order]);
+  PetscCheck(!MatPatchesSpecIsChebyshev(s) || s->damping == PETSC_DETERMINE, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_damping %g does not apply to -pc_patchfd_type %s, which estimates its own", (double)s->damping,
+             PCPatchFDTypes[s->type]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* waves that no mesh resolves */
+PetscErrorCode PatchFDNoise(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt n, PetscReal u[], void *ctx)
+{
+  const PetscReal wave[3] = {7919, 10007, 12553};
+  PetscReal       phase   = 0;
+
+  for (PetscInt d = 0; d < dim; d++) phase += wave[d] * x[d] / *(const PetscReal *)ctx;
+  for (PetscInt c = 0; c < n; c++) u[c] = PetscSinReal(phase + (PetscReal)c);
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode FindLargest(MatPatches p)
+{
+  const CellSpace *space = &((CellPatches *)p->data)->space;
+  PatchFDKernels   kern;
+  Vec              noise;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecTypeGetKernels(p->A->defaultvectype, &kern));
+  PetscCall(MatCreateVecs(p->A, &noise, NULL));
+  PetscCall((*space->noise)(space, noise));
+  PetscCall(MatPatchesFindLargest(p, kern, noise));
+  PetscCall(VecDestroy(&noise));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,6 +246,7 @@ static PetscErrorCode CreatePatches(Mat A, const CellSpace *space, const MatPatc
   static const struct _MatPatchesOps ops = {.remedy  = "the coefficients must be positive",
                                             .prepare = MatPatchesPrepare_Cells,
                                             .correct = MatPatchesCorrect_Cells,
+                                            .finish  = MatPatchesFinish_Cells,
                                             .view    = MatPatchesView_Cells,
                                             .bytes   = MatPatchesBytes_Cells,
                                             .destroy = MatPatchesDestroy_Cells};
@@ -209,15 +257,16 @@ static PetscErrorCode CreatePatches(Mat A, const CellSpace *space, const MatPatc
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, A, 0, 0, 0));
   PetscCall(MatPatchesDestroy(patches));
   PetscCall(MatPatchesCreate(A, spec, patches));
-  p            = *patches;
-  p->ops       = &ops;
-  p->spec.type = PC_PATCHFD_TYPE_ADDITIVE; /* whatever the default is */
-  p->omega     = spec->damping == PETSC_DETERMINE ? 1 : spec->damping;
-  p->kernels   = PETSC_TRUE;
+  p      = *patches;
+  p->ops = &ops;
+  if (spec->type == PC_PATCHFD_TYPE_MULTIPLICATIVE) p->spec.type = PC_PATCHFD_TYPE_ADDITIVE; /* whatever the default is */
+  p->omega   = spec->damping == PETSC_DETERMINE ? 1 : spec->damping;
+  p->kernels = PETSC_TRUE;
   PetscCall(PetscNew(&x));
   p->data  = x;
   x->space = *space;
   PetscCall(MakeNumbers(p));
+  if (MatPatchesSpecIsChebyshev(spec) && !p->singular) PetscCall(FindLargest(p));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,10 +21,14 @@ struct _CellSpace {
   PetscErrorCode (*sumend)(const CellSpace *, PatchFDKernels, void *global, void **local);
   /* a number for each local node, in double precision on the host, becomes the sum over all ranks, in ghosts too */
   PetscErrorCode (*sumall)(const CellSpace *, PetscReal local[]);
-  /* NULL, or x += omega r at fixed nodes, which no cell has */
-  PetscErrorCode (*fixed)(const CellSpace *, PatchFDKernels, PetscReal omega, const void *r, void *x);
+  /* NULL, or x = the solution at fixed nodes, which no cell has */
+  PetscErrorCode (*fixed)(const CellSpace *, PatchFDKernels, const void *b, void *x);
+  /* numbers without a pattern, the same whoever has the nodes, and zero at fixed nodes */
+  PetscErrorCode (*noise)(const CellSpace *, Vec);
   PetscErrorCode (*destroy)(CellSpace *);
 };
 
 PETSC_INTERN PetscErrorCode MatGetCellSpace_Bakeoff(Mat, CellSpace *);
 PETSC_INTERN PetscErrorCode MatGetCellSpace_Box(Mat, CellSpace *);
+/* at x, for meshes of size *ctx */
+PETSC_INTERN DMBoxFunctionFn PatchFDNoise;

@@ -23,11 +23,11 @@ namespace patchfd
 /* FULL: all lines have M numbers, which the compiler knows.  RECORD: rows of a direction's record, behind the M of S */
 template <typename T, int DIM, int LENGTH, bool FULL, int RECORD>
 struct FitShape {
-  using Number             = T;
-  static constexpr int dim = DIM, M = LENGTH, rows = M + RECORD, VECTOR = 16 / sizeof(T), ROW = RoundUp(M, VECTOR), PITCH = M | 1;
-  static constexpr bool   full = FULL, few = M * sizeof(T) <= 60; /* is there room for more in registers? */
-  static constexpr int    LINES = !full || !few || dim < 3 ? 1 : (M <= 3 ? M : 2), ROWS = dim == 3 ? (M + LINES - 1) / LINES : 1,
-                       team   = M * ROWS;
+  using Number              = T;
+  static constexpr int  dim = DIM, M = LENGTH, rows = M + RECORD, VECTOR = 16 / sizeof(T), ROW = RoundUp(M, VECTOR), PITCH = M | 1;
+  static constexpr bool full = FULL, few = M * sizeof(T) <= 60; /* is there room for more in registers? */
+  static constexpr int  LINES = !full || !few || dim < 3 ? 1 : (M <= 3 ? M : 2), ROWS = dim == 3 ? (M + LINES - 1) / LINES : 1,
+                       team      = M * ROWS;
   static constexpr int    volume = RoundUp(dim == 3 ? M * M * PITCH : M * PITCH, VECTOR), record = ROW * rows, size = volume + dim * record;
   static constexpr int    teams = team >= 96 ? 1 : 128 / team, threads = RoundUp(teams * team, 32), most = LINES > 1 && M > 7 ? 384 : 512;
   static constexpr int    blocks = most / threads > 0 ? most / threads : 1; /* at a time: more registers do not pay for less threads */

@@ -18,8 +18,8 @@ template <typename T>
 struct CellsArguments {
   int             cells;
   unsigned        ncomp;
-  const unsigned *index;                    /* as in PointsNodes */
-  const T        *record, *shift, *scale;   /* [cell][direction][S, lambda], [cell], [cell][node] */
+  const unsigned *index;                  /* as in PointsNodes */
+  const T        *record, *shift, *scale; /* [cell][direction][S, lambda], [cell], [cell][node] */
   T               alpha;
   const T        *x;
   T              *y;
@@ -30,15 +30,15 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
   CellsKernel(const __grid_constant__ CellsArguments<typename Shape::Number> arg)
 {
   extern __shared__ __align__(16) double cells_memory[];
-  using T                   = typename Shape::Number;
-  constexpr int M = Shape::M, dim = Shape::dim, LINES = Shape::LINES, last = dim - 1, size = dim == 3 ? M * M * M : M * M;
-  int             cell;
+  using T            = typename Shape::Number;
+  constexpr int    M = Shape::M, dim = Shape::dim, LINES = Shape::LINES, last = dim - 1, size = dim == 3 ? M * M * M : M * M;
+  int              cell;
   FitTensor<Shape> t((T *)cells_memory, arg.cells, &cell);
-  unsigned        number[LINES][M];
-  T               v[LINES][M] = {}, c[LINES][M] = {};
-  const T        *from[dim];
-  const size_t    first = (size_t)(t.live ? cell : 0) * size;
-  auto            node  = [&](int l, int s) { return first + (dim == 3 ? (s * M + t.other(l)) * M : s * M) + t.a; };
+  unsigned         number[LINES][M];
+  T                v[LINES][M] = {}, c[LINES][M] = {};
+  const T         *from[dim];
+  const size_t     first = (size_t)(t.live ? cell : 0) * size;
+  auto             node  = [&](int l, int s) { return first + (dim == 3 ? (s * M + t.other(l)) * M : s * M) + t.a; };
 
 #pragma unroll
   for (int d = 0; d < dim; d++) from[d] = arg.record + ((size_t)(t.live ? cell : 0) * dim + d) * (M * (M + 1));
@@ -110,7 +110,7 @@ static PetscErrorCode CellsShape(const CellsPlan<T> *p, F &&work)
 template <typename T>
 static PetscErrorCode CellsNodes(const PatchFDCellsDesc *desc, CellsPlan<T> *p)
 {
-  PatchFDPoints       points   = {};
+  PatchFDPoints       points    = {};
   PatchFDOperatorDesc operator_ = {};
   PatchFDRule         rule;
   PetscErrorCode      ierr;
@@ -139,10 +139,10 @@ static PetscErrorCode CellsNodes(const PatchFDCellsDesc *desc, CellsPlan<T> *p)
 template <typename T>
 PetscErrorCode Cells<T>::create(const PatchFDCellsDesc *desc, void **plan)
 {
-  const size_t   n = (size_t)desc->degree + 1, cells = (size_t)desc->ncells, size = (size_t)PetscPowInt((PetscInt)n, desc->dim),
-                 used = n * (n + 1), stride = n * (n + 3);
-  CellsPlan<T>  *p = new CellsPlan<T>;
-  std::vector<T> record(cells * (size_t)desc->dim * used), scale(cells * size);
+  const size_t n = (size_t)desc->degree + 1, cells = (size_t)desc->ncells, size = (size_t)PetscPowInt((PetscInt)n, desc->dim),
+               used = n * (n + 1), stride = n * (n + 3);
+  CellsPlan<T>          *p = new CellsPlan<T>;
+  std::vector<T>         record(cells * (size_t)desc->dim * used), scale(cells * size);
   std::vector<PetscReal> one(size);
   T                     *a;
 
