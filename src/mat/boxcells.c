@@ -1,6 +1,7 @@
 /* The cells of a DMBOX for local solvers on closed cells (patchfd/private/cellspace.h): those that a rank owns, in the local box of nodes */
 #include <patchfd/private/cellspace.h>
 #include <patchfd/private/matimpl.h>
+#include <patchfd/private/vecimpl.h>
 
 typedef struct {
   Mat_Box      *m;
@@ -141,14 +142,17 @@ PetscErrorCode MatGetCellSpace_Box(Mat A, CellSpace *space)
 }
 
 /* Measured (benchmarks/diffusion): cells take one residual a step in place of one a colour, and a third more iterations; at low degrees
-   vertex patches are solved exactly for little */
+   vertex patches are solved exactly for little, and with vectors on a GPU they are made there, cells on the host */
 PetscErrorCode MatBoxChoosePatch(Mat A, PCPatchFDPatch *patch)
 {
   const PetscInt least = 3;
   Mat_Box       *m;
+  PatchFDKernels kern;
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(A, &m));
-  *patch = m && m->form.points && MatBoxDegree(m) >= least ? PC_PATCHFD_PATCH_CELL : PC_PATCHFD_PATCH_AUTO;
+  PetscCall(PatchFDVecTypeGetKernels(A->defaultvectype, &kern));
+  *patch = m && m->form.points && PetscMemTypeHost(kern->memtype) && MatBoxDegree(m) >= least ? PC_PATCHFD_PATCH_CELL
+                                                                                              : PC_PATCHFD_PATCH_AUTO;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -311,9 +311,6 @@ struct _PatchFDFitKernels {
   PetscErrorCode (*product)(void *fit, PetscInt group, void *operatorplan, const void *x);
   PetscErrorCode (*inner)(void *fit, PetscInt group, void *operatorplan, PetscBool subtract, const void *x, void *y);
   PetscErrorCode (*correct)(void *fit, PetscInt group, PetscReal omega, const void *diagonal, const void *b, void *x);
-  /* the largest difference of logarithms of a number of the metric's diagonal at two points of one of an operator's cells; PETSC_MAX_REAL
-     if there is no metric */
-  PetscErrorCode (*variation)(void *operatorplan, PetscReal *);
 };
 #if defined(PETSC_HAVE_CUDA)
 PETSC_INTERN const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble, PatchFDFitKernelsCUDAFloat;

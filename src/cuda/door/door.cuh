@@ -190,10 +190,6 @@ struct OperatorDoor {
   {
     return Fit<T>::inner(fit, group, ((DoorPlan *)plan)->plan, subtract, x, y);
   }
-  static PetscErrorCode fitvariation(void *plan, PetscReal *variation)
-  {
-    return PointsOperator<T>::variation(((DoorPlan *)plan)->plan, variation);
-  }
   static PetscErrorCode fit(PatchFDFit *desc, const PatchFDFitRule *rule, void *plan, void **fit)
   {
     return Fit<T>::create(desc, rule, ((DoorPlan *)plan)->plan, fit);

@@ -66,7 +66,7 @@ const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::Ty
 #define FIT_TABLE(T) \
   { \
     .pick = patchfd::OperatorDoor<T>::fitpick, .product = patchfd::OperatorDoor<T>::fitproduct, \
-    .inner = patchfd::OperatorDoor<T>::fitinner, .correct = patchfd::Fit<T>::correct, .variation = patchfd::OperatorDoor<T>::fitvariation, \
+    .inner = patchfd::OperatorDoor<T>::fitinner, .correct = patchfd::Fit<T>::correct, \
   }
 
 const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble = FIT_TABLE(double);

@@ -14,6 +14,18 @@
 namespace patchfd
 {
 
+/* lines of a thread and threads of a multiprocessor, measured on an H200; teams fill warps */
+template <typename T, int DIM, int LENGTH>
+struct CellsTile : FitShape<T, DIM, LENGTH, true, 1> {
+  using Shape                   = FitShape<T, DIM, LENGTH, true, 1>;
+  static constexpr int    LINES = DIM == 2 ? 1 : (LENGTH <= 3 ? LENGTH : (LENGTH == 4 || LENGTH == 6 ? 2 : 1));
+  static constexpr int    ROWS = DIM == 3 ? (LENGTH + LINES - 1) / LINES : 1, team = LENGTH * ROWS;
+  static constexpr int    teams = LENGTH == 9 ? 3 : (LENGTH == 7 ? 5 : (team >= 96 ? 1 : 128 / team)), threads = RoundUp(teams * team, 32);
+  static constexpr int    most   = sizeof(T) == 8 ? 384 : (LENGTH <= 4 ? 768 : (LENGTH == 5 ? 1024 : 512));
+  static constexpr int    blocks = most / threads > 0 ? most / threads : 1;
+  static constexpr size_t shared = teams * Shape::size * sizeof(T);
+};
+
 template <typename T>
 struct CellsArguments {
   int             cells;
@@ -103,7 +115,7 @@ static PetscErrorCode CellsShape(const CellsPlan<T> *p, F &&work)
   return ForDegree<1, points_degrees>(p->degree, [&](auto k) {
     constexpr int n = decltype(k)::value + 1;
 
-    return p->dim == 3 ? work(FitShape<T, 3, n, true, 1>()) : work(FitShape<T, 2, n, true, 1>());
+    return p->dim == 3 ? work(CellsTile<T, 3, n>()) : work(CellsTile<T, 2, n>());
   });
 }
 
