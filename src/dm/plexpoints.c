@@ -270,6 +270,24 @@ static PetscErrorCode CellFunction(const PlexCoefficients *c, const Points *p, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* of all cells */
+static PetscErrorCode CellNumbers(const PlexCoefficients *c, const PlexCells *cells, PetscInt npoint, PlexPointValues *v)
+{
+  const PetscInt     full  = cells->dim * (cells->dim + 1) / 2;
+  const PetscScalar *shift = NULL, *K;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(c->cellK, &K));
+  if (c->cellshift) PetscCall(VecGetArrayRead(c->cellshift, &shift));
+  for (PetscCount i = 0; i < cells->ncells * npoint; i++) {
+    FillNumbers(cells->dim, c->n, K + i / npoint * c->n, v->kappa + i * full);
+    v->shift[i] = shift ? shift[i / npoint] : 0;
+  }
+  if (c->cellshift) PetscCall(VecRestoreArrayRead(c->cellshift, &shift));
+  PetscCall(VecRestoreArrayRead(c->cellK, &K));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* g0 and g3 of a vector have to be one scalar operator for each component: of the blocks x[nc][nc][size] equal ones on the diagonal */
 static PetscErrorCode CheckBlocks(PetscInt cell, PetscInt nc, PetscInt size, const PetscScalar x[])
 {
@@ -511,6 +529,8 @@ PetscErrorCode PlexCoefficientsDestroy(PlexCoefficients *c)
 {
   PetscFunctionBegin;
   PetscCall(VecDestroy(&c->local));
+  PetscCall(VecDestroy(&c->cellK));
+  PetscCall(VecDestroy(&c->cellshift));
   PetscCall(DMDestroy(&c->dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -533,7 +553,8 @@ PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells 
   PetscCall(PointsCreate(c, cells, gauss, &p));
   PetscCall(PetscMalloc1(cells->ncells * p.npoint * full + full, &v->kappa));
   PetscCall(PetscMalloc1(cells->ncells * p.npoint + 1, &v->shift));
-  for (PetscCount i = 0; i < cells->ncells; i++) {
+  if (c->cellK) PetscCall(CellNumbers(c, cells, p.npoint, v));
+  for (PetscCount i = 0; i < cells->ncells && !c->cellK; i++) {
     PetscReal *kappa = v->kappa + i * p.npoint * full, *shift = v->shift + i * p.npoint;
 
     PetscCall(GoTo(cells, i, &p));

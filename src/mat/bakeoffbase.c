@@ -479,6 +479,8 @@ PetscErrorCode MatDiffusionPlexSet_Private(Mat A, const PlexCoefficients *from)
   m->values = values;
   PetscCall(PetscObjectReference((PetscObject)from->dm));
   PetscCall(PetscObjectReference((PetscObject)from->local));
+  PetscCall(PetscObjectReference((PetscObject)from->cellK));
+  PetscCall(PetscObjectReference((PetscObject)from->cellshift));
   PetscCall(PlexCoefficientsDestroy(&m->from));
   m->from = *from;
   m->version++;

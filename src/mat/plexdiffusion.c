@@ -12,6 +12,17 @@ static PetscErrorCode DiffusionGet(Mat A, Mat_Bakeoff **m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CheckNumbers(Mat A, const Mat_Bakeoff *m, PetscInt n)
+{
+  const PetscInt dim = m->cells.dim;
+
+  PetscFunctionBegin;
+  PetscCheck(n == 1 || n == dim || n == dim * (dim + 1) / 2, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "K has %" PetscInt_FMT " numbers; in %" PetscInt_FMT " dimensions 1, %" PetscInt_FMT " or %" PetscInt_FMT, n, dim, dim,
+             dim * (dim + 1) / 2);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   MatDiffusionPlexSetFunction - Sets the coefficients of a matrix of `MatCreateDiffusionPlex()` by functions
 
@@ -43,12 +54,64 @@ PetscErrorCode MatDiffusionPlexSetFunction(Mat A, PetscInt n, DMBoxFunctionFn *K
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscValidLogicalCollectiveInt(A, n, 2);
   PetscCall(DiffusionGet(A, &m));
-  PetscCheck(n == 1 || n == m->cells.dim || n == m->cells.dim * (m->cells.dim + 1) / 2, PetscObjectComm((PetscObject)A),
-             PETSC_ERR_ARG_OUTOFRANGE,
-             "K has %" PetscInt_FMT " numbers; in %" PetscInt_FMT " dimensions 1, %" PetscInt_FMT " or %" PetscInt_FMT, n, m->cells.dim,
-             m->cells.dim, m->cells.dim * (m->cells.dim + 1) / 2);
+  PetscCall(CheckNumbers(A, m, n));
   PetscCheck(K, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_NULL, "There is no function for K");
   PetscCall(MatDiffusionPlexSet_Private(A, &(PlexCoefficients){.dm = m->dm, .n = n, .K = K, .shift = shift, .ctx = ctx}));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckCellVec(const Mat_Bakeoff *m, PetscInt n, const char *what, Vec v)
+{
+  PetscInt size;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &size));
+  PetscCheck(size == n * m->cells.ncells, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The vector with %s has %" PetscInt_FMT " entries on this process, which owns %" PetscCount_FMT
+             " cells of the DMPLEX; there have to be %" PetscInt_FMT " for each",
+             what, size, m->cells.ncells, n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatDiffusionPlexSetVec - Sets the coefficients of a matrix of `MatCreateDiffusionPlex()` by numbers of cells
+
+  Collective
+
+  Input Parameters:
++ A     - the matrix
+. K     - for each cell 1 number, those of a diagonal, or of a symmetric matrix, as for `MatDiffusionPlexSetFunction()`; positive definite
+- shift - for each cell s, or `NULL` for 0
+
+  Level: intermediate
+
+  Notes:
+  A process has the numbers of the cells that it owns, in the order of the points of the `DMPLEX`: that of a global vector of a clone of it
+  with a `PetscFE` of degree 0 (`PetscFECreateLagrange()`). `DMLabelGetValue()` of the label "Cell Sets" says what a mesh file says of a
+  cell.
+
+  The vectors are kept, not copied. Call this again when their entries have changed.
+
+.seealso: `MatCreateDiffusionPlex()`, `MatDiffusionPlexSetFunction()`, `MatDiffusionPlexSetJacobian()`
+@*/
+PetscErrorCode MatDiffusionPlexSetVec(Mat A, Vec K, Vec shift)
+{
+  PetscInt     n, ncells;
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidHeaderSpecific(K, VEC_CLASSID, 2);
+  if (shift) PetscValidHeaderSpecific(shift, VEC_CLASSID, 3);
+  PetscCall(DiffusionGet(A, &m));
+  ncells = (PetscInt)m->cells.ncells;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ncells, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCall(VecGetSize(K, &n));
+  n /= PetscMax(1, ncells);
+  PetscCall(CheckNumbers(A, m, n));
+  PetscCall(CheckCellVec(m, n, "K", K));
+  if (shift) PetscCall(CheckCellVec(m, 1, "the shift", shift));
+  PetscCall(MatDiffusionPlexSet_Private(A, &(PlexCoefficients){.dm = m->dm, .n = n, .cellK = K, .cellshift = shift}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

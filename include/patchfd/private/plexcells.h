@@ -34,13 +34,14 @@ PETSC_INTERN PetscErrorCode PlexCellsCreateDM(DM, PetscInt degree, DM *);
 
 /* ---- coefficients of -div(K grad u) + shift u: src/dm/plexpoints.c ---- */
 
-/* where they come from: functions with n numbers of K (1, dim, or dim (dim + 1) / 2), or, where n = 0, g3 and g0 of the PetscDS of dm at
-   `local`, a local Vec with boundary values */
+/* where they come from: functions with n numbers of K (1, dim, or dim (dim + 1) / 2), or Vecs with n and 1 for each cell, or, where n = 0,
+   g3 and g0 of the PetscDS of dm at `local`, a local Vec with boundary values */
 typedef struct {
   DM               dm;
   PetscInt         n;
   DMBoxFunctionFn *K, *shift;
   void            *ctx;
+  Vec              cellK, cellshift;
   Vec              local;
   PetscReal        time, shift_t; /* derivative of u_t by u */
   PetscBool        exact;         /* an error where the Jacobian has more than g0 and g3; */
