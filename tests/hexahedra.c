@@ -166,8 +166,8 @@ static PetscErrorCode Solve(const Case *c, PetscInt most, PetscInt *failures)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD,
                           "valence %" PetscInt_FMT ", contrast %g, aspect %g, degree %" PetscInt_FMT ": %s, %" PetscInt_FMT
                           " iterations, residual %g, reported %g\n",
-                          c->valence, (double)c->contrast, (double)c->aspect, c->degree, KSPConvergedReasons[reason], its,
-                          (double)residual, (double)reported));
+                          c->valence, (double)c->contrast, (double)c->aspect, c->degree, KSPConvergedReasons[reason], its, (double)residual,
+                          (double)reported));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -269,11 +269,11 @@ int main(int argc, char **argv)
   enum {
     MOST = 16
   };
-  Case      c             = {.cells = 2};
-  PetscInt  degree[MOST]  = {4}, valence[MOST] = {0}, ndegree = MOST, nvalence = MOST, naspect = MOST, ncontrast = MOST;
+  Case      c            = {.cells = 2};
+  PetscInt  degree[MOST] = {4}, valence[MOST] = {0}, ndegree = MOST, nvalence = MOST, naspect = MOST, ncontrast = MOST;
   PetscInt  most = 0, failures = 0, solves = 0;
-  PetscReal aspect[MOST]  = {1}, contrast[MOST] = {1};
-  PetscBool vec           = PETSC_FALSE;
+  PetscReal aspect[MOST] = {1}, contrast[MOST] = {1};
+  PetscBool vec = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
