@@ -388,5 +388,5 @@ int main(int argc, char **argv)
     args: -dim {{2 3}} -order {{1 2}} -format 4
   test:
     suffix: errors
-    args: -errors -dim {{2 3}}
+    args: -errors -malloc_dump 0 -dim {{2 3}}
 TEST*/
