@@ -16,7 +16,7 @@ enum {
   NZ     = 3,
   BLOCKS = 4 /* the left and the right side, the left and the right half of the cells */
 };
-static const PetscReal bend = 0.2;
+static const PetscReal bend          = 0.2;
 static const int       group[BLOCKS] = {10, 11, 1, 2};
 
 typedef struct {
@@ -175,7 +175,7 @@ static PetscErrorCode WriteFile(const Case *c, const char name[])
 {
   const PetscInt halves = c->order, z = c->dim == 3 ? halves * NZ + 1 : 1, one = 1;
   const size_t   nodes = (size_t)((halves * NX + 1) * (halves * NY + 1) * z), elements = (size_t)(2 * (CountOf(c, 0) + CountOf(c, 2)));
-  FILE          *f     = fopen(name, "wb");
+  FILE          *f = fopen(name, "wb");
 
   PetscFunctionBeginUser;
   PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s", name);
@@ -218,7 +218,7 @@ static PetscErrorCode WriteFile(const Case *c, const char name[])
 /* with Dirichlet conditions at the sides of the groups 10 and 11, or none */
 static PetscErrorCode CreateMatrix(const Case *c, const char name[], PetscBool fixed, DM *dm, Mat *A)
 {
-  const PetscReal K[2]  = {1, 1000};
+  const PetscReal K[2] = {1, 1000};
   PetscMPIInt     rank;
   PetscInt        first, end;
   DMLabel         label;

@@ -32,7 +32,7 @@ PETSC_INTERN PetscErrorCode PlexCellsFindBodies(MPI_Comm, const PlexCells *, Pet
 /* the same mesh with a space of another degree, and Dirichlet conditions at the same points.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreateDM(DM, PetscInt degree, DM *);
 
-/* ---- coefficients of -div(K grad u) + shift u: src/dm/plexpoints.c ---- */
+/* ---- coefficients of -div(K grad u) + shift u: src/dm/plexcoefficients.c ---- */
 
 /* where they come from: functions with n numbers of K (1, dim, or dim (dim + 1) / 2), or Vecs with n and 1 for each cell, or, where n = 0,
    g3 and g0 of the PetscDS of dm at `local`, a local Vec with boundary values */
