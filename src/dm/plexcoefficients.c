@@ -143,7 +143,7 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, const PlexCells *c
   PetscCall(PlexPointsGetFields(c, cells, i, p));
   for (PetscInt q = 0; q < p->npoint; q++) {
     PetscScalar g[PLEX_MAX_COMPONENTS * PLEX_MAX_COMPONENTS * 9] = {0}, s[PLEX_MAX_COMPONENTS * PLEX_MAX_COMPONENTS] = {0},
-                                                               t[PLEX_MAX_COMPONENTS * PLEX_MAX_COMPONENTS] = {0};
+                                                              t[PLEX_MAX_COMPONENTS * PLEX_MAX_COMPONENTS] = {0};
     PetscReal x[3], invJ[3][3];
 
     PlexPointsEvaluate(p, q, x, invJ);
@@ -289,7 +289,7 @@ PetscErrorCode PlexPointValuesDestroy(PlexPointValues *v)
 PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells *cells, PetscInt gauss, PlexPointValues *v)
 {
   const PetscInt full = cells->dim * (cells->dim + 1) / 2;
-  PlexPoints         p;
+  PlexPoints     p;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(v, sizeof(*v)));
