@@ -508,6 +508,13 @@ K.set(2)
 patchfd.MatDiffusionPlexSetVec(A, K, K)
 A.mult(x, y)
 close(x.dot(y), 2)
+plex.createLabel('cooled')
+for face in range(*plex.getHeightStratum(1)):
+    if plex.getSupportSize(face) == 1:
+        plex.setLabelValue('cooled', face, 1)
+patchfd.MatDiffusionPlexSetRobin(A, plex.getLabel('cooled'), [1], lambda time, x: 3)
+A.mult(x, y)
+close(x.dot(y), 2 + 3 * 6)
 del A
 
 # ---- VECSINGLE ----

@@ -54,8 +54,7 @@ static PetscErrorCode CellNumbers(const PlexCoefficients *c, const PlexCells *ce
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* g0 and g3 of a vector have to be one scalar operator for each component: of the blocks x[nc][nc][size] equal ones on the diagonal */
-static PetscErrorCode CheckBlocks(PetscInt cell, PetscInt nc, PetscInt size, const PetscScalar x[])
+PetscErrorCode PlexPointsCheckBlocks(PetscInt cell, PetscInt nc, PetscInt size, const PetscScalar x[])
 {
   const PetscReal tolerance = 1e-10;
   PetscReal       largest   = 0;
@@ -106,7 +105,7 @@ typedef struct {
 
 static PetscErrorCode GetJacobian(const PlexCoefficients *c, PetscInt cell, PetscDS *ds, Jacobian *j)
 {
-  PetscBool      own, boundary;
+  PetscBool      own;
   PointJacobian *g1 = NULL, *g2 = NULL, *more[3] = {NULL};
 
   PetscFunctionBegin;
@@ -118,11 +117,10 @@ static PetscErrorCode GetJacobian(const PlexCoefficients *c, PetscInt cell, Pets
   PetscCheck(j->g3, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
              "The PetscDS of cell %" PetscInt_FMT " has no g3, the derivative of fluxes by gradients: PetscDSSetJacobian()", cell);
   if (!c->exact) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscDSHasBdJacobian(*ds, &boundary));
   for (int i = 0; i < 3; i++)
-    PetscCheck(!g1 && !g2 && !more[i] && !boundary, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "The Jacobian of the PetscDS has more than g0 and g3: terms with first derivatives or on the boundary, which the "
-               "matrix-free operator does not have.  Assemble it, or use -snes_mf_operator");
+    PetscCheck(!g1 && !g2 && !more[i], PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "The Jacobian of the PetscDS has more than g0 and g3: terms with first derivatives, which the matrix-free operator "
+               "does not have.  Assemble it, or use -snes_mf_operator");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,8 +151,8 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, const PlexCells *c
       JACOBIAN_AT(j.g0t, t);
       for (PetscInt k = 0; k < nc * nc; k++) s[k] += c->shift_t * t[k];
     }
-    PetscCall(CheckBlocks(cell, nc, dim * dim, g));
-    PetscCall(CheckBlocks(cell, nc, 1, s));
+    PetscCall(PlexPointsCheckBlocks(cell, nc, dim * dim, g));
+    PetscCall(PlexPointsCheckBlocks(cell, nc, 1, s));
     PetscCall(CheckTensor(cell, dim, g, kappa + q * full));
     shift[q] = PetscRealPart(s[0]);
   }

@@ -29,9 +29,10 @@ PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
                                    m->diffusion ? "" : "bake-off problem ", m->diffusion ? "diffusion" : MatBakeoffProblems[m->problem],
                                    m->cells.degree, ncells, m->cells.dim, m->cells.geodegree));
   if (m->diffusion)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s%s, %s\n", m->values.kappaconstant || !m->values.kappa ? "constant " : "",
+    PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s%s, %s%s\n", m->values.kappaconstant || !m->values.kappa ? "constant " : "",
                                      m->values.nkappa > 1 ? "tensor" : "number",
-                                     !m->values.shift ? "no shift" : (m->values.shiftconstant ? "constant shift" : "shift")));
+                                     !m->values.shift ? "no shift" : (m->values.shiftconstant ? "constant shift" : "shift"),
+                                     m->sides.any ? ", sides with h u" : ""));
   else if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
   PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorsTypes[m->factors]));
   PetscCall(PetscViewerASCIIPopTab(viewer));
@@ -106,6 +107,20 @@ void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
   }
 }
 
+void BakeoffDescribeSides(const Mat_Bakeoff *m, PatchFDPoints *p)
+{
+  BakeoffDescribe(m, p);
+  p->ncells        = m->sides.n;
+  p->index         = m->sides.index;
+  p->kappa         = NULL;
+  p->nkappa        = 0;
+  p->kappaconstant = PETSC_FALSE;
+  p->shift         = m->sides.value;
+  p->shiftconstant = PETSC_FALSE;
+  p->given         = PETSC_TRUE;
+  p->factors       = PATCHFD_FACTORS_STORED;
+}
+
 PetscErrorCode BakeoffReset(Mat_Bakeoff *m)
 {
   PetscFunctionBegin;
@@ -114,6 +129,7 @@ PetscErrorCode BakeoffReset(Mat_Bakeoff *m)
 
     if (!PatchFDKernelTables[i]) continue;
     PetscCall(PatchFDKernelTables[i]->operatordestroy(&k->plan));
+    PetscCall(PatchFDKernelTables[i]->operatordestroy(&k->sides));
     PetscCall(PatchFDKernelTables[i]->free(k->x));
     PetscCall(PatchFDKernelTables[i]->free(k->y));
     if (PatchFDKernelTables[i]->wide) {
@@ -141,6 +157,13 @@ PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *m, PatchFDKernels kern, BakeoffKer
     BakeoffDescribe(m, &points);
     PetscCall((*kern->operatorcreate)(&desc, &k->plan));
     PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
+  }
+  if (!k->sides && m->sides.n) {
+    PatchFDPoints       points;
+    PatchFDOperatorDesc desc = {.points = &points};
+
+    BakeoffDescribeSides(m, &points);
+    PetscCall((*kern->operatorcreate)(&desc, &k->sides));
   }
   if (!k->x && m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) PetscCall((*kern->malloc)(m->nowned, &k->x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -444,7 +467,7 @@ PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
 
   PetscFunctionBegin;
   if (!BakeoffIsMass(m) && m->lambda == 0 && !m->values.shift)
-    PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &nbody, &body));
+    PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &m->sides, &nbody, &body));
   PetscCall(PetscMalloc1(nbody * n, &z));
   for (PetscInt i = 0; i < nbody * n; i++) PetscCall(BakeoffConstant(A, m, body, i / n, i % n, &z[i]));
   if (nbody) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, nbody * n, z, &constants));
@@ -457,9 +480,35 @@ PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   /* in the layout element definite on consistent vectors only */
-  if (!m->values.shift || m->values.leastshift >= 0)
+  if ((!m->values.shift || m->values.leastshift >= 0) && m->sides.least >= 0)
     PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!nbody && m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL)));
   else A->spd = PETSC_BOOL3_UNKNOWN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDiffusionPlexSetSides_Private(Mat A, const PlexRobin *robin)
+{
+  Mat_Bakeoff  *m;
+  PatchFDPoints points;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  if (robin) {
+    PlexRobin own = *robin;
+
+    PetscCall(PetscObjectReference((PetscObject)own.label));
+    PetscCall(PetscMalloc1(own.n, &own.value));
+    PetscCall(PetscArraycpy(own.value, robin->value, own.n));
+    PetscCall(PlexRobinDestroy(&m->robin));
+    m->robin = own;
+  }
+  BakeoffDescribe(m, &points);
+  PetscCall(BakeoffReset(m));
+  PetscCall(PlexSidesDestroy(&m->sides));
+  PetscCall(PlexSidesCreate(&m->robin, &m->from, m->dm, &m->cells, points.gauss, &m->sides));
+  m->version++;
+  PetscCall(MatSetNullSpace_Bakeoff(A, m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -483,9 +532,6 @@ PetscErrorCode MatDiffusionPlexSet_Private(Mat A, const PlexCoefficients *from)
   PetscCall(PetscObjectReference((PetscObject)from->cellshift));
   PetscCall(PlexCoefficientsDestroy(&m->from));
   m->from = *from;
-  m->version++;
-  PetscCall(BakeoffReset(m));
-  PetscCall(MatSetNullSpace_Bakeoff(A, m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscCall(MatDiffusionPlexSetSides_Private(A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

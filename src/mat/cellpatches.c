@@ -166,6 +166,18 @@ static PetscErrorCode MakeWeights(Mat A, Mat_Bakeoff *m, PetscReal v[], PetscBoo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* h u v is to the one-dimensional matrix of a side's direction what a neighbour is */
+static void AddSides(const PlexSides *s, const PetscReal end[], PetscReal other[])
+{
+  for (PetscCount i = 0; i < s->n; i++) {
+    const PetscCount at = (PetscCount)s->side[i] * PATCHFD_CELL_END;
+
+    if (other[at + 2] < 0) continue;
+    if (other[at + 2] == 0) other[at + 2] = end[at + 2];
+    other[at] += PetscMax(0, s->mean[i]);
+  }
+}
+
 static PetscErrorCode MakeNumbers(MatPatches p)
 {
   CellPatches     *x = (CellPatches *)p->data;
@@ -182,6 +194,7 @@ static PetscErrorCode MakeNumbers(MatPatches p)
   PetscCall(PatchFDHostCellFitCreate(&points, &fit));
   PetscCall(PetscMalloc1(c->ncells * c->dim * 2 * PATCHFD_CELL_END, &other));
   PetscCall(ExchangeEnds(x->m, fit.end, other));
+  AddSides(&x->m->sides, fit.end, other);
   PetscCall(PatchFDHostCellFitRecords(&fit, other, x->record));
   PetscCall(PetscArraycpy(x->shift, fit.shift, c->ncells));
   PetscCall(PetscFree(other));

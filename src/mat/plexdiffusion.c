@@ -60,6 +60,45 @@ PetscErrorCode MatDiffusionPlexSetFunction(Mat A, PetscInt n, DMBoxFunctionFn *K
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@C
+  MatDiffusionPlexSetRobin - Adds the integral of h u v over sides to a matrix of `MatCreateDiffusionPlex()`: K du/dn + h u is given there
+
+  Collective
+
+  Input Parameters:
++ A      - the matrix
+. label  - has faces of the mesh, such as "Face Sets" of a mesh file, or `NULL` for no such sides
+. n      - how many values
+. values - of the label, whose faces these are; faces have to be on the boundary
+. h      - called at the quadrature points of faces with `Nc` = 1 and time 0, has to return 0 or more
+- ctx    - for `h`
+
+  Level: intermediate
+
+  Notes:
+  It replaces what was set before, and stays when K is set. `MatDiffusionPlexSetJacobian()` takes such terms from the `PetscDS`.
+
+  Integrals are computed with N + 1 Gauss points in a direction. With `h` > 0 somewhere the constants of a body are no null space.
+
+.seealso: `MatCreateDiffusionPlex()`, `MatDiffusionPlexSetFunction()`, `MatDiffusionPlexSetJacobian()`, `DMBoxFunctionFn`
+@*/
+PetscErrorCode MatDiffusionPlexSetRobin(Mat A, DMLabel label, PetscInt n, const PetscInt values[], DMBoxFunctionFn *h, void *ctx)
+{
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  if (label) PetscValidHeaderSpecific(label, DMLABEL_CLASSID, 2);
+  PetscValidLogicalCollectiveInt(A, n, 3);
+  if (label && n) PetscAssertPointer(values, 4);
+  PetscCall(DiffusionGet(A, &m));
+  PetscCheck(!label || h, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_NULL, "There is no function for h");
+  PetscCheck(n >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " values; it has to be 0 or more", n);
+  PetscCall(
+    MatDiffusionPlexSetSides_Private(A, &(PlexRobin){.label = label, .n = label ? n : 0, .value = (PetscInt *)values, .h = h, .ctx = ctx}));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CheckCellVec(const Mat_Bakeoff *m, PetscInt n, const char *what, Vec v)
 {
   PetscInt size;
@@ -150,7 +189,9 @@ PetscErrorCode MatDiffusionPlexSetJacobian_Private(Mat A, const PlexCoefficients
   Notes:
   K is g3 and s is g0 of `PetscDSSetJacobian()`, or of `PetscDSSetJacobianPreconditioner()` if there is one, at the quadrature points, with
   auxiliary fields (`DMSetAuxiliaryVec()`), constants, and boundary values. g3 has to be symmetric and positive definite. For vectors
-  both have to be the same for each component, without coupling. g1 and g2, convection, are left out, and so are terms on the boundary.
+  both have to be the same for each component, without coupling. g1 and g2, convection, are left out. Of boundary conditions of type
+  `DM_BC_NATURAL` g0 of the boundary Jacobian (`PetscWeakFormAddBdJacobian()`) is a part of the matrix, for conditions such as
+  K du/dn + h u = g.
 
   With the quadrature of `PetscFECreateLagrange()` the matrix is the one that `DMPlexSNESComputeJacobianFEM()` assembles, to rounding, if g1
   and g2 are zero.
@@ -182,11 +223,12 @@ PetscErrorCode MatDiffusionPlexSetJacobian(Mat A, DM dm, Vec u, PetscReal time, 
   Level: intermediate
 
   Notes:
-  `MatDiffusionPlexSetFunction()` and `MatDiffusionPlexSetJacobian()` set the coefficients.
+  `MatDiffusionPlexSetFunction()`, `MatDiffusionPlexSetVec()` and `MatDiffusionPlexSetJacobian()` set the coefficients.
 
   Integrals are computed with N + 1 Gauss points in a direction. Each component has the same scalar operator. Cells may have any orientation
   and valence, and multilinear or curved geometry, that of the coordinates of `dm`. The vectors do not have nodes with Dirichlet conditions
-  (`DMAddBoundary()`, all components of a node); these count as zero. Other sides are natural: no flux.
+  (`DMAddBoundary()`, all components of a node); these count as zero. Other sides are natural: no flux, or
+  that of `MatDiffusionPlexSetRobin()`.
 
   `PCPATCHMG` solves it by multigrid over degrees, with `PCPATCHFD` on the closed cells as smoother. See also the notes of
   `MatCreateBakeoff()`, whose operators are the ones with K = 1 and other quadratures.

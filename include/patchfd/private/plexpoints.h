@@ -49,3 +49,5 @@ PETSC_INTERN void PlexPointsPlace(const PlexPoints *, PetscInt q, PetscReal x[3]
 PETSC_INTERN PetscErrorCode PlexPointsGetFields(const PlexCoefficients *, const PlexCells *, PetscCount i, PlexPoints *);
 PETSC_INTERN void           PlexPointsEvaluate(PlexPoints *, PetscInt q, PetscReal x[3], PetscReal invJ[3][3]);
 PETSC_INTERN PetscErrorCode PlexPointsRestoreFields(PlexPoints *);
+/* g0 and g3 of a vector have to be one scalar operator for each component: of the blocks x[nc][nc][size] equal ones on the diagonal */
+PETSC_INTERN PetscErrorCode PlexPointsCheckBlocks(PetscInt cell, PetscInt nc, PetscInt size, const PetscScalar x[]);
