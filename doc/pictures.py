@@ -130,5 +130,27 @@ def heat():
     write(plotter, 'heat', (0.8, -1.4, 0.9), (0, 0, 1))
 
 
-for name in sys.argv[2:] or ('readme', 'poisson', 'stokes', 'biharmonic', 'heat'):
+def hexahedra():
+    """A ball and a pipe, cut open, and a plate with an insert, with the cells of the file for ParaView: the mesh refined twice."""
+    plotter, meshes = scene(1500, 560), os.path.join(here, '..', 'tutorials', 'meshes')
+    for name, at, cut, options in (
+        ('ball', (0, 0, 0), (0, -1, 0), ('-degree', '4')),
+        ('pipe', (1.6, 0, 0), (0, -1, 0), ('-degree', '4', '-sides', '1')),
+        ('part', (7.2, 0, 0), None, ('-degree', '4', '-sides', '1', '-K', '100,1', '-c', '0.05')),
+    ):
+        solver = ('-ksp_type', 'fgmres', '-pc_type', 'patchmg', '-refine_view', '2', '-vec_view', 'vtk:u.vtu')
+        run('hexahedra', '-dm_plex_filename', os.path.join(meshes, name + '.msh'), *options, *solver)
+        u = read('u.vtu')
+        if cut:
+            u = u.clip(cut, origin=(0, 0, 0))
+        if name == 'pipe':
+            u = u.rotate_y(90)
+        u = u.translate(at)
+        name, look = u.point_data.keys()[0], {'show_edges': True, 'edge_color': 'white', 'edge_opacity': 0.3, 'line_width': 1}
+        clim = (-0.15 * u[name].max(), u[name].max())
+        plotter.add_mesh(u, scalars=name, cmap='magma', clim=clim, show_scalar_bar=False, ambient=0.3, copy_mesh=True, **look)
+    write(plotter, 'hexahedra', (0.25, -1.4, 0.9), (0, 0, 1), zoom=1.6)
+
+
+for name in sys.argv[2:] or ('readme', 'poisson', 'stokes', 'biharmonic', 'heat', 'hexahedra'):
     globals()[name]()

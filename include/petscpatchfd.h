@@ -409,6 +409,8 @@ PETSC_EXTERN const char *const MatBakeoffFactorsTypes[];
 
 PETSC_EXTERN PetscErrorCode MatCreateDiffusionPlex(DM, Mat *);
 PETSC_EXTERN PetscErrorCode MatDiffusionPlexSetFunction(Mat, PetscInt n, DMBoxFunctionFn *K, DMBoxFunctionFn *shift, void *ctx);
+PETSC_EXTERN PetscErrorCode MatDiffusionPlexSetVec(Mat, Vec K, Vec shift);
+PETSC_EXTERN PetscErrorCode MatDiffusionPlexSetRobin(Mat, DMLabel, PetscInt n, const PetscInt values[], DMBoxFunctionFn *h, void *ctx);
 PETSC_EXTERN PetscErrorCode MatDiffusionPlexSetJacobian(Mat, DM, Vec, PetscReal time, PetscReal a);
 PETSC_EXTERN PetscErrorCode MatCreateBakeoff(DM, MatBakeoffProblem, MatBakeoffLayout, Mat *);
 PETSC_EXTERN PetscErrorCode MatBakeoffSetLambda(Mat, PetscReal);

@@ -600,6 +600,8 @@ _routine('DMBoxTSComputeIJacobian', _ts, _real, _vec, _vec, _real, _mat, _mat, _
 _routine('MatCreateBakeoff', _dm, _enum('MatBakeoffProblems'), _enum('MatBakeoffLayouts'), _out(ctypes.c_void_p, _created(_newmat)))
 _routine('MatCreateDiffusionPlex', _dm, _out(ctypes.c_void_p, _created(_newmat)))
 _routine('MatDiffusionPlexSetFunction', _mat, _int, _first(_numbers, True), _second(_numbers, True), _context, keep=lambda values: 'diffusion')
+_routine('MatDiffusionPlexSetVec', _mat, _vec, _vec_or_none)
+_routine('MatDiffusionPlexSetRobin', _mat, _object(PETSc.DMLabel), _array(Int, 0), _first(_numbers), _context, keep=lambda values: 'robin')
 _routine('MatDiffusionPlexSetJacobian', _mat, _dm, _vec_or_none, _real, _real)
 _routine('MatBakeoffSetLambda', _mat, _real)
 _routine('MatBakeoffGetLambda', _mat, _real_out)

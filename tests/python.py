@@ -502,6 +502,19 @@ close(x.dot(y), 3)  # the shift alone, of constants, on the unit cube
 patchfd.MatDiffusionPlexSetFunction(A, 1, lambda time, x: 2 + x[0], None)
 A.mult(x, y)
 assert y.norm() < 1e-12
+first, end = plex.getHeightStratum(0)
+K = PETSc.Vec().createMPI((end - first, None))
+K.set(2)
+patchfd.MatDiffusionPlexSetVec(A, K, K)
+A.mult(x, y)
+close(x.dot(y), 2)
+plex.createLabel('cooled')
+for face in range(*plex.getHeightStratum(1)):
+    if plex.getSupportSize(face) == 1:
+        plex.setLabelValue('cooled', face, 1)
+patchfd.MatDiffusionPlexSetRobin(A, plex.getLabel('cooled'), [1], lambda time, x: 3)
+A.mult(x, y)
+close(x.dot(y), 2 + 3 * 6)
 del A
 
 # ---- VECSINGLE ----

@@ -339,8 +339,8 @@ static PetscInt Root(PetscInt *parent, PetscInt i)
 }
 
 /* parent: nodes of cells that hang together on this rank have one root; label: numbers of nodes, or -1 at one of a cell with Dirichlet
-   conditions */
-static void JoinCells(const PlexCells *p, PetscInt *parent, PetscInt *label)
+   conditions, and of a side with h u v */
+static void JoinCells(const PlexCells *p, const PlexSides *sides, PetscInt *parent, PetscInt *label)
 {
   for (PetscCount c = 0; c < p->ncells; c++) {
     const PetscInt *node  = &p->index[c * p->size];
@@ -354,6 +354,8 @@ static void JoinCells(const PlexCells *p, PetscInt *parent, PetscInt *label)
     }
     if (fixed && first >= 0) label[first] = -1;
   }
+  for (PetscCount i = 0; i < sides->n * p->size; i++)
+    if (sides->mean[i / p->size] > 0 && sides->index[i] >= 0) label[sides->index[i]] = -1;
 }
 
 /* label becomes the least one of all nodes of the body, on all ranks */
@@ -381,7 +383,7 @@ static PetscErrorCode SpreadLabels(MPI_Comm comm, const PlexCells *p, PetscInt *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PlexCellsFindBodies(MPI_Comm comm, const PlexCells *p, PetscInt *nbody, PetscInt **body)
+PetscErrorCode PlexCellsFindBodies(MPI_Comm comm, const PlexCells *p, const PlexSides *sides, PetscInt *nbody, PetscInt **body)
 {
   const PetscInt n = p->nodes->n + p->nghost, start = p->nodes->rstart;
   PetscInt      *parent, *label, mine = 0, first = 0, *number, nleaf = 0;
@@ -393,7 +395,7 @@ PetscErrorCode PlexCellsFindBodies(MPI_Comm comm, const PlexCells *p, PetscInt *
     parent[i] = i;
     label[i]  = i < p->nodes->n ? start + i : p->ghost[i - p->nodes->n];
   }
-  JoinCells(p, parent, label);
+  JoinCells(p, sides, parent, label);
   PetscCall(SpreadLabels(comm, p, parent, label));
   /* a body is numbered where the node is whose number is its label */
   for (PetscInt i = 0; i < p->nodes->n; i++) mine += label[i] == start + i;

@@ -456,13 +456,14 @@ PetscErrorCode PatchFDHostCellFitDestroy(PatchFDCellFit *fit)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what a neighbour adds to the matrices of lane l at node `at`, or nodes that are fixed: a unit matrix there */
+/* what a neighbour adds to the matrices of lane l at node `at`, or nodes that are fixed: decoupled, with a diagonal of the others' size */
 static void AddEnd(PetscInt n, PetscInt at, int l, const PetscReal own[], const PetscReal other[], PetscReal level, Lanes A[], Lanes M[])
 {
   if (other[2] < 0) {
     for (PetscInt i = 0; i < n; i++) {
-      A[i * n + at][l] = A[at * n + i][l] = i == at;
-      M[i * n + at][l] = M[at * n + i][l] = i == at;
+      if (i == at) continue;
+      A[i * n + at][l] = A[at * n + i][l] = 0;
+      M[i * n + at][l] = M[at * n + i][l] = 0;
     }
   } else if (other[2] > 0) {
     const PetscReal f = PetscMax(1, own[2] / other[2]);

@@ -197,10 +197,15 @@ static PetscErrorCode PointDeterminants(const PatchFDGeometry *g, PetscCount fir
   for (PetscInt l = 0; l < LANES; l++) good &= det[l] > 0 && det[l] < PETSC_MAX_REAL;
   if (good) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt l = 0; l < LANES; l++) {
+    const PetscInt    dim = g->p->dim, size = PetscPowInt(g->p->geodegree + 1, dim);
+    const PetscReal   z    = dim == 3 ? g->x[2 * size][l] : 0;
+    const char *const unit = dim == 3 ? "cube" : "square";
+
     PetscCheck(det[l] > 0 && det[l] < PETSC_MAX_REAL, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "Cell %" PetscCount_FMT
-               " is inverted or degenerate: the determinant of its map from the unit %s is %g at one of its points; it has to be positive",
-               PetscMin(first + l, g->p->ncells - 1), g->p->dim == 3 ? "cube" : "square", (double)det[l]);
+               " is inverted or degenerate, with a corner at (%g, %g, %g): the determinant of its map from the unit "
+               "%s is %g at one of its points; it has to be positive",
+               PetscMin(first + l, g->p->ncells - 1), (double)g->x[0][l], (double)g->x[size][l], (double)z, unit, (double)det[l]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

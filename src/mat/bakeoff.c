@@ -16,6 +16,17 @@
 
 /* ---- products: y = y0 + alpha A x; y0 may be NULL for zero, or y ---- */
 
+/* on the kernels' arrays, all nodes of the rank's cells */
+static PetscErrorCode BakeoffApplyCells(const Mat_Bakeoff *m, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
+{
+  const BakeoffKernels *k = &m->kern[kern->id];
+
+  PetscFunctionBegin;
+  PetscCall((*kern->operatorapply)(k->plan, alpha, x, y0, y));
+  if (k->sides) PetscCall((*kern->operatorapply)(k->sides, alpha, x, y, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* on arrays of the layout global */
 static PetscErrorCode BakeoffApply(void *ctx, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
 {
@@ -27,18 +38,18 @@ static PetscErrorCode BakeoffApply(void *ctx, PatchFDKernels kern, PetscReal alp
   PetscFunctionBegin;
   PetscCall(BakeoffGetKernels(m, kern, &k));
   if (!m->sf) {
-    PetscCall((*kern->operatorapply)(k->plan, alpha, x, y0, y));
+    PetscCall(BakeoffApplyCells(m, kern, alpha, x, y0, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatBakeoffGlobalToLocal(m, kern, x, &local));
   if (y0 && y0 != y) PetscCall(BakeoffAXPBY(m, kern, 0, y, 1, y0));
   if (y0) {
     PetscCall(MatBakeoffSumBegin(m, kern, y, &sum));
-    PetscCall((*kern->operatorapply)(k->plan, alpha, local, sum, sum));
+    PetscCall(BakeoffApplyCells(m, kern, alpha, local, sum, sum));
     PetscCall(MatBakeoffSumEnd(m, kern, y, &sum));
   } else {
     PetscCall(BakeoffGetLocal(m, kern, y, &k->y, &sum));
-    PetscCall((*kern->operatorapply)(k->plan, alpha, local, NULL, sum));
+    PetscCall(BakeoffApplyCells(m, kern, alpha, local, NULL, sum));
     PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, sum), sum));
     if (sum != y) PetscCall(BakeoffAXPBY(m, kern, 0, y, 1, sum));
   }
@@ -128,7 +139,7 @@ static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const 
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  *can = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL && kern->operatorsweep &&
+  *can = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL && kern->operatorsweep && !m->sides.any &&
                      (!m->sf || (!PetscMemTypeHost(kern->memtype) && BakeoffHasRoom(m, p))));
   if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
@@ -150,28 +161,25 @@ static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const 
 
 /* ---- other operations ---- */
 
-/* In the layout element the diagonal of A at each node, not that of Q A Q': the same for all leaves of a node, so that Jacobi's method is
+/* of the cells, or of the sides: their plan.
+   In the layout element the diagonal of A at each node, not that of Q A Q': the same for all leaves of a node, so that Jacobi's method is
    that of A */
-static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
+static PetscErrorCode BakeoffGetDiagonal(Mat_Bakeoff *m, PatchFDKernels kern, void *plan, Vec d)
 {
-  Mat_Bakeoff    *m;
-  PatchFDKernels  kern;
-  BakeoffKernels *k;
+  BakeoffKernels *k = &m->kern[kern->id];
   void           *a, *sum;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  PetscCall(PatchFDVecGetKernels(d, &kern));
-  PetscCall(BakeoffGetKernels(m, kern, &k));
   PetscCall(PatchFDVecGetArrayWrite(d, kern, &a));
-  if (!m->sf) PetscCall((*kern->operatordiagonal)(k->plan, a));
+  if (!m->sf) PetscCall((*kern->operatordiagonal)(plan, a));
   else if (m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL) {
     PetscCall(BakeoffGetLocal(m, kern, a, &k->y, &sum));
-    PetscCall((*kern->operatordiagonal)(k->plan, sum));
+    if (plan) PetscCall((*kern->operatordiagonal)(plan, sum));
+    else PetscCall((*kern->zero)(m->nlocal, sum)); /* this rank has no sides */
     PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, sum), sum));
     if (sum != a) PetscCall(BakeoffAXPBY(m, kern, 0, a, 1, sum));
   } else {
-    PetscCall((*kern->operatordiagonal)(k->plan, a));
+    PetscCall((*kern->operatordiagonal)(plan, a));
     PetscCall((*kern->zero)(m->nowned, k->x));
     PetscCall(BakeoffSum(m, kern, a, k->x));
     PetscCall(PatchFDVecRestoreArrayWrite(d, kern, &a));
@@ -183,15 +191,35 @@ static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* global numbers of the nodes of cells, or -1 */
-static PetscErrorCode BakeoffGetNumbers(const PlexCells *c, PetscInt **number)
+static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
+{
+  Mat_Bakeoff    *m;
+  PatchFDKernels  kern;
+  BakeoffKernels *k;
+  Vec             sides;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PatchFDVecGetKernels(d, &kern));
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  PetscCall(BakeoffGetDiagonal(m, kern, k->plan, d));
+  if (!m->sides.any) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecDuplicate(d, &sides));
+  PetscCall(BakeoffGetDiagonal(m, kern, k->sides, sides));
+  PetscCall(VecAXPY(d, 1, sides));
+  PetscCall(VecDestroy(&sides));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* global numbers of the nodes of n cells, or -1 */
+static PetscErrorCode BakeoffGetNumbers(const PlexCells *c, PetscCount n, const PetscInt index[], PetscInt **number)
 {
   const PetscInt owned = c->nodes->n;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(c->ncells * c->size, number));
-  for (PetscCount i = 0; i < c->ncells * c->size; i++) {
-    const PetscInt node = c->index[i];
+  PetscCall(PetscMalloc1(n * c->size, number));
+  for (PetscCount i = 0; i < n * c->size; i++) {
+    const PetscInt node = index[i];
 
     (*number)[i] = node < 0 ? -1 : (node < owned ? c->nodes->rstart + node : c->ghost[node - owned]);
   }
@@ -201,9 +229,9 @@ static PetscErrorCode BakeoffGetNumbers(const PlexCells *c, PetscInt **number)
 static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
   Mat_Bakeoff  *m;
-  PatchFDPoints points;
-  PetscCount    count;
-  PetscInt     *number, *i, *j;
+  PatchFDPoints points, sides;
+  PetscCount    count, more = 0;
+  PetscInt     *number, *sidenumber, *i, *j;
   PetscScalar  *v;
 
   PetscFunctionBegin;
@@ -213,12 +241,17 @@ static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Ma
   PetscCheck(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
              "Only in the layout global can a matrix of MatCreateBakeoff() be converted to %s", type);
   BakeoffDescribe(m, &points);
-  PetscCall(BakeoffGetNumbers(&m->cells, &number));
+  BakeoffDescribeSides(m, &sides);
+  PetscCall(BakeoffGetNumbers(&m->cells, m->cells.ncells, m->cells.index, &number));
+  PetscCall(BakeoffGetNumbers(&m->cells, m->sides.n, m->sides.index, &sidenumber));
   PetscCall(PatchFDHostPointsTriples(&points, number, number, &count, NULL, NULL, NULL));
-  PetscCall(PetscMalloc3(count, &i, count, &j, count, &v));
+  if (m->sides.n) PetscCall(PatchFDHostPointsTriples(&sides, sidenumber, sidenumber, &more, NULL, NULL, NULL));
+  PetscCall(PetscMalloc3(count + more, &i, count + more, &j, count + more, &v));
   PetscCall(PatchFDHostPointsTriples(&points, number, number, &count, i, j, v));
+  if (m->sides.n) PetscCall(PatchFDHostPointsTriples(&sides, sidenumber, sidenumber, &more, i + count, j + count, v + count));
   PetscCall(PetscFree(number));
-  PetscCall(MatConvertTriples(A, count, i, j, v, type, reuse, B));
+  PetscCall(PetscFree(sidenumber));
+  PetscCall(MatConvertTriples(A, count + more, i, j, v, type, reuse, B));
   PetscCall(PetscFree3(i, j, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,6 +265,8 @@ static PetscErrorCode MatDestroy_Bakeoff(Mat A)
   PetscCall(BakeoffReset(m));
   PetscCall(PlexCoefficientsDestroy(&m->from));
   PetscCall(PlexPointValuesDestroy(&m->values));
+  PetscCall(PlexRobinDestroy(&m->robin));
+  PetscCall(PlexSidesDestroy(&m->sides));
   PetscCall(PatchFDHaloDestroy(&m->halo));
   PetscCall(PetscSFDestroy(&m->sf));
   PetscCall(PlexCellsDestroy(&m->cells));
@@ -257,7 +292,7 @@ static PetscErrorCode BakeoffCreateSF(Mat_Bakeoff *m)
   PetscLayout      layout;
 
   PetscFunctionBegin;
-  if (element) PetscCall(BakeoffGetNumbers(c, &number));
+  if (element) PetscCall(BakeoffGetNumbers(c, c->ncells, c->index, &number));
   PetscCall(PetscIntCast(n * ncomp, &nleaves)); /* they are numbered */
   PetscCall(PetscMalloc2(nleaves, &local, nleaves, &remote));
   for (PetscCount i = 0; i < n; i++) {
@@ -439,7 +474,10 @@ PetscErrorCode MatBakeoffFollow(Mat B, Mat A)
   PetscCall(MatBakeoffSetHaloType(B, m->halotype));
   if (n->lambda != m->lambda) PetscCall(MatBakeoffSetLambda(B, m->lambda));
   PetscCall(MatBakeoffSetFactors(B, m->factors));
-  if (m->version != n->version) PetscCall(MatDiffusionPlexSet_Private(B, &m->from));
+  if (m->version != n->version) {
+    PetscCall(MatDiffusionPlexSetSides_Private(B, &m->robin));
+    if (m->from.dm) PetscCall(MatDiffusionPlexSet_Private(B, &m->from));
+  }
   n->version = m->version;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,5 @@
 /* The bake-off problems, what all their files stand on: data, plans, the way of numbers between ranks, nodes and cells, vectors */
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
-#include <patchfd/private/cellspace.h>
 #include <patchfd/private/sysimpl.h>
 
 const char *const MatBakeoffProblems[]     = {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6", "MatBakeoffProblem", "MAT_BAKEOFF_", NULL};
@@ -30,9 +29,10 @@ PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
                                    m->diffusion ? "" : "bake-off problem ", m->diffusion ? "diffusion" : MatBakeoffProblems[m->problem],
                                    m->cells.degree, ncells, m->cells.dim, m->cells.geodegree));
   if (m->diffusion)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s%s, %s\n", m->values.kappaconstant || !m->values.kappa ? "constant " : "",
+    PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s%s, %s%s\n", m->values.kappaconstant || !m->values.kappa ? "constant " : "",
                                      m->values.nkappa > 1 ? "tensor" : "number",
-                                     !m->values.shift ? "no shift" : (m->values.shiftconstant ? "constant shift" : "shift")));
+                                     !m->values.shift ? "no shift" : (m->values.shiftconstant ? "constant shift" : "shift"),
+                                     m->sides.any ? ", sides with h u" : ""));
   else if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
   PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorsTypes[m->factors]));
   PetscCall(PetscViewerASCIIPopTab(viewer));
@@ -107,6 +107,20 @@ void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
   }
 }
 
+void BakeoffDescribeSides(const Mat_Bakeoff *m, PatchFDPoints *p)
+{
+  BakeoffDescribe(m, p);
+  p->ncells        = m->sides.n;
+  p->index         = m->sides.index;
+  p->kappa         = NULL;
+  p->nkappa        = 0;
+  p->kappaconstant = PETSC_FALSE;
+  p->shift         = m->sides.value;
+  p->shiftconstant = PETSC_FALSE;
+  p->given         = PETSC_TRUE;
+  p->factors       = PATCHFD_FACTORS_STORED;
+}
+
 PetscErrorCode BakeoffReset(Mat_Bakeoff *m)
 {
   PetscFunctionBegin;
@@ -115,6 +129,7 @@ PetscErrorCode BakeoffReset(Mat_Bakeoff *m)
 
     if (!PatchFDKernelTables[i]) continue;
     PetscCall(PatchFDKernelTables[i]->operatordestroy(&k->plan));
+    PetscCall(PatchFDKernelTables[i]->operatordestroy(&k->sides));
     PetscCall(PatchFDKernelTables[i]->free(k->x));
     PetscCall(PatchFDKernelTables[i]->free(k->y));
     if (PatchFDKernelTables[i]->wide) {
@@ -142,6 +157,13 @@ PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *m, PatchFDKernels kern, BakeoffKer
     BakeoffDescribe(m, &points);
     PetscCall((*kern->operatorcreate)(&desc, &k->plan));
     PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
+  }
+  if (!k->sides && m->sides.n) {
+    PatchFDPoints       points;
+    PatchFDOperatorDesc desc = {.points = &points};
+
+    BakeoffDescribeSides(m, &points);
+    PetscCall((*kern->operatorcreate)(&desc, &k->sides));
   }
   if (!k->x && m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) PetscCall((*kern->malloc)(m->nowned, &k->x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -272,97 +294,6 @@ PetscErrorCode MatBakeoffSumEnd(Mat_Bakeoff *m, PatchFDKernels kern, void *globa
   if (m->sf) PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, *local), *local));
   if (*local != global) PetscCall(BakeoffAXPBY(m, kern, 1, global, 1, *local));
   *local = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- what local solvers on cells take ---- */
-
-static PetscErrorCode GetPoints(const CellSpace *s, PatchFDPoints *p)
-{
-  PetscFunctionBegin;
-  BakeoffDescribe((const Mat_Bakeoff *)s->ctx, p);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RestorePoints(PETSC_UNUSED const CellSpace *s, PETSC_UNUSED PatchFDPoints *p)
-{
-  return PETSC_SUCCESS;
-}
-
-static PetscErrorCode ToLocal(const CellSpace *s, PatchFDKernels kern, const void *global, const void **local)
-{
-  return MatBakeoffGlobalToLocal((Mat_Bakeoff *)s->ctx, kern, global, local);
-}
-
-static PetscErrorCode SumBegin(const CellSpace *s, PatchFDKernels kern, void *global, void **local)
-{
-  return MatBakeoffSumBegin((Mat_Bakeoff *)s->ctx, kern, global, local);
-}
-
-static PetscErrorCode SumEnd(const CellSpace *s, PatchFDKernels kern, void *global, void **local)
-{
-  return MatBakeoffSumEnd((Mat_Bakeoff *)s->ctx, kern, global, local);
-}
-
-static PetscErrorCode SumAll(const CellSpace *s, PetscReal local[])
-{
-  Mat_Bakeoff         *m    = (Mat_Bakeoff *)s->ctx;
-  const PatchFDKernels host = &PatchFDKernelsHostDouble;
-  const size_t         n    = (size_t)m->cells.ncomp;
-  PetscReal           *all;
-
-  PetscFunctionBegin;
-  if (!m->sf) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCalloc1(m->nlocal, &all));
-  for (size_t i = 0; i < m->nlocal; i += n) all[i] = local[i / n];
-  PetscCall(BakeoffSum(m, host, BakeoffGhosts(m, host, all), all));
-  PetscCall(BakeoffBroadcast(m, host, all, BakeoffGhosts(m, host, all)));
-  for (size_t i = 0; i < m->nlocal; i += n) local[i / n] = all[i];
-  PetscCall(PetscFree(all));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ranks that own nodes of which they have no cells have zeros there */
-static PetscErrorCode Noise(const CellSpace *s, Vec v)
-{
-  const Mat_Bakeoff *m      = (const Mat_Bakeoff *)s->ctx;
-  PetscReal          low[3] = {0}, high[3] = {0}, size = 0;
-  PetscInt           n, N;
-  PetscScalar       *a;
-  Vec                u;
-
-  PetscFunctionBegin;
-  PetscCall(DMGetBoundingBox(m->dm, low, high));
-  for (int d = 0; d < 3; d++) size = PetscMax(size, high[d] - low[d]);
-  PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(VecGetSize(v, &N));
-  PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)v), n, N, &u));
-  PetscCall(VecGetArray(u, &a));
-  PetscCall(PlexCellsInterpolate(m->dm, &m->cells, PatchFDNoise, &size, a));
-  PetscCall(VecRestoreArray(u, &a));
-  PetscCall(VecSingleConvert(u, 1, v));
-  PetscCall(VecDestroy(&u));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatGetCellSpace_Bakeoff(Mat A, CellSpace *space)
-{
-  Mat_Bakeoff *m;
-
-  PetscFunctionBegin;
-  PetscCall(MatBakeoffFind(A, &m));
-  PetscCheck(m, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-             "PCPATCHFD needs the layout MAT_BAKEOFF_LAYOUT_GLOBAL of a matrix of MatCreateBakeoff()");
-  *space = (CellSpace){.ctx           = m,
-                       .cells         = &m->cells,
-                       .nlocal        = m->nlocal,
-                       .getpoints     = GetPoints,
-                       .restorepoints = RestorePoints,
-                       .tolocal       = ToLocal,
-                       .sumbegin      = SumBegin,
-                       .sumend        = SumEnd,
-                       .sumall        = SumAll,
-                       .noise         = Noise};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -531,7 +462,7 @@ PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
 
   PetscFunctionBegin;
   if (!BakeoffIsMass(m) && m->lambda == 0 && !m->values.shift)
-    PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &nbody, &body));
+    PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &m->sides, &nbody, &body));
   PetscCall(PetscMalloc1(nbody * n, &z));
   for (PetscInt i = 0; i < nbody * n; i++) PetscCall(BakeoffConstant(A, m, body, i / n, i % n, &z[i]));
   if (nbody) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, nbody * n, z, &constants));
@@ -544,9 +475,35 @@ PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   /* in the layout element definite on consistent vectors only */
-  if (!m->values.shift || m->values.leastshift >= 0)
+  if ((!m->values.shift || m->values.leastshift >= 0) && m->sides.least >= 0)
     PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!nbody && m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL)));
   else A->spd = PETSC_BOOL3_UNKNOWN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDiffusionPlexSetSides_Private(Mat A, const PlexRobin *robin)
+{
+  Mat_Bakeoff  *m;
+  PatchFDPoints points;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  if (robin) {
+    PlexRobin own = *robin;
+
+    PetscCall(PetscObjectReference((PetscObject)own.label));
+    PetscCall(PetscMalloc1(own.n, &own.value));
+    PetscCall(PetscArraycpy(own.value, robin->value, own.n));
+    PetscCall(PlexRobinDestroy(&m->robin));
+    m->robin = own;
+  }
+  BakeoffDescribe(m, &points);
+  PetscCall(BakeoffReset(m));
+  PetscCall(PlexSidesDestroy(&m->sides));
+  PetscCall(PlexSidesCreate(&m->robin, &m->from, m->dm, &m->cells, points.gauss, &m->sides));
+  m->version++;
+  PetscCall(MatSetNullSpace_Bakeoff(A, m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -566,11 +523,10 @@ PetscErrorCode MatDiffusionPlexSet_Private(Mat A, const PlexCoefficients *from)
   m->values = values;
   PetscCall(PetscObjectReference((PetscObject)from->dm));
   PetscCall(PetscObjectReference((PetscObject)from->local));
+  PetscCall(PetscObjectReference((PetscObject)from->cellK));
+  PetscCall(PetscObjectReference((PetscObject)from->cellshift));
   PetscCall(PlexCoefficientsDestroy(&m->from));
   m->from = *from;
-  m->version++;
-  PetscCall(BakeoffReset(m));
-  PetscCall(MatSetNullSpace_Bakeoff(A, m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscCall(MatDiffusionPlexSetSides_Private(A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

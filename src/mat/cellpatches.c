@@ -163,6 +163,18 @@ static PetscErrorCode MakeWeights(Mat A, const CellSpace *s, PetscReal v[], Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* h u v is to the one-dimensional matrix of a side's direction what a neighbour is */
+static void AddSides(const PlexSides *s, const PetscReal end[], PetscReal other[])
+{
+  for (PetscCount i = 0; i < s->n; i++) {
+    const PetscCount at = (PetscCount)s->side[i] * PATCHFD_CELL_END;
+
+    if (other[at + 2] < 0) continue;
+    if (other[at + 2] == 0) other[at + 2] = end[at + 2];
+    other[at] += PetscMax(0, s->mean[i]);
+  }
+}
+
 static PetscErrorCode MakeNumbers(MatPatches p)
 {
   CellPatches     *x = (CellPatches *)p->data;
@@ -181,6 +193,7 @@ static PetscErrorCode MakeNumbers(MatPatches p)
   PetscCall((*s->restorepoints)(s, &points));
   PetscCall(PetscMalloc1(c->ncells * c->dim * 2 * PATCHFD_CELL_END, &other));
   PetscCall(ExchangeEnds(s, fit.end, other));
+  if (s->sides) AddSides(s->sides, fit.end, other);
   PetscCall(PatchFDHostCellFitRecords(&fit, other, x->record));
   PetscCall(PetscArraycpy(x->shift, fit.shift, c->ncells));
   PetscCall(PetscFree(other));
@@ -213,17 +226,6 @@ static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
              "PCPATCHFD: -pc_patchfd_damping %g does not apply to -pc_patchfd_type %s, which estimates its own", (double)s->damping,
              PCPatchFDTypes[s->type]);
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* waves that no mesh resolves */
-PetscErrorCode PatchFDNoise(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt n, PetscReal u[], void *ctx)
-{
-  const PetscReal wave[3] = {7919, 10007, 12553};
-  PetscReal       phase   = 0;
-
-  for (PetscInt d = 0; d < dim; d++) phase += wave[d] * x[d] / *(const PetscReal *)ctx;
-  for (PetscInt c = 0; c < n; c++) u[c] = PetscSinReal(phase + (PetscReal)c);
-  return PETSC_SUCCESS;
 }
 
 static PetscErrorCode FindLargest(MatPatches p)

@@ -12,6 +12,17 @@ static PetscErrorCode DiffusionGet(Mat A, Mat_Bakeoff **m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CheckNumbers(Mat A, const Mat_Bakeoff *m, PetscInt n)
+{
+  const PetscInt dim = m->cells.dim;
+
+  PetscFunctionBegin;
+  PetscCheck(n == 1 || n == dim || n == dim * (dim + 1) / 2, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "K has %" PetscInt_FMT " numbers; in %" PetscInt_FMT " dimensions 1, %" PetscInt_FMT " or %" PetscInt_FMT, n, dim, dim,
+             dim * (dim + 1) / 2);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   MatDiffusionPlexSetFunction - Sets the coefficients of a matrix of `MatCreateDiffusionPlex()` by functions
 
@@ -43,12 +54,103 @@ PetscErrorCode MatDiffusionPlexSetFunction(Mat A, PetscInt n, DMBoxFunctionFn *K
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscValidLogicalCollectiveInt(A, n, 2);
   PetscCall(DiffusionGet(A, &m));
-  PetscCheck(n == 1 || n == m->cells.dim || n == m->cells.dim * (m->cells.dim + 1) / 2, PetscObjectComm((PetscObject)A),
-             PETSC_ERR_ARG_OUTOFRANGE,
-             "K has %" PetscInt_FMT " numbers; in %" PetscInt_FMT " dimensions 1, %" PetscInt_FMT " or %" PetscInt_FMT, n, m->cells.dim,
-             m->cells.dim, m->cells.dim * (m->cells.dim + 1) / 2);
+  PetscCall(CheckNumbers(A, m, n));
   PetscCheck(K, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_NULL, "There is no function for K");
   PetscCall(MatDiffusionPlexSet_Private(A, &(PlexCoefficients){.dm = m->dm, .n = n, .K = K, .shift = shift, .ctx = ctx}));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MatDiffusionPlexSetRobin - Adds the integral of h u v over sides to a matrix of `MatCreateDiffusionPlex()`: K du/dn + h u is given there
+
+  Collective
+
+  Input Parameters:
++ A      - the matrix
+. label  - has faces of the mesh, such as "Face Sets" of a mesh file, or `NULL` for no such sides
+. n      - how many values
+. values - of the label, whose faces these are; faces have to be on the boundary
+. h      - called at the quadrature points of faces with `Nc` = 1 and time 0, has to return 0 or more
+- ctx    - for `h`
+
+  Level: intermediate
+
+  Notes:
+  It replaces what was set before, and stays when K is set. `MatDiffusionPlexSetJacobian()` takes such terms from the `PetscDS`.
+
+  Integrals are computed with N + 1 Gauss points in a direction. With `h` > 0 somewhere the constants of a body are no null space.
+
+.seealso: `MatCreateDiffusionPlex()`, `MatDiffusionPlexSetFunction()`, `MatDiffusionPlexSetJacobian()`, `DMBoxFunctionFn`
+@*/
+PetscErrorCode MatDiffusionPlexSetRobin(Mat A, DMLabel label, PetscInt n, const PetscInt values[], DMBoxFunctionFn *h, void *ctx)
+{
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  if (label) PetscValidHeaderSpecific(label, DMLABEL_CLASSID, 2);
+  PetscValidLogicalCollectiveInt(A, n, 3);
+  if (label && n) PetscAssertPointer(values, 4);
+  PetscCall(DiffusionGet(A, &m));
+  PetscCheck(!label || h, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_NULL, "There is no function for h");
+  PetscCheck(n >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " values; it has to be 0 or more", n);
+  PetscCall(
+    MatDiffusionPlexSetSides_Private(A, &(PlexRobin){.label = label, .n = label ? n : 0, .value = (PetscInt *)values, .h = h, .ctx = ctx}));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckCellVec(const Mat_Bakeoff *m, PetscInt n, const char *what, Vec v)
+{
+  PetscInt size;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &size));
+  PetscCheck(size == n * m->cells.ncells, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The vector with %s has %" PetscInt_FMT " entries on this process, which owns %" PetscCount_FMT
+             " cells of the DMPLEX; there have to be %" PetscInt_FMT " for each",
+             what, size, m->cells.ncells, n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatDiffusionPlexSetVec - Sets the coefficients of a matrix of `MatCreateDiffusionPlex()` by numbers of cells
+
+  Collective
+
+  Input Parameters:
++ A     - the matrix
+. K     - for each cell 1 number, those of a diagonal, or of a symmetric matrix, as for `MatDiffusionPlexSetFunction()`; positive definite
+- shift - for each cell s, or `NULL` for 0
+
+  Level: intermediate
+
+  Notes:
+  A process has the numbers of the cells that it owns, in the order of the points of the `DMPLEX`: that of a global vector of a clone of it
+  with a `PetscFE` of degree 0 (`PetscFECreateLagrange()`). `DMLabelGetValue()` of the label "Cell Sets" says what a mesh file says of a
+  cell.
+
+  The vectors are kept, not copied. Call this again when their entries have changed.
+
+.seealso: `MatCreateDiffusionPlex()`, `MatDiffusionPlexSetFunction()`, `MatDiffusionPlexSetJacobian()`
+@*/
+PetscErrorCode MatDiffusionPlexSetVec(Mat A, Vec K, Vec shift)
+{
+  PetscInt     n, ncells;
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidHeaderSpecific(K, VEC_CLASSID, 2);
+  if (shift) PetscValidHeaderSpecific(shift, VEC_CLASSID, 3);
+  PetscCall(DiffusionGet(A, &m));
+  ncells = (PetscInt)m->cells.ncells;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ncells, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCall(VecGetSize(K, &n));
+  n /= PetscMax(1, ncells);
+  PetscCall(CheckNumbers(A, m, n));
+  PetscCall(CheckCellVec(m, n, "K", K));
+  if (shift) PetscCall(CheckCellVec(m, 1, "the shift", shift));
+  PetscCall(MatDiffusionPlexSet_Private(A, &(PlexCoefficients){.dm = m->dm, .n = n, .cellK = K, .cellshift = shift}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -87,7 +189,9 @@ PetscErrorCode MatDiffusionPlexSetJacobian_Private(Mat A, const PlexCoefficients
   Notes:
   K is g3 and s is g0 of `PetscDSSetJacobian()`, or of `PetscDSSetJacobianPreconditioner()` if there is one, at the quadrature points, with
   auxiliary fields (`DMSetAuxiliaryVec()`), constants, and boundary values. g3 has to be symmetric and positive definite. For vectors
-  both have to be the same for each component, without coupling. g1 and g2, convection, are left out, and so are terms on the boundary.
+  both have to be the same for each component, without coupling. g1 and g2, convection, are left out. Of boundary conditions of type
+  `DM_BC_NATURAL` g0 of the boundary Jacobian (`PetscWeakFormAddBdJacobian()`) is a part of the matrix, for conditions such as
+  K du/dn + h u = g.
 
   With the quadrature of `PetscFECreateLagrange()` the matrix is the one that `DMPlexSNESComputeJacobianFEM()` assembles, to rounding, if g1
   and g2 are zero.
@@ -119,11 +223,12 @@ PetscErrorCode MatDiffusionPlexSetJacobian(Mat A, DM dm, Vec u, PetscReal time, 
   Level: intermediate
 
   Notes:
-  `MatDiffusionPlexSetFunction()` and `MatDiffusionPlexSetJacobian()` set the coefficients.
+  `MatDiffusionPlexSetFunction()`, `MatDiffusionPlexSetVec()` and `MatDiffusionPlexSetJacobian()` set the coefficients.
 
   Integrals are computed with N + 1 Gauss points in a direction. Each component has the same scalar operator. Cells may have any orientation
   and valence, and multilinear or curved geometry, that of the coordinates of `dm`. The vectors do not have nodes with Dirichlet conditions
-  (`DMAddBoundary()`, all components of a node); these count as zero. Other sides are natural: no flux.
+  (`DMAddBoundary()`, all components of a node); these count as zero. Other sides are natural: no flux, or
+  that of `MatDiffusionPlexSetRobin()`.
 
   `PCPATCHMG` solves it by multigrid over degrees, with `PCPATCHFD` on the closed cells as smoother. See also the notes of
   `MatCreateBakeoff()`, whose operators are the ones with K = 1 and other quadratures.

@@ -152,6 +152,29 @@ static PetscErrorCode PCReset_Assembled(Assembled *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* that of a level, for vectors of another type */
+static PetscErrorCode SetNullSpace(Mat A, MatNullSpace from, Vec like)
+{
+  MatNullSpace null;
+  const Vec   *v;
+  Vec         *w;
+  PetscInt     n;
+  PetscBool    constants;
+
+  PetscFunctionBegin;
+  PetscCall(MatNullSpaceGetVecs(from, &constants, &n, &v));
+  PetscCall(VecDuplicateVecs(like, n, &w));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(VecSingleConvert(v[i], 1, w[i]));
+    PetscCall(VecNormalize(w[i], NULL));
+  }
+  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), constants, n, w, &null));
+  PetscCall(VecDestroyVecs(n, &w));
+  PetscCall(MatSetNullSpace(A, null));
+  PetscCall(MatNullSpaceDestroy(&null));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_Assembled(PC pc)
 {
   Assembled   *s;
@@ -165,11 +188,11 @@ static PetscErrorCode PCSetUp_Assembled(PC pc)
   PetscCall(PetscStrcmpAny(pc->pmat->defaultvectype, &gpu, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
   PetscCall(MatConvert(pc->pmat, MATAIJ, MAT_INITIAL_MATRIX, &A));
   if (gpu) PetscCall(MatConvert(A, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &A));
+  PetscCall(MatCreateVecs(A, &s->x, &s->b));
   PetscCall(MatGetNullSpace(pc->pmat, &nullspace));
-  PetscCall(MatSetNullSpace(A, nullspace));
+  if (nullspace) PetscCall(SetNullSpace(A, nullspace, s->x));
   PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)!nullspace));
   PetscCall(KSPSetOperators(s->ksp, A, A));
-  PetscCall(MatCreateVecs(A, &s->x, &s->b));
   PetscCall(MatDestroy(&A));
   PetscCall(KSPSetFromOptions(s->ksp));
   PetscCall(KSPSetUp(s->ksp));

@@ -67,6 +67,24 @@ static void PCSingleExchangeVecTypes(PC pc)
   if (s->lent[1]) MatVecMakerExchange(s->pc->pmat, &s->maker[1]);
 }
 
+/* Null spaces of vectors, which are double, are not there while the inner PC is at work on floats.  Called in pairs, first with NULL: null[]
+   gets those of Amat and Pmat and of their transposes, and gives them back */
+static void PCSingleExchangeNullSpaces(PC pc, MatNullSpace null[2][2])
+{
+  const PC_Single *s    = (const PC_Single *)pc->data;
+  const Mat        A[2] = {s->pc->mat, s->pc->pmat};
+
+  for (int i = 0; i < 2; i++) {
+    const MatNullSpace now[2] = {A[i]->nullsp, A[i]->transnullsp};
+
+    if (!s->lent[i] || (now[0] && !now[0]->n) || (now[1] && !now[1]->n)) continue;
+    A[i]->nullsp      = null[i][0];
+    A[i]->transnullsp = null[i][1];
+    null[i][0]        = now[0];
+    null[i][1]        = now[1];
+  }
+}
+
 /* ---- the DM ---- */
 
 /* a DMBOX's operator knows its DM, whether the solver does or not; of other DMs (SNES and TS make a DMSHELL where they are given none) only
@@ -505,7 +523,8 @@ static PetscErrorCode PCSingleRemoveNullSpace(PC pc, PetscBool transpose, Vec y)
 
 static PetscErrorCode PCSingleApply(PC pc, PetscBool transpose, Vec x, Vec y)
 {
-  PC_Single     *s = (PC_Single *)pc->data;
+  PC_Single     *s          = (PC_Single *)pc->data;
+  MatNullSpace   null[2][2] = {{NULL}};
   PetscErrorCode ierr;
   int            exponent;
   PetscReal      factor;
@@ -515,9 +534,11 @@ static PetscErrorCode PCSingleApply(PC pc, PetscBool transpose, Vec x, Vec y)
   PetscCall(VecSingleConvert(x, ldexp(1.0, exponent), s->x));
   PetscCall(PATCHFD_REUSE_INNER(pc, s->pc));
   PCSingleExchangeVecTypes(pc);
+  PCSingleExchangeNullSpaces(pc, null);
   PCSingleDepth++;
   ierr = transpose ? PCApplyTranspose(s->pc, s->x, s->y) : PCApply(s->pc, s->x, s->y);
   PCSingleDepth--;
+  PCSingleExchangeNullSpaces(pc, null);
   PCSingleExchangeVecTypes(pc);
   PetscCall(ierr);
   factor = ldexp(1.0, s->exponent - exponent);

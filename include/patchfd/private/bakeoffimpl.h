@@ -6,7 +6,7 @@
 
 /* what there is for each kernel table, made when it is first needed */
 typedef struct {
-  void *plan;
+  void *plan, *sides;   /* of cells; of sides with h u v */
   void *x, *y;          /* global: arrays with ghosts, for Vecs without room for them; element: x is the array of the nodes */
   void *leaf, *root;    /* copies in another precision, where this one cannot be summed */
   Vec   scale, inverse; /* element: S, and S^{-1}; zero at nodes that are not in the global vectors */
@@ -22,7 +22,9 @@ typedef struct {
   PetscBool             diffusion; /* in place of a problem: MatCreateDiffusionPlex() */
   PlexCoefficients      from;      /* whose coefficients come from here, */
   PlexPointValues       values;    /* and are these; those of K = 1 before */
-  PetscInt64            version;   /* of these; that of the finest matrix where it follows one */
+  PlexRobin             robin;
+  PlexSides             sides;   /* from both */
+  PetscInt64            version; /* of these; that of the finest matrix where it follows one */
   PlexCells             cells;
   PetscSF               sf;   /* from nodes to ghosts, or to the nodes of cells; NULL on one rank in the layout global */
   PatchFDHalo           halo; /* that of ghosts, in the layout global */
@@ -46,11 +48,15 @@ static inline void *BakeoffGhosts(const Mat_Bakeoff *m, PatchFDKernels kern, con
 PETSC_INTERN PetscErrorCode MatCreateBakeoff_Private(DM, PetscBool diffusion, MatBakeoffProblem, MatBakeoffLayout, Mat *);
 /* other coefficients */
 PETSC_INTERN PetscErrorCode MatDiffusionPlexSet_Private(Mat, const PlexCoefficients *);
+/* other conditions on sides: a copy of these, or, for NULL, those that there are, with other coefficients */
+PETSC_INTERN PetscErrorCode MatDiffusionPlexSetSides_Private(Mat, const PlexRobin *);
 /* from those of the PetscDS of a DM at u, a global vector of it, or NULL for zero */
 PETSC_INTERN PetscErrorCode MatDiffusionPlexSetJacobian_Private(Mat, const PlexCoefficients *, Vec u);
 /* the data of a matrix of MatCreateBakeoff(), or an error */
 PETSC_INTERN PetscErrorCode BakeoffGet(Mat, Mat_Bakeoff **);
 PETSC_INTERN void           BakeoffDescribe(const Mat_Bakeoff *, PatchFDPoints *);
+/* of the sides, m->sides.n cells */
+PETSC_INTERN void BakeoffDescribeSides(const Mat_Bakeoff *, PatchFDPoints *);
 /* forget what was made for kernels: coefficients have changed */
 PETSC_INTERN PetscErrorCode BakeoffReset(Mat_Bakeoff *);
 /* the plan and arrays for a table */

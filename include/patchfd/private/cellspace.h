@@ -9,6 +9,7 @@
 typedef struct _CellSpace CellSpace;
 struct _CellSpace {
   void            *ctx;
+  const PlexSides *sides;  /* NULL, or those with Robin conditions */
   const PlexCells *cells;  /* their index is into local arrays, */
   size_t           nlocal; /* which have so many numbers */
   /* the points of the operator in these cells, in host memory, with positive factors */
@@ -30,5 +31,14 @@ struct _CellSpace {
 
 PETSC_INTERN PetscErrorCode MatGetCellSpace_Bakeoff(Mat, CellSpace *);
 PETSC_INTERN PetscErrorCode MatGetCellSpace_Box(Mat, CellSpace *);
-/* at x, for meshes of size *ctx */
-PETSC_INTERN DMBoxFunctionFn PatchFDNoise;
+/* at x, for meshes of size *ctx: waves that no mesh resolves */
+static inline PetscErrorCode PatchFDNoise(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt n, PetscReal u[],
+                                          void *ctx)
+{
+  const PetscReal wave[3] = {7919, 10007, 12553};
+  PetscReal       phase   = 0;
+
+  for (PetscInt d = 0; d < dim; d++) phase += wave[d] * x[d] / *(const PetscReal *)ctx;
+  for (PetscInt c = 0; c < n; c++) u[c] = PetscSinReal(phase + (PetscReal)c);
+  return PETSC_SUCCESS;
+}

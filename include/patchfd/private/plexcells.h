@@ -26,21 +26,19 @@ PETSC_INTERN PetscErrorCode PlexCellsCreateSection(DM, PetscSection from, PetscS
 /* Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreate(DM, PlexCells *);
 PETSC_INTERN PetscErrorCode PlexCellsDestroy(PlexCells *);
-/* Bodies: cells that hang together.  How many have no Dirichlet conditions; which of these each owned node belongs to, or -1: the caller
-   frees.  Collective */
-PETSC_INTERN PetscErrorCode PlexCellsFindBodies(MPI_Comm, const PlexCells *, PetscInt *nbody, PetscInt **body);
 /* the same mesh with a space of another degree, and Dirichlet conditions at the same points.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreateDM(DM, PetscInt degree, DM *);
 
-/* ---- coefficients of -div(K grad u) + shift u: src/dm/plexpoints.c ---- */
+/* ---- coefficients of -div(K grad u) + shift u: src/dm/plexcoefficients.c ---- */
 
-/* where they come from: functions with n numbers of K (1, dim, or dim (dim + 1) / 2), or, where n = 0, g3 and g0 of the PetscDS of dm at
-   `local`, a local Vec with boundary values */
+/* where they come from: functions with n numbers of K (1, dim, or dim (dim + 1) / 2), or Vecs with n and 1 for each cell, or, where n = 0,
+   g3 and g0 of the PetscDS of dm at `local`, a local Vec with boundary values */
 typedef struct {
   DM               dm;
   PetscInt         n;
   DMBoxFunctionFn *K, *shift;
   void            *ctx;
+  Vec              cellK, cellshift;
   Vec              local;
   PetscReal        time, shift_t; /* derivative of u_t by u */
   PetscBool        exact;         /* an error where the Jacobian has more than g0 and g3; */
@@ -59,6 +57,32 @@ PETSC_INTERN PetscErrorCode PlexPointValuesDestroy(PlexPointValues *);
 PETSC_INTERN PetscErrorCode PlexCoefficientsDestroy(PlexCoefficients *);
 /* u = the values of f at the nodes that this rank owns and has cells of; the others keep theirs */
 PETSC_INTERN PetscErrorCode PlexCellsInterpolate(DM, const PlexCells *, DMBoxFunctionFn *, void *ctx, PetscScalar u[]);
+
+/* ---- conditions K du/dn + h u = g: src/dm/plexsides.c ---- */
+
+/* h >= 0 on the faces that a label has with one of n values */
+typedef struct {
+  DMLabel          label;
+  PetscInt         n, *value;
+  DMBoxFunctionFn *h;
+  void            *ctx;
+} PlexRobin;
+/* The integral of h u v over n sides, as an operator on n cells whose other nodes are not there */
+typedef struct {
+  PetscCount n;
+  PetscInt  *side, *index; /* [n] its number among all, [ncells][dim][2]; [n][nodes of a cell] as in PlexCells */
+  PetscReal *value, *mean; /* [n][points of a cell] shift of PatchFDPoints, given; [n] of h by area of the side / area of a unit cell's */
+  PetscBool  any;          /* on any rank */
+  PetscReal  least;        /* h of all ranks, or 0 */
+} PlexSides;
+/* with the boundary terms of the PetscDS, if that is what the coefficients are of.  Collective */
+PETSC_INTERN PetscErrorCode PlexSidesCreate(const PlexRobin *, const PlexCoefficients *, DM, const PlexCells *, PetscInt gauss,
+                                            PlexSides *);
+PETSC_INTERN PetscErrorCode PlexSidesDestroy(PlexSides *);
+PETSC_INTERN PetscErrorCode PlexRobinDestroy(PlexRobin *);
+/* Bodies: cells that hang together.  How many have neither Dirichlet conditions nor such sides; which of these each owned node belongs to,
+   or -1: the caller frees.  Collective */
+PETSC_INTERN PetscErrorCode PlexCellsFindBodies(MPI_Comm, const PlexCells *, const PlexSides *, PetscInt *nbody, PetscInt **body);
 
 /* ---- numbers of the sides of cells, [ncells][dim][2][3] (patchfd/private/fit.h), and of nodes; loops in src/host/cellsides.c ---- */
 
