@@ -115,6 +115,14 @@ static PetscErrorCode SolveClass(PetscInt n, int parity, const PetscReal M[], co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CheckSize(PetscInt n)
+{
+  PetscFunctionBegin;
+  PetscCheck(n <= MAX_EIGEN_SIZE, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%" PetscInt_FMT " free nodes are too many for a dense eigenproblem; the limit is %d", n, MAX_EIGEN_SIZE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* `ext` is 0 if the patch is the whole line */
 static PetscErrorCode Allocate(PetscInt n, PetscInt ext, PatchFDContinuity continuity, PatchFDEigen *e)
 {
@@ -122,8 +130,7 @@ static PetscErrorCode Allocate(PetscInt n, PetscInt ext, PatchFDContinuity conti
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(e, sizeof(*e)));
-  PetscCheck(n <= MAX_EIGEN_SIZE, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "%" PetscInt_FMT " free nodes are too many for a dense eigenproblem; the limit is %d", n, MAX_EIGEN_SIZE);
+  PetscCall(CheckSize(n));
   e->n   = n;
   e->ext = ext;
   PetscCall(PetscMalloc5(n, &e->lambda, nn, &e->S, nn, &e->T, closure, &e->MI, closure, &e->AI));
@@ -232,6 +239,15 @@ static PetscErrorCode Diagonalize(PatchFDEigen *e, const PetscReal M[], const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PatchFDEigenCreate(PetscInt n, const PetscReal M[], const PetscReal A[], PatchFDEigen *e)
+{
+  PetscFunctionBegin;
+  PetscCall(Allocate(n, 0, PATCHFD_CONTINUOUS, e));
+  e->parity = (PetscBool)(PatchFDMirrored(n, n, 1, M) && PatchFDMirrored(n, n, 1, A));
+  PetscCall(Diagonalize(e, M, A, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *e)
 {
   PetscInt   first, end, n;
@@ -240,12 +256,11 @@ PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *line, const PatchFDBand
   PetscFunctionBegin;
   PatchFDLineFree(line, &first, &end);
   n = end - first;
-  PetscCall(Allocate(n, 0, line->continuity, e));
+  PetscCall(CheckSize(n));
   PetscCall(PetscMalloc2((size_t)n * n, &MI, (size_t)n * n, &AI));
   Assemble(M, 0, line->ncells, first, n, first, n, MI);
   Assemble(A, 0, line->ncells, first, n, first, n, AI);
-  e->parity = (PetscBool)(PatchFDMirrored(n, n, 1, MI) && PatchFDMirrored(n, n, 1, AI));
-  PetscCall(Diagonalize(e, MI, AI, n));
+  PetscCall(PatchFDEigenCreate(n, MI, AI, e));
   PetscCall(PetscFree2(MI, AI));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
