@@ -305,8 +305,8 @@ static PetscErrorCode TestRandom(PetscInt count, PetscInt most, PetscRandom rand
     c.sign    = r[6] < 0.5 ? 1 : -1;
     c.volumes = (PetscBool)(r[7] < 0.5);
     c.shift   = r[8] < 0.5 ? 0 : 3 * r[8];
-    PetscCall(PetscInfo(random, "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " sides %s sign %g volumes %d shift %g\n", c.n[0], c.n[1], c.n[2],
-                        c.sides, (double)c.sign, (int)c.volumes, (double)c.shift));
+    PetscCall(PetscInfo(random, "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " sides %s sign %g volumes %d shift %g\n", c.n[0],
+                        c.n[1], c.n[2], c.sides, (double)c.sign, (int)c.volumes, (double)c.shift));
     PetscCall(TestCase(&c, random));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -379,7 +379,13 @@ static const struct {
   {3, {7, 6, 5}, "ndp", {115, 115}, {116, 115}, 1 + 1e-6, "row (3, 4, 2) of the DMDA has "},
   {3, {7, 6, 5}, "ndp", {115, 115}, {116, 115}, 0, "for the unknown at (+1, +0, +0) from it, expected -"},
   {3, {7, 6, 5}, "ndp", {115, 115}, {115, 115}, NAN, NULL},
-  {1, {9, 1, 1}, "nnn", {3, 3}, {4, 3}, 0, "the rows with index 3 in direction 0 of the DMDA have entries for those with index 4 that add up to 0."},
+  {1,
+   {9, 1, 1},
+   "nnn",
+   {3, 3},
+   {4, 3},
+   0,
+   "the rows with index 3 in direction 0 of the DMDA have entries for those with index 4 that add up to 0."},
   {1, {9, 1, 1}, "pnn", {8, 8}, {0, 8}, 2, "the rows with index 8 in direction 0 of the DMDA have entries for those with index 0 that "},
   {1, {9, 1, 1}, "enn", {0, 0}, {0, 0}, 0, NULL},
   {2, {5, 2, 1}, "nnn", {3, 8}, {8, 3}, 0, "the rows with index 3 in direction 0 of the DMDA have no entries"},

@@ -246,8 +246,8 @@ static void Compare(const PetscInt at[3], const PetscInt offset[3], PetscReal fo
   }
 }
 
-void PatchFDHostKroneckerCheck(const PatchFDGrid *grid, const PatchFDStencil *stencil, const PetscReal row[], const PatchFDKroneckerLines *s,
-                               PatchFDMisfit *misfit)
+void PatchFDHostKroneckerCheck(const PatchFDGrid *grid, const PatchFDStencil *stencil, const PetscReal row[],
+                               const PatchFDKroneckerLines *s, PatchFDMisfit *misfit)
 {
   PetscInt at[3];
 
@@ -255,7 +255,7 @@ void PatchFDHostKroneckerCheck(const PatchFDGrid *grid, const PatchFDStencil *st
   EACH_UNKNOWN(grid, at)
   {
     PetscReal expected, entries = 0;
-    Row       r, sum = {0};
+    Row       r, sum            = {0};
 
     if (!PatchFDRangeHas(s->free, at)) {
       row += stencil->n;

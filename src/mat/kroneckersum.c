@@ -17,121 +17,38 @@
 
 static const char who[] = "-pc_patchfd_patch box takes";
 
+enum {
+  MAX_LINE = 8192 /* eigenvectors of more unknowns take minutes */
+};
+
 /* what is made for a kernel table */
 typedef struct {
   PatchFDBoxSolve solve;
   void           *there;      /* NULL where unknowns do not travel */
   Vec             scale;      /* NULL for none */
-  Vec             face[3][2]; /* of the unknowns next to the free ones, what these have for them; NULL for nothing */
+  Vec             face[3][2]; /* of the free unknowns beside others, what their rows have for these; NULL for nothing */
+  void           *buffer;     /* for a face */
   PetscBool       made;
 } Table;
 
 /* directions of the solve are those of the DMDA in the order order[], which boxes and ranges have, too */
 typedef struct {
-  PatchFDGrid         grid;
+  PatchFDGrid           grid;
   PatchFDKroneckerLines sum;
-  int                 order[3], last;
-  PetscBool           shared, symmetric;
-  PatchFDCut          cut; /* of direction `last` */
-  PatchFDEigen        eigen[3], piece; /* of the DMDA's directions; of the piece */
-  PatchFDBoxSolveDesc desc;
-  PatchFDRange        free; /* in the box */
-  PatchFDBox          own;  /* of this rank's unknowns, in the DMDA's order */
-  PatchFDHalo         in, out;
-  PetscReal          *scale; /* over the box; NULL for ones */
+  int                   order[3], last;
+  PetscBool             shared, symmetric;
+  PatchFDCut            cut;             /* of direction `last` */
+  PatchFDEigen          eigen[3], piece; /* of the DMDA's directions; of the piece */
+  PatchFDBoxSolveDesc   desc;
+  PatchFDRange          free; /* in the box */
+  PatchFDBox            own;  /* of this rank's unknowns, in the DMDA's order */
+  PatchFDHalo           in, out;
+  PetscReal            *scale; /* over the box; NULL for ones */
   /* while it is set up: entries of both triangles, and the scale over this rank's unknowns */
   Mat        rows;
   PetscReal *ownscale;
-  Table               table[PATCHFD_NUM_KERNELS];
+  Table      table[PATCHFD_NUM_KERNELS];
 } KroneckerSolve;
-
-/* ---- what the rows are ---- */
-
-static PetscErrorCode ReportFault(Mat A, const PatchFDKroneckerLines *s, PatchFDKroneckerFault fault, int d, PetscInt i)
-{
-  const MPI_Comm   comm = PetscObjectComm((PetscObject)A);
-  const PetscReal *up = s->up[d], *down = s->down[d];
-  const PetscInt   next = s->ring[d] ? (i + 1) % s->n[d] : i + 1;
-
-  PetscFunctionBegin;
-  PetscCheck(fault != PATCHFD_KRONECKER_HOLE, comm, PETSC_ERR_SUP,
-             "PCPATCHFD: %s a matrix that is a sum of Kronecker products; the rows with index %" PetscInt_FMT " in direction %d of the DMDA "
-             "have no entries for unknowns beside them in the other directions, where other rows have some. Use -pc_patchfd_patch vertex",
-             who, i, d);
-  PetscCheck(fault != PATCHFD_KRONECKER_UNSYMMETRIC, comm, PETSC_ERR_SUP,
-             "PCPATCHFD: %s a matrix that is symmetric, or would be if its rows were divided by factors up to %g; the rows with index "
-             "%" PetscInt_FMT " in direction %d of the DMDA have entries for those with index %" PetscInt_FMT " that add up to %g, and %g "
-             "the other way. Use another -pc_type for this matrix",
-             who, PATCHFD_KRONECKER_MAX_WEIGHT, i, d, next, (double)up[i], (double)down[next]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ReportMisfit(Mat A, PatchFDMisfit *m)
-{
-  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
-  struct {
-    double      excess;
-    PetscMPIInt rank;
-  } worst = {.excess = m->excess};
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &worst.rank));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm));
-  PetscCallMPI(MPI_Bcast(m, sizeof(*m), MPI_BYTE, worst.rank, comm));
-  PetscCheck(m->excess <= 1, comm, PETSC_ERR_SUP,
-             "PCPATCHFD: %s a matrix that is a sum of Kronecker products; row (%" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT
-             ") of the DMDA has %g for the unknown at (%+" PetscInt_FMT ", %+" PetscInt_FMT ", %+" PetscInt_FMT
-             ") from it, expected %g. Use -pc_patchfd_patch vertex",
-             who, m->row[0], m->row[1], m->row[2], (double)m->found, m->offset[0], m->offset[1], m->offset[2], (double)m->expected);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the sum, or an error that names the row that does not fit; *scale over this rank's unknowns */
-static PetscErrorCode ReadSum(Mat A, const PatchFDGrid *grid, PatchFDKroneckerLines *s, PetscReal **scale, PetscBool *regular)
-{
-  const MPI_Comm        comm = PetscObjectComm((PetscObject)A);
-  PatchFDRowKinds       kinds;
-  PatchFDStencil        stencil;
-  PatchFDKroneckerFault fault;
-  PatchFDMisfit         misfit;
-  PetscReal            *row, *inverse, *sums;
-  PetscInt             *alone, local, nsum = 0, i;
-  PetscBool             coupled = PETSC_TRUE;
-  int                   d;
-
-  PetscFunctionBegin;
-  PetscCall(MatScanRows(A, grid, who, &kinds));
-  PatchFDStencilCreate(kinds.entries, &stencil);
-  s->dim = grid->dim;
-  for (int e = 0; e < 3; e++) {
-    coupled = (PetscBool)(coupled && kinds.coupled[e][0] < kinds.coupled[e][1]);
-    s->n[e] = grid->start[e][grid->nproc[e]];
-    nsum += s->n[e];
-  }
-  for (int e = 0; e < 3; e++) {
-    s->ring[e]    = grid->ring[e];
-    s->free[e][0] = grid->ring[e] || !coupled ? 0 : kinds.coupled[e][0];
-    s->free[e][1] = grid->ring[e] && coupled ? s->n[e] : (coupled ? kinds.coupled[e][1] : 0);
-  }
-  PetscCall(MatGetLocalSize(A, &local, NULL));
-  PetscCall(PetscMalloc2((PetscCount)local * stencil.n, &row, nsum * PATCHFD_KRONECKER_SUMS, &sums));
-  PetscCall(PetscMalloc2(kinds.nalone, &alone, kinds.nalone, &inverse));
-  PetscCall(PatchFDHostRowsRead(A, grid, &stencil, row, alone, inverse));
-  PetscCall(PetscFree2(alone, inverse));
-  PetscCall(PetscArrayzero(sums, nsum * PATCHFD_KRONECKER_SUMS));
-  PatchFDHostKroneckerSums(grid, &stencil, row, s, sums);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, nsum * PATCHFD_KRONECKER_SUMS, MPIU_REAL, MPI_SUM, comm));
-  PetscCall(PatchFDHostKroneckerFit(sums, s, &fault, &d, &i));
-  PetscCall(PetscMalloc1(local, scale));
-  *regular = (PetscBool)(PatchFDHostKroneckerScale(grid, &stencil, row, s, *scale) && !fault);
-  if (!fault) PatchFDHostKroneckerCheck(grid, &stencil, row, s, &misfit);
-  PetscCall(PetscFree2(row, sums));
-  if (fault) PetscCall(ReportFault(A, s, fault, d, i));
-  else PetscCall(ReportMisfit(A, &misfit));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, regular, 1, PATCHFD_MPI_BOOL, MPI_LAND, comm));
-  if (!*regular) PetscCall(PetscInfo(A, "Entries of the matrix are not finite, or a row of zeros\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* ---- who solves what ---- */
 
@@ -156,7 +73,8 @@ static int ChooseDirection(const KroneckerSolve *k, PetscMPIInt size, PetscBool 
   int       best = -1;
 
   for (int d = last; d >= 0; d--)
-    if (!k->sum.ring[d] && NumFree(&k->sum, d) > size && (best < 0 || (best != last && NumFree(&k->sum, d) > NumFree(&k->sum, best)))) best = d;
+    if (!k->sum.ring[d] && NumFree(&k->sum, d) > size && (best < 0 || (best != last && NumFree(&k->sum, d) > NumFree(&k->sum, best))))
+      best = d;
   *slabs = (PetscBool)(best == last && k->grid.nproc[last] == size);
   for (PetscMPIInt r = 0; r < size && *slabs; r++)
     *slabs = (PetscBool)(FirstCell(k, best, PETSC_TRUE, r, size) < FirstCell(k, best, PETSC_TRUE, r + 1, size));
@@ -224,6 +142,10 @@ static PetscErrorCode Distribute(Mat A, PatchFDKernels kern, KroneckerSolve *k, 
   k->last   = k->grid.dim == 2 ? 1 : 2; /* of PatchFDBoxSolve */
   *singular = PETSC_FALSE;
   if (!PatchFDRangeSize(k->sum.free)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int e = 0; e < 3; e++)
+    PetscCheck(NumFree(&k->sum, e) <= MAX_LINE, comm, PETSC_ERR_SUP,
+               "PCPATCHFD: %s at most %d unknowns in a direction, found %" PetscInt_FMT " in direction %d of the DMDA; use -pc_type mg",
+               who, MAX_LINE, NumFree(&k->sum, e), e);
   d         = ChooseDirection(k, size, slabs);
   k->shared = (PetscBool)(size > 1 && k->grid.dim > 1 && d >= 0 &&
                           (PetscLogDouble)PatchFDRangeSize(k->sum.free) >= PatchFDBoxSolveShareLimit(kern));
@@ -262,7 +184,7 @@ static void Boxes(const KroneckerSolve *k, PetscMPIInt rank, PetscMPIInt size, P
 /* boxes, and what brings unknowns to where they are solved, and back */
 static PetscErrorCode MakeBoxes(MPI_Comm comm, KroneckerSolve *k, PetscBool slabs)
 {
-  const int *order[2] = {NULL, k->order};
+  const int  *order[2] = {NULL, k->order};
   PatchFDBox *box[2];
   PetscMPIInt size, me;
 
@@ -282,7 +204,7 @@ static PetscErrorCode MakeBoxes(MPI_Comm comm, KroneckerSolve *k, PetscBool slab
   }
   if (size > 1 && !(k->shared && slabs)) {
     const PatchFDBox *const there[2] = {box[0], box[1]}, *const back[2] = {box[1], box[0]};
-    const int *const        reverse[2] = {order[1], order[0]};
+    const int *const reverse[2] = {order[1], order[0]};
 
     PetscCall(PatchFDBoxHaloCreate(comm, PATCHFD_HALO_AUTO, there, order, &k->in));
     if (k->shared) PetscCall(PatchFDBoxHaloCreate(comm, PATCHFD_HALO_AUTO, back, reverse, &k->out));
@@ -345,8 +267,8 @@ static PetscBool FaceBox(const KroneckerSolve *k, int q, int end, PatchFDBox *b)
 static PetscErrorCode FaceCreate(const KroneckerSolve *k, int q, int end, Vec v, Vec *face)
 {
   const PatchFDKroneckerLines *s = &k->sum;
-  PetscReal                 *line[3], *x, coupling;
-  PatchFDBox                 b;
+  PetscReal                   *line[3], *x, coupling;
+  PatchFDBox                   b;
 
   PetscFunctionBegin;
   if (!FaceBox(k, q, end, &b)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -369,6 +291,7 @@ static PetscErrorCode FaceCreate(const KroneckerSolve *k, int q, int end, Vec v,
 static PetscErrorCode MakeTable(MPI_Comm comm, KroneckerSolve *k, PatchFDKernels kern, Vec v, Table *t)
 {
   PatchFDBoxSolveRanks ranks = {.comm = comm, .cut = &k->cut, .halo = PATCHFD_HALO_AUTO};
+  size_t               most  = 0;
 
   PetscFunctionBegin;
   if (t->made) PetscFunctionReturn(PETSC_SUCCESS);
@@ -376,8 +299,13 @@ static PetscErrorCode MakeTable(MPI_Comm comm, KroneckerSolve *k, PatchFDKernels
   if (k->in) PetscCall(kern->malloc(PatchFDBoxSize(&k->desc.box), &t->there));
   if (k->scale) PetscCall(VecOf(v, PatchFDBoxSize(&k->desc.box), k->scale, &t->scale));
   if (!PatchFDRangeSize(k->sum.free)) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int q = 0; q < 3; q++)
-    for (int end = 0; end < 2; end++) PetscCall(FaceCreate(k, q, end, v, &t->face[q][end]));
+  for (int f = 0; f < 6; f++) {
+    PatchFDBox b;
+
+    PetscCall(FaceCreate(k, f / 2, f % 2, v, &t->face[f / 2][f % 2]));
+    if (t->face[f / 2][f % 2] && FaceBox(k, f / 2, f % 2, &b)) most = PetscMax(most, PatchFDBoxSize(&b));
+  }
+  if (most) PetscCall(kern->malloc(most, &t->buffer));
   PetscCall(PatchFDBoxSolveCreate(kern, k->grid.dim, &k->desc, k->shared ? &ranks : NULL, &t->solve));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -386,7 +314,8 @@ static PetscErrorCode MatPatchesPrepare_KroneckerSum(MatPatches p, PETSC_UNUSED 
 {
   PetscFunctionBegin;
   PetscCheck(!transpose || ((const KroneckerSolve *)p->data)->symmetric, PetscObjectComm((PetscObject)p->A), PETSC_ERR_SUP,
-             "PCPATCHFD: -pc_patchfd_patch box has the transpose of a symmetric matrix of a DMDA alone; this one has rows divided by volumes, "
+             "PCPATCHFD: -pc_patchfd_patch box has the transpose of a symmetric matrix of a DMDA alone; this one has rows divided by "
+             "volumes, "
              "or entries for unknowns of Dirichlet conditions. Assemble it without, as by MatZeroRowsColumns()");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -404,7 +333,6 @@ static PetscErrorCode Lift(const KroneckerSolve *k, PatchFDKernels kern, const T
       PatchFDBox   b;
       PatchFDRange here, beside;
       const void  *a;
-      void        *buffer;
 
       if (!t->face[q][end]) continue;
       (void)FaceBox(k, q, end, &b);
@@ -415,13 +343,11 @@ static PetscErrorCode Lift(const KroneckerSolve *k, PatchFDKernels kern, const T
         beside[e][1] = beside[e][0] + b.n[e];
       }
       PetscCall(PatchFDVecGetArrayRead(t->face[q][end], kern, &a));
-      PetscCall(kern->malloc(PatchFDBoxSize(&b), &buffer));
       b.lo[q] = beside[q][0];
-      PetscCall(kern->copy((const PetscInt(*)[2])beside, &k->desc.box, z, &b, buffer));
-      PetscCall(kern->multiply(PatchFDBoxSize(&b), a, buffer, PETSC_FALSE, buffer));
+      PetscCall(kern->copy((const PetscInt(*)[2])beside, &k->desc.box, z, &b, t->buffer));
+      PetscCall(kern->multiply(PatchFDBoxSize(&b), a, t->buffer, PETSC_FALSE, t->buffer));
       b.lo[q] = here[q][0];
-      PetscCall(kern->fixed((const PetscInt(*)[2])here, none, 1, &k->desc.box, z, 1, &b, buffer));
-      PetscCall(kern->free(buffer));
+      PetscCall(kern->fixed((const PetscInt(*)[2])here, none, 1, &k->desc.box, z, 1, &b, t->buffer));
       PetscCall(PatchFDVecRestoreArrayRead(t->face[q][end], kern, &a));
     }
   }
@@ -484,7 +410,7 @@ static PetscErrorCode MatPatchesSweep_KroneckerSum(MatPatches p, PatchFDKernels 
 
 static PetscErrorCode MatPatchesView_KroneckerSum(MatPatches p, PetscViewer viewer)
 {
-  const KroneckerSolve      *k = (const KroneckerSolve *)p->data;
+  const KroneckerSolve        *k = (const KroneckerSolve *)p->data;
   const PatchFDKroneckerLines *s = &k->sum;
 
   PetscFunctionBegin;
@@ -493,8 +419,7 @@ static PetscErrorCode MatPatchesView_KroneckerSum(MatPatches p, PetscViewer view
                                    "  sum of Kronecker products on %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
                                    " unknowns of a DMDA of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT "%s%s\n",
                                    NumFree(s, 0), NumFree(s, 1), NumFree(s, 2), s->n[0], s->n[1], s->n[2],
-                                   s->weighted ? ", rows divided by volumes" : "",
-                                   s->constants ? ", constants in its null space" : ""));
+                                   s->weighted ? ", rows divided by volumes" : "", s->constants ? ", constants in its null space" : ""));
   if (k->shared) PetscCall(PetscViewerASCIIPrintf(viewer, "  ranks share it in direction %d\n", k->order[k->last]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -510,6 +435,7 @@ static PetscErrorCode MatPatchesDestroy_KroneckerSum(MatPatches p)
     if (!t->made) continue;
     PetscCall(PatchFDBoxSolveDestroy(&t->solve));
     PetscCall(PatchFDKernelTables[i]->free(t->there));
+    PetscCall(PatchFDKernelTables[i]->free(t->buffer));
     PetscCall(VecDestroy(&t->scale));
     for (int f = 0; f < 6; f++) PetscCall(VecDestroy(&t->face[f / 2][f % 2]));
   }
@@ -554,7 +480,7 @@ static PetscErrorCode SetUp(MatPatches p, DM da)
   PetscCall(MatCheckDMDA(p->A, da, who, PETSC_TRUE));
   PetscCall(FullMatrix(p->A, &k->rows));
   PetscCall(PatchFDGridCreate(k->rows, da, &k->grid));
-  PetscCall(ReadSum(k->rows, &k->grid, &k->sum, &k->ownscale, &regular));
+  PetscCall(MatReadKroneckerLines(k->rows, &k->grid, who, &k->sum, &k->ownscale, &regular));
   PetscCall(MatDestroy(&k->rows));
   p->singular = (PetscBool)!regular;
   if (regular) {
@@ -576,13 +502,14 @@ static PetscErrorCode SetUp(MatPatches p, DM da)
 
 PetscErrorCode MatCreatePatches_KroneckerSum(Mat A, DM da, const MatPatchesSpec *spec, MatPatches *patches)
 {
-  static const struct _MatPatchesOps ops  = {.remedy  = "an eigenvalue that is zero and not of constants, a row of zeros, or entries that are "
-                                                        "not finite",
-                                             .prepare = MatPatchesPrepare_KroneckerSum,
-                                             .sweep   = MatPatchesSweep_KroneckerSum,
-                                             .view    = MatPatchesView_KroneckerSum,
-                                             .destroy = MatPatchesDestroy_KroneckerSum};
-  const MPI_Comm                     comm = PetscObjectComm((PetscObject)A);
+  static const struct _MatPatchesOps ops =
+    {.remedy  = "an eigenvalue that is zero and not of constants, a row of zeros, or entries that are "
+                "not finite",
+     .prepare = MatPatchesPrepare_KroneckerSum,
+     .sweep   = MatPatchesSweep_KroneckerSum,
+     .view    = MatPatchesView_KroneckerSum,
+     .destroy = MatPatchesDestroy_KroneckerSum};
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
 
   PetscFunctionBegin;
   PetscCall(MatPatchesCheckSpec(comm, spec));

@@ -49,14 +49,14 @@ enum {
 /* ---- src/host/kroneckersum.c; row[own unknown][stencil.n] as from PatchFDHostRowsRead() ---- */
 
 /* sums[n[0] + n[1] + n[2]][PATCHFD_KRONECKER_SUMS] over this rank's rows, to be added up over ranks */
-PETSC_INTERN void PatchFDHostKroneckerSums(const PatchFDGrid *, const PatchFDStencil *, const PetscReal row[], const PatchFDKroneckerLines *,
-                                           PetscReal sums[]);
+PETSC_INTERN void PatchFDHostKroneckerSums(const PatchFDGrid *, const PatchFDStencil *, const PetscReal row[],
+                                           const PatchFDKroneckerLines *, PetscReal sums[]);
 /* up to s from the sums of all ranks */
 PETSC_INTERN PetscErrorCode PatchFDHostKroneckerFit(const PetscReal sums[], PatchFDKroneckerLines *, PatchFDKroneckerFault *, int *d,
                                                     PetscInt *i);
 /* the largest misfit of this rank's rows */
-PETSC_INTERN void PatchFDHostKroneckerCheck(const PatchFDGrid *, const PatchFDStencil *, const PetscReal row[], const PatchFDKroneckerLines *,
-                                            PatchFDMisfit *);
+PETSC_INTERN void PatchFDHostKroneckerCheck(const PatchFDGrid *, const PatchFDStencil *, const PetscReal row[],
+                                            const PatchFDKroneckerLines *, PatchFDMisfit *);
 /* scale = w w w of free unknowns and the inverse diagonal entry of others; false if one of these is not finite */
 PETSC_INTERN PetscBool PatchFDHostKroneckerScale(const PatchFDGrid *, const PatchFDStencil *, const PetscReal row[],
                                                  const PatchFDKroneckerLines *, PetscReal scale[]);
@@ -66,3 +66,12 @@ PETSC_INTERN PetscErrorCode PatchFDKroneckerLineDestroy(PatchFDThreePoint *);
 /* x(i, j, k) = line[0][i] line[1][j] line[2][k] */
 PETSC_INTERN void           PatchFDHostProduct(const PatchFDBox *, const PetscReal *const line[3], PetscReal x[]);
 PETSC_INTERN PetscErrorCode PatchFDKroneckerLinesDestroy(PatchFDKroneckerLines *);
+
+/*
+  ---- src/mat/kroneckerrows.c ----
+
+  From all ranks' rows, with errors that begin with `who` and name what does not fit; *scale over this rank's unknowns.  Not regular: entries
+  are not finite, or a row of an unknown that is not free is zero
+*/
+PETSC_INTERN PetscErrorCode MatReadKroneckerLines(Mat, const PatchFDGrid *, const char who[], PatchFDKroneckerLines *, PetscReal **scale,
+                                                  PetscBool *regular);
