@@ -68,7 +68,8 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
   Level: intermediate
 
   Notes:
-  The whole box as one patch is a direct solver. `PCPATCHMG` uses it on the coarsest mesh.
+  The whole box as one patch is a direct solver. `PCPATCHMG` uses it on the coarsest mesh. It takes matrices of a `DMBOX`, and assembled
+  ones of a `DMDA` that are sums of Kronecker products, see `PCPATCHFD`.
 
   For separable operators (`poisson`) it is fast diagonalization: a dense eigenproblem of the size of each mesh line in set-up, and
   products with the eigenvectors in each solve. The processes share a solve, each with a piece of the lines of the last direction.
