@@ -127,6 +127,29 @@ static PetscErrorCode CreateMatrix(const Case *c, PetscRandom random, DM *da, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the same matrix from its lines, without nodes of Dirichlet conditions and volumes */
+static PetscErrorCode CreateShell(const Case *c, PetscRandom random, DM da, Mat *A)
+{
+  PetscReal mass[3 * MAX_N], coupling[3 * MAX_N], rest[3 * MAX_N];
+  PetscInt  at = 0;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < c->dim; d++) {
+    Line l;
+
+    PetscCall(LineCreate(c, d, random, &l));
+    for (PetscInt i = 0; i < c->n[d]; i++, at++) {
+      mass[at]     = l.h[i];
+      coupling[at] = c->sign * l.near[1][i];
+      rest[at]     = d == 0 ? c->sign * c->shift * l.h[i] : 0;
+      if (c->sides[d] != 'p' && i == 0) rest[at] += c->sign * l.near[0][i];
+      if (c->sides[d] != 'p' && i == c->n[d] - 1) rest[at] += c->sign * l.near[1][i];
+    }
+  }
+  PetscCall(MatCreateKroneckerSum(da, mass, coupling, rest, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreatePC(Mat A, PC *pc)
 {
   PetscFunctionBeginUser;
@@ -283,6 +306,44 @@ static PetscErrorCode TestCase(const Case *c, PetscRandom random)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* products and solves of a matrix from its lines are those of the assembled one */
+static PetscErrorCode TestShell(const Case *c, PetscInt seed, PetscRandom random)
+{
+  PetscReal difference;
+  DM        da;
+  Mat       A, S;
+  PC        pc;
+  Vec       x, y, b;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscRandomSetSeed(random, (unsigned long)seed));
+  PetscCall(PetscRandomSeed(random));
+  PetscCall(CreateMatrix(c, random, &da, &A));
+  PetscCall(PetscRandomSeed(random));
+  PetscCall(CreateShell(c, random, da, &S));
+  PetscCall(CreatePC(S, &pc));
+  PetscCall(DMCreateGlobalVector(da, &x));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &b));
+  PetscCall(VecSetRandom(y, NULL));
+  PetscCall(MatMult(A, y, b));
+  PetscCall(MatMult(S, y, x));
+  PetscCall(VecAXPY(x, -1, b));
+  PetscCall(VecNorm(x, NORM_INFINITY, &difference));
+  PetscCall(CheckSmall("A product", difference, 1e-10));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(Difference(c, x, y, &difference));
+  PetscCall(CheckSmall("A solve without a matrix", difference, 1e-9));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&b));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&S));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* draws sizes, sides and the rest; the DMDA may be too small for the ranks */
 static PetscErrorCode TestRandom(PetscInt count, PetscInt most, PetscRandom random, const Case *given)
 {
@@ -423,6 +484,16 @@ static PetscErrorCode TestErrors(PetscRandom random, const Case *given)
   PetscCall(Fails(A));
   PetscCall(PetscOptionsSetValue(NULL, "-pc_patchfd_brick_size", "4"));
   PetscCall(Refused(A, "-pc_patchfd_brick_size"));
+  for (int bad = 0; bad < 2; bad++) {
+    const PetscReal one[] = {1, 1}, wrong[] = {1, bad ? NAN : 0};
+    PetscErrorCode  ierr;
+    char           *found;
+    Mat             S;
+
+    CATCH(ierr, MatCreateKroneckerSum(da, bad ? one : wrong, one, bad ? wrong : NULL, &S));
+    PetscCall(PetscStrstr(lastmessage, bad ? "at index 1 of direction 0" : "positive mass[], found 0. at index 1 of direction 0", &found));
+    PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE && found, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Found \"%s\"", lastmessage);
+  }
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -432,7 +503,7 @@ int main(int argc, char **argv)
 {
   Case        c = {.dim = 3, .n = {1, 1, 1}, .sides = "nnn", .sign = 1, .mat = MATAIJ, .vec = VECSTANDARD};
   PetscInt    n = 3, count = 0, most = 20, seed = 1;
-  PetscBool   given, errors = PETSC_FALSE;
+  PetscBool   given, errors = PETSC_FALSE, shell = PETSC_FALSE;
   PetscRandom random;
   char        mat[64] = MATAIJ, vec[64] = VECSTANDARD;
 
@@ -451,12 +522,14 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-most", &most, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &seed, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-errors", &errors, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-shell", &shell, NULL));
   c.mat = mat;
   c.vec = vec;
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetSeed(random, (unsigned long)seed));
   PetscCall(PetscRandomSeed(random));
   if (errors) PetscCall(TestErrors(random, &c));
+  else if (shell) PetscCall(TestShell(&c, seed, random));
   else if (count) PetscCall(TestRandom(count, most, random, &c));
   else PetscCall(TestCase(&c, random));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
@@ -497,6 +570,13 @@ int main(int argc, char **argv)
       suffix: sbaij
       nsize: {{1 3}}
       args: -n 20,24,18 -sides npd -mat sbaij
+    test:
+      suffix: lines
+      nsize: {{1 2 5}}
+      args: -shell -n {{20,24,18 9,8,7}} -sides {{npn dnp mdn ppp}} -shift {{0 2}}
+    test:
+      suffix: lines_small
+      args: -shell -n {{2,2,2 2,3 40 1,2}} -sides {{ppp dnm}} -sign -1
     test:
       suffix: tiny
       args: -sides {{ppp nnn dpn}} -n {{2,2,2 1,1,5 2,1,3}}

@@ -178,8 +178,8 @@ PetscErrorCode PatchFDHostKroneckerFit(const PetscReal sums[], PatchFDKroneckerL
   *fault = PATCHFD_KRONECKER_FITS;
   *d     = 0;
   *i     = 0;
+  PetscCall(PatchFDKroneckerLinesAllocate(s));
   for (int e = 0; e < 3; e++) {
-    PetscCall(PetscCalloc5(s->n[e], &s->up[e], s->n[e], &s->down[e], s->n[e], &s->m[e], s->n[e], &s->s[e], s->n[e], &s->w[e]));
     for (PetscInt l = s->free[e][0]; l < s->free[e][1]; l++) {
       s->up[e][l]   = sums[SumsAt(s, e, l) + SUM_UP];
       s->down[e][l] = sums[SumsAt(s, e, l) + SUM_DOWN];
@@ -226,6 +226,29 @@ PetscErrorCode PatchFDKroneckerLinesDestroy(PatchFDKroneckerLines *s)
 {
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) PetscCall(PetscFree5(s->up[d], s->down[d], s->m[d], s->s[d], s->w[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDKroneckerLinesAllocate(PatchFDKroneckerLines *s)
+{
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++)
+    PetscCall(PetscCalloc5(s->n[d], &s->up[d], s->n[d], &s->down[d], s->n[d], &s->m[d], s->n[d], &s->s[d], s->n[d], &s->w[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDKroneckerLinesCopy(const PatchFDKroneckerLines *from, PatchFDKroneckerLines *to)
+{
+  PetscFunctionBegin;
+  *to = *from;
+  PetscCall(PatchFDKroneckerLinesAllocate(to));
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PetscArraycpy(to->up[d], from->up[d], from->n[d]));
+    PetscCall(PetscArraycpy(to->down[d], from->down[d], from->n[d]));
+    PetscCall(PetscArraycpy(to->m[d], from->m[d], from->n[d]));
+    PetscCall(PetscArraycpy(to->s[d], from->s[d], from->n[d]));
+    PetscCall(PetscArraycpy(to->w[d], from->w[d], from->n[d]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,4 +328,29 @@ void PatchFDHostProduct(const PatchFDBox *b, const PetscReal *const line[3], Pet
   for (PetscInt k = b->lo[2]; k < b->lo[2] + b->n[2]; k++)
     for (PetscInt j = b->lo[1]; j < b->lo[1] + b->n[1]; j++)
       for (PetscInt i = b->lo[0]; i < b->lo[0] + b->n[0]; i++) *x++ = line[0][i] * line[1][j] * line[2][k];
+}
+
+void PatchFDHostKroneckerApply(const PatchFDKroneckerLines *s, const PatchFDBox *xbox, const PetscReal x[], const PatchFDBox *ybox,
+                               PetscReal y[])
+{
+  const ptrdiff_t stride[3] = {1, xbox->n[0], (ptrdiff_t)xbox->n[0] * xbox->n[1]};
+  PetscInt        at[3];
+
+  for (at[2] = ybox->lo[2]; at[2] < ybox->lo[2] + ybox->n[2]; at[2]++) {
+    for (at[1] = ybox->lo[1]; at[1] < ybox->lo[1] + ybox->n[1]; at[1]++) {
+      for (at[0] = ybox->lo[0]; at[0] < ybox->lo[0] + ybox->n[0]; at[0]++) {
+        const PetscReal *node = x + PatchFDBoxNode(xbox, at[0], at[1], at[2]);
+        const PetscReal  m[3] = {s->m[0][at[0]], s->m[1][at[1]], s->m[2][at[2]]};
+        PetscReal        sum  = m[0] * m[1] * m[2] * (s->s[0][at[0]] + s->s[1][at[1]] + s->s[2][at[2]]) * *node;
+
+        for (int d = 0; d < 3; d++) {
+          const PetscReal up = s->up[d][at[d]], down = s->down[d][at[d]], area = m[(d + 1) % 3] * m[(d + 2) % 3];
+
+          if (up != 0) sum += area * up * (node[stride[d]] - *node);
+          if (down != 0) sum += area * down * (node[-stride[d]] - *node);
+        }
+        *y++ = sum;
+      }
+    }
+  }
 }

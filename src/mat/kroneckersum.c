@@ -470,18 +470,23 @@ static PetscErrorCode FullMatrix(Mat A, Mat *full)
 
 static PetscErrorCode SetUp(MatPatches p, DM da)
 {
-  const MPI_Comm  comm = PetscObjectComm((PetscObject)p->A);
-  KroneckerSolve *k    = (KroneckerSolve *)p->data;
-  PetscBool       regular, slabs = PETSC_FALSE;
-  PatchFDKernels  kern;
-  VecType         type;
+  const MPI_Comm               comm = PetscObjectComm((PetscObject)p->A);
+  KroneckerSolve              *k    = (KroneckerSolve *)p->data;
+  const PatchFDKroneckerLines *lines;
+  PetscBool                    regular = PETSC_TRUE, slabs = PETSC_FALSE;
+  PatchFDKernels               kern;
+  VecType                      type;
 
   PetscFunctionBegin;
-  PetscCall(MatCheckDMDA(p->A, da, who, PETSC_TRUE));
-  PetscCall(FullMatrix(p->A, &k->rows));
-  PetscCall(PatchFDGridCreate(k->rows, da, &k->grid));
-  PetscCall(MatReadKroneckerLines(k->rows, &k->grid, who, &k->sum, &k->ownscale, &regular));
-  PetscCall(MatDestroy(&k->rows));
+  PetscCall(MatGetKroneckerLines(p->A, &lines));
+  if (!lines) PetscCall(MatCheckDMDA(p->A, da, who, PETSC_TRUE));
+  PetscCall(PatchFDGridCreate(p->A, da, &k->grid));
+  if (lines) PetscCall(PatchFDKroneckerLinesCopy(lines, &k->sum));
+  else {
+    PetscCall(FullMatrix(p->A, &k->rows));
+    PetscCall(MatReadKroneckerLines(k->rows, &k->grid, who, &k->sum, &k->ownscale, &regular));
+    PetscCall(MatDestroy(&k->rows));
+  }
   p->singular = (PetscBool)!regular;
   if (regular) {
     PetscCall(MatGetVecType(p->A, &type));

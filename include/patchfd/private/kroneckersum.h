@@ -64,7 +64,13 @@ PETSC_INTERN PetscBool PatchFDHostKroneckerScale(const PatchFDGrid *, const Patc
 PETSC_INTERN PetscErrorCode PatchFDKroneckerLineCreate(const PatchFDKroneckerLines *, int d, PatchFDThreePoint *t);
 PETSC_INTERN PetscErrorCode PatchFDKroneckerLineDestroy(PatchFDThreePoint *);
 /* x(i, j, k) = line[0][i] line[1][j] line[2][k] */
-PETSC_INTERN void           PatchFDHostProduct(const PatchFDBox *, const PetscReal *const line[3], PetscReal x[]);
+PETSC_INTERN void PatchFDHostProduct(const PatchFDBox *, const PetscReal *const line[3], PetscReal x[]);
+/* y = A x on the unknowns of a box that are all free; xbox has those beside them, too, as far as they exist */
+PETSC_INTERN void PatchFDHostKroneckerApply(const PatchFDKroneckerLines *, const PatchFDBox *xbox, const PetscReal x[],
+                                            const PatchFDBox *ybox, PetscReal y[]);
+/* arrays of zeros for lines of the length n, and a copy of all of it */
+PETSC_INTERN PetscErrorCode PatchFDKroneckerLinesAllocate(PatchFDKroneckerLines *);
+PETSC_INTERN PetscErrorCode PatchFDKroneckerLinesCopy(const PatchFDKroneckerLines *, PatchFDKroneckerLines *);
 PETSC_INTERN PetscErrorCode PatchFDKroneckerLinesDestroy(PatchFDKroneckerLines *);
 
 /*
@@ -75,3 +81,6 @@ PETSC_INTERN PetscErrorCode PatchFDKroneckerLinesDestroy(PatchFDKroneckerLines *
 */
 PETSC_INTERN PetscErrorCode MatReadKroneckerLines(Mat, const PatchFDGrid *, const char who[], PatchFDKroneckerLines *, PetscReal **scale,
                                                   PetscBool *regular);
+
+/* the lines of a matrix of MatCreateKroneckerSum(); NULL for others (src/mat/kroneckershell.c) */
+PETSC_INTERN PetscErrorCode MatGetKroneckerLines(Mat, const PatchFDKroneckerLines **);
