@@ -123,7 +123,7 @@ static PetscErrorCode Outflow(const Flow *f, Vec velocity, PetscReal out[], Pets
       for (PetscInt i = f->first[0]; i < f->end[0]; i++) {
         const PetscReal x = f->h[0][i], y = f->h[1][j], z = f->h[2][k], top = k + 1 < f->n[2] ? v[k + 1][j][i].u[2] : 0;
 
-        *out  = -(v[k][j][i + 1].u[0] - v[k][j][i].u[0]) * y * z - (v[k][j + 1][i].u[1] - v[k][j][i].u[1]) * x * z;
+        *out = -(v[k][j][i + 1].u[0] - v[k][j][i].u[0]) * y * z - (v[k][j + 1][i].u[1] - v[k][j][i].u[1]) * x * z;
         *out -= (top - v[k][j][i].u[2]) * x * y;
         *most = PetscMax(*most, PetscAbsReal(*out) / (x * y * z));
         out++;
@@ -245,8 +245,8 @@ int main(int argc, char **argv)
     PetscCall(Outflow(&flow, velocity, p, &after));
     most = PetscMax(most, after / before);
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells, %" PetscInt_FMT " steps: ", flow.n[0], flow.n[1],
-                        flow.n[2], steps));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells, %" PetscInt_FMT " steps: ",
+                        flow.n[0], flow.n[1], flow.n[2], steps));
   if (most < 1e-9) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the divergence is less than 1e-9 of what it was\n"));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the divergence is %g of what it was\n", (double)most));
   PetscCall(VecDestroy(&velocity));
