@@ -24,8 +24,8 @@ enum {
 typedef struct {
   PetscInt  dim, n[3];
   char      sides[4];
-  PetscBool volumes; /* rows are divided by volumes */
-  PetscReal sign, shift;
+  PetscBool volumes;               /* rows are divided by volumes */
+  PetscReal sign, shift, contrast; /* contrast: couplings vary between 1 and this factor, without a pattern; 0: they do not */
   MatType   mat;
   VecType   vec;
 } Case;
@@ -63,6 +63,14 @@ static PetscErrorCode LineCreate(const Case *c, int d, PetscRandom random, Line 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscReal Coefficient(const Case *c, const PetscInt at[3])
+{
+  PetscInt i[3];
+
+  for (int d = 0; d < 3; d++) i[d] = (at[d] + c->n[d]) % c->n[d];
+  return c->contrast == 0 ? 1 : PetscPowReal(c->contrast, 0.5 + 0.5 * PetscSinReal((PetscReal)(i[0] * i[0] + 2 * i[1] + 5 * i[2] * i[1])));
+}
+
 static PetscErrorCode SetRow(const Case *c, const Line l[3], const PetscInt at[3], Mat A)
 {
   MatStencil  row = {.i = at[0], .j = at[1], .k = at[2]}, column[7];
@@ -74,10 +82,11 @@ static PetscErrorCode SetRow(const Case *c, const Line l[3], const PetscInt at[3
   value[0]  = c->shift * volume;
   for (int d = 0; d < c->dim; d++) {
     for (int end = 0; end < 2; end++) {
-      const PetscReal a       = volume / l[d].h[at[d]] * l[d].near[end][at[d]];
-      PetscInt        next[3] = {at[0], at[1], at[2]};
+      PetscReal a       = volume / l[d].h[at[d]] * l[d].near[end][at[d]];
+      PetscInt  next[3] = {at[0], at[1], at[2]};
 
       next[d] += end ? 1 : -1;
+      a *= 0.5 * (Coefficient(c, at) + Coefficient(c, next));
       value[0] += a;
       if (c->sides[d] != 'p' && (next[d] < 0 || next[d] >= c->n[d])) continue;
       if (c->sides[d] == 'e' && IsFixed(c, d, next[d])) continue;
@@ -306,6 +315,31 @@ static PetscErrorCode TestCase(const Case *c, PetscRandom random)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* conjugate gradients for varying couplings, with the solve of constant ones: sqrt(contrast) decides, not the size */
+static PetscErrorCode CheckNearby(const Case *c, Mat A, Mat S, Vec b, Vec x)
+{
+  const PetscReal q = (PetscSqrtReal(c->contrast) - 1) / (PetscSqrtReal(c->contrast) + 1), most = 1 + PetscLogReal(2e8) / -PetscLogReal(q);
+  PetscInt        its;
+  KSP             ksp;
+  PC              pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, S));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, 200));
+  PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(CheckSmall("Iterations with the solve of constant couplings", (PetscReal)its, most));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* products and solves of a matrix from its lines are those of the assembled one */
 static PetscErrorCode TestShell(const Case *c, PetscInt seed, PetscRandom random)
 {
@@ -327,13 +361,15 @@ static PetscErrorCode TestShell(const Case *c, PetscInt seed, PetscRandom random
   PetscCall(VecDuplicate(x, &b));
   PetscCall(VecSetRandom(y, NULL));
   PetscCall(MatMult(A, y, b));
-  PetscCall(MatMult(S, y, x));
-  PetscCall(VecAXPY(x, -1, b));
-  PetscCall(VecNorm(x, NORM_INFINITY, &difference));
-  PetscCall(CheckSmall("A product", difference, 1e-10));
-  PetscCall(PCApply(pc, b, x));
+  if (c->contrast == 0) {
+    PetscCall(MatMult(S, y, x));
+    PetscCall(VecAXPY(x, -1, b));
+    PetscCall(VecNorm(x, NORM_INFINITY, &difference));
+    PetscCall(CheckSmall("A product", difference, 1e-10));
+    PetscCall(PCApply(pc, b, x));
+  } else PetscCall(CheckNearby(c, A, S, b, x));
   PetscCall(Difference(c, x, y, &difference));
-  PetscCall(CheckSmall("A solve without a matrix", difference, 1e-9));
+  PetscCall(CheckSmall("A solve without a matrix", difference, c->contrast == 0 ? 1e-9 : 1e-4));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&b));
@@ -516,6 +552,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-volumes", &c.volumes, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-sign", &c.sign, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-shift", &c.shift, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-contrast", &c.contrast, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat", mat, sizeof(mat), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-vec", vec, sizeof(vec), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-random", &count, NULL));
@@ -575,6 +612,10 @@ int main(int argc, char **argv)
       nsize: {{1 2 5}}
       args: -shell -n {{20,24,18 9,8,7}} -sides {{npn dnp mdn ppp}} -shift {{0 2}}
     test:
+      suffix: nearby
+      nsize: {{1 3}}
+      args: -shell -n {{20,24,18 40,48}} -sides {{npn dpm}} -contrast {{3 10}}
+    test:
       suffix: lines_small
       args: -shell -n {{2,2,2 2,3 40 1,2}} -sides {{ppp dnm}} -sign -1
     test:
@@ -588,5 +629,14 @@ int main(int argc, char **argv)
       suffix: cuda
       requires: cuda gpu
       nsize: {{1 2}}
-      args: -n {{20,24,18 70,64,48}} -sides {{npn dwp}} -volumes {{0 1}} -mat aijcusparse -vec {{cuda singlecuda}}
+      args: -n {{20,24,18 70,64,48}} -sides {{npn dwp}} -volumes {{0 1}} -mat aijcusparse -vec cuda
+    test:
+      suffix: cuda_single
+      requires: cuda gpu
+      nsize: {{1 2}}
+      args: -n {{20,24,18 70,64,48}} -sides {{npn dwp}} -vec singlecuda
+    test:
+      suffix: cuda_lines
+      requires: cuda gpu
+      args: -shell -n {{20,24,18 70,64}} -sides {{npn dpp}} -mat aijcusparse -vec cuda
 TEST*/

@@ -14,12 +14,16 @@ static PetscErrorCode MatMult_KroneckerSum(Mat A, Vec x, Vec y)
   PatchFDBox             own, ghosted;
   const PetscScalar     *ax;
   PetscScalar           *ay;
+  PetscInt               width;
   Vec                    local;
   DM                     da;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &lines));
   PetscCall(MatGetDM(A, &da));
+  PetscCall(DMDAGetStencilWidth(da, &width));
+  PetscCheck(width >= 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
+             "MatMult() of a matrix of MatCreateKroneckerSum() needs the stencil width 1 of its DMDA, found %" PetscInt_FMT, width);
   PetscCall(DMDAGetCorners(da, &own.lo[0], &own.lo[1], &own.lo[2], &own.n[0], &own.n[1], &own.n[2]));
   PetscCall(DMDAGetGhostCorners(da, &ghosted.lo[0], &ghosted.lo[1], &ghosted.lo[2], &ghosted.n[0], &ghosted.n[1], &ghosted.n[2]));
   PetscCall(DMGetLocalVector(da, &local));

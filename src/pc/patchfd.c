@@ -450,7 +450,8 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   processes, which are then compared with the sum: a row that differs by more than rounding is an error that names it. The largest
   direction has 8192 unknowns. If constants are the null space, they are left out of the solution. The solve ends with
   `KSP_DIVERGED_PC_FAILED` if the matrix is singular otherwise or has entries that are not finite. Its transpose exists for symmetric
-  matrices alone. `MATAIJ` and `MATSBAIJ` matrices are read on the host; vectors may be on a GPU.
+  matrices alone. `MATAIJ` and `MATSBAIJ` matrices are read on the host; vectors may be on a GPU. `MatCreateKroneckerSum()` is such a matrix
+  without entries.
 
   Sources: R. E. Lynch, J. R. Rice, D. H. Thomas, Direct solution of partial difference equations by tensor product methods; C. Cui, P.
   Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, Algorithm
@@ -460,7 +461,7 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 .seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`,
 `PCPatchFDSetFit()`, `PCPatchFDSetFitSteps()`, `PCPatchFDSetClasses()`, `PCPatchFDSetPrecision()`, `PCPatchFDSetUpdate()`,
           `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetBrickSize()`,
-          `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
+          `PCPatchFDSetSchurTolerances()`, `MatCreateKroneckerSum()`, `PCPATCH`, `PCASM`
 M*/
 PetscErrorCode PCCreate_PatchFD(PC pc)
 {

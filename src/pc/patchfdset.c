@@ -83,7 +83,7 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
   inverse, in parity blocks, has less than 2e7 entries (`diffusion`: 5e6, with vectors on a GPU 1.2e7). Otherwise it is a
   factorization of the assembled matrix on the host of every process (`PCREDUNDANT`).
 
-.seealso: `PCPATCHFD`, `PCPatchFDGetPatch()`, `PCPATCHMG`
+.seealso: `PCPATCHFD`, `PCPatchFDGetPatch()`, `MatCreateKroneckerSum()`, `PCPATCHMG`
 @*/
 PetscErrorCode PCPatchFDSetPatch(PC pc, PCPatchFDPatch patch)
 {
