@@ -115,7 +115,7 @@ HAVE_CUDA := $(shell grep "define PETSC_HAVE_CUDA " $(PETSCCONF_H))
 # What has templates of a precision T, a dimension DIM, cells with matrices of their own PLACE, or a KIND of points is compiled once for each of
 # them: FILE.T-float.DIM-3 is FILE.cu with -DINSTANCE_T=float -DINSTANCE_DIM=3.
 by = $(foreach f,$2,$(addprefix $f.,$1))
-BY_T     := $(call by,T-double T-float,dg/smoother_fast fields/fast fit/kernel lattice/march points/product smoother/place_row smoother/plane \
+BY_T     := $(call by,T-double T-float,dg/smoother_fast fields/fast fit/cells fit/kernel lattice/march points/product smoother/place_row smoother/plane \
               smoother/strip smoother/volume terms/fast)
 BY_DIM   := $(call by,DIM-2 DIM-3,$(call by,T-double T-float,bands/operator_fast smoother/place stokes/operator_fast transfer/mixed_fast))
 BY_PLACE := $(call by,PLACE-false PLACE-true,$(call by,T-double T-float,operator/march operator/plane) \

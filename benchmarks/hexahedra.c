@@ -244,10 +244,15 @@ static PetscErrorCode CreateProblem(DM mesh, PetscInt degree, Conductivity *k, D
 /* ---- solvers ---- */
 
 static const char *const names[]    = {"jacobi", "c4", "c1", "options", "gamg", "-smoothers", "", NULL};
-static const char *const option[4]  = {"-pc_type", "-mg_levels_pc_type", "-mg_levels_ksp_chebyshev_kind", "-mg_levels_ksp_max_it"};
-static const char *const value[][4] = {{PCPATCHMG, PCJACOBI, "first", "3"},
-                                       {PCPATCHMG, PCPATCHFD, "fourth", "2"},
-                                       {PCPATCHMG, PCPATCHFD, "first", "3"},
+static const char *const option[6]  = {"-pc_type",
+                                       "-mg_levels_ksp_type",
+                                       "-mg_levels_pc_type",
+                                       "-mg_levels_ksp_max_it",
+                                       "-mg_levels_pc_patchfd_type",
+                                       "-mg_levels_pc_patchfd_sweeps"};
+static const char *const value[][6] = {{PCPATCHMG, KSPCHEBYSHEV, PCJACOBI, "3"},
+                                       {PCPATCHMG, NULL, PCPATCHFD, NULL, "chebyshev_fourth", "2"},
+                                       {PCPATCHMG, NULL, PCPATCHFD, NULL, "chebyshev_first", "3"},
                                        {NULL},
                                        {PCGAMG}};
 
@@ -264,7 +269,7 @@ static PetscErrorCode Solve(Mat A, Vec b, int s)
   PC                 pc;
 
   PetscFunctionBeginUser;
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 6; i++)
     if (value[s][i]) PetscCall(PetscOptionsSetValue(NULL, option[i], value[s][i]));
   PetscCall(VecDuplicate(b, &x));
   PetscCall(Now(&t[0]));
@@ -293,7 +298,7 @@ static PetscErrorCode Solve(Mat A, Vec b, int s)
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&P));
   PetscCall(VecDestroy(&x));
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 6; i++)
     if (value[s][i]) PetscCall(PetscOptionsClearValue(NULL, option[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

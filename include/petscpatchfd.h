@@ -433,7 +433,10 @@ PETSC_EXTERN PetscErrorCode DMBoxTSComputeIJacobian(TS, PetscReal, Vec, Vec, Pet
 
   Values:
 + `PC_PATCHFD_TYPE_MULTIPLICATIVE` (`multiplicative`) - one colour after another, each with the current values
-- `PC_PATCHFD_TYPE_ADDITIVE` (`additive`) - all patches from the same residual, corrections summed
+. `PC_PATCHFD_TYPE_ADDITIVE` (`additive`) - all patches from the same residual, corrections summed
+. `PC_PATCHFD_TYPE_CHEBYSHEV_FOURTH` (`chebyshev_fourth`) - the same under Chebyshev's iteration with polynomials of the fourth kind, whose
+  degree is the number of sweeps; for closed cells
+- `PC_PATCHFD_TYPE_CHEBYSHEV_FIRST` (`chebyshev_first`) - of the first kind, for eigenvalues from a tenth of the largest one on
 
   Level: intermediate
 
@@ -441,7 +444,9 @@ PETSC_EXTERN PetscErrorCode DMBoxTSComputeIJacobian(TS, PetscReal, Vec, Vec, Pet
 E*/
 typedef enum {
   PC_PATCHFD_TYPE_MULTIPLICATIVE,
-  PC_PATCHFD_TYPE_ADDITIVE
+  PC_PATCHFD_TYPE_ADDITIVE,
+  PC_PATCHFD_TYPE_CHEBYSHEV_FOURTH,
+  PC_PATCHFD_TYPE_CHEBYSHEV_FIRST
 } PCPatchFDType;
 PETSC_EXTERN const char *const PCPatchFDTypes[];
 

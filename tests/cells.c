@@ -1,6 +1,6 @@
 /*
-  -div(K grad u) + s u on a DMPLEX of quadrilaterals or hexahedra, and the corrections of its closed cells (PCPATCHFD), against dense
-  matrices made here from the formulas: the metric at Gauss points, its profiles, what face neighbours add, and inverses.
+  -div(K grad u) + s u on a DMPLEX of quadrilaterals or hexahedra, or on a DMBOX, and the corrections of its closed cells (PCPATCHFD),
+  against dense matrices made here from the formulas: the metric at Gauss points, its profiles, what face neighbours add, and inverses.
 
     cells -dim 3 -degree 3 -cells 3,2,2 -numbers 6 -natural
 */
@@ -8,6 +8,7 @@
 #include <petscds.h>
 #include <petscsnes.h>
 #include <patchfd/private/bakeoffimpl.h>
+#include <patchfd/private/cellspace.h>
 #include <lapacke.h>
 #include "catch.h"
 
@@ -18,6 +19,7 @@ enum {
 typedef struct {
   PetscInt  dim, degree, cells[3], numbers, ncomp;
   PetscBool natural, turned; /* one side is natural; cells list their vertices in other orders */
+  PetscBool box, cuda;       /* a DMBOX; vectors are on a GPU */
 } Case;
 
 /* K: numbers of a positive definite matrix, with a jump; s >= 0 */
@@ -125,6 +127,7 @@ static PetscErrorCode CreateMatrix(const Case *c, DM *dm, Mat *A)
 
   PetscFunctionBeginUser;
   PetscCall(CreateMesh(c, dm));
+  if (c->cuda) PetscCall(DMSetVecType(*dm, VECCUDA));
   PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, c->dim, c->ncomp, PETSC_FALSE, c->degree, PETSC_DETERMINE, &fe));
   PetscCall(DMSetField(*dm, 0, NULL, (PetscObject)fe));
   PetscCall(PetscFEDestroy(&fe));
@@ -134,6 +137,33 @@ static PetscErrorCode CreateMatrix(const Case *c, DM *dm, Mat *A)
   PetscCall(DMAddBoundary(*dm, DM_BC_ESSENTIAL, "sides", label, 1, &id, 0, 0, NULL, NULL, NULL, NULL, NULL));
   PetscCall(MatCreateDiffusionPlex(*dm, A));
   PetscCall(MatDiffusionPlexSetFunction(*A, c->numbers, Conductivity, Shift, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Bend(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt n, PetscReal y[],
+                           PETSC_UNUSED void *ctx)
+{
+  for (PetscInt d = 0; d < dim; d++) y[d] = x[d] + 0.05 * PetscSinReal(3 * x[(d + 1) % dim] + 2 * x[d]);
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode CreateBox(const Case *c, DM *dm, Mat *A)
+{
+  DMBoxBoundaryType side[6] = {c->natural ? DMBOX_BOUNDARY_NEUMANN : DMBOX_BOUNDARY_DIRICHLET};
+
+  PetscFunctionBeginUser;
+  for (int i = 1; i < 6; i++) side[i] = DMBOX_BOUNDARY_DIRICHLET;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, c->dim, c->cells, c->degree, dm));
+  PetscCall(DMBoxSetBoundary(*dm, side));
+  PetscCall(DMBoxSetOperator(*dm, "diffusion"));
+  PetscCall(DMBoxSetExtraPoints(*dm, 1, 1));
+  PetscCall(DMBoxSetMapping(*dm, Bend, NULL));
+  PetscCall(DMBoxSetMappingDegree(*dm, 1));
+  PetscCall(DMBoxSetDiffusionFunction(*dm, c->numbers, Conductivity, Shift, NULL));
+  if (c->cuda) PetscCall(DMSetVecType(*dm, VECCUDA));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMSetUp(*dm));
+  PetscCall(DMCreateMatrix(*dm, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -363,8 +393,39 @@ static PetscErrorCode AddCell(const Case *c, const PlexCells *p, const Fit *f, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateCorrection(const Case *c, DM dm, Vec diagonal, Mat *B)
+/* cells with the geometry of their images; the nodes that no cell has are fixed */
+static PetscErrorCode GetCells(const Case *c, DM dm, Mat A, CellSpace *space, PatchFDPoints *points, PlexCells *p)
 {
+  PetscFunctionBeginUser;
+  if (!c->box) {
+    PetscCall(PlexCellsCreate(dm, p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatGetCellSpace_Box(A, space));
+  PetscCall((*space->getpoints)(space, points));
+  *p            = *space->cells;
+  p->coordinate = (PetscReal *)points->coordinate;
+  p->geoindex   = (PetscInt *)points->geoindex;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestoreCells(const Case *c, CellSpace *space, PatchFDPoints *points, PlexCells *p)
+{
+  PetscFunctionBeginUser;
+  if (!c->box) {
+    PetscCall(PlexCellsDestroy(p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall((*space->restorepoints)(space, points));
+  PetscCall((*space->destroy)(space));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateCorrection(const Case *c, DM dm, Mat A, Vec diagonal, Mat *B)
+{
+  const PetscInt     nnodes = A->rmap->n / c->ncomp;
+  CellSpace          space;
+  PatchFDPoints      points;
   PlexCells          p;
   Rule               rule;
   Fit               *fit;
@@ -372,13 +433,13 @@ static PetscErrorCode CreateCorrection(const Case *c, DM dm, Vec diagonal, Mat *
   const PetscScalar *d;
 
   PetscFunctionBeginUser;
-  PetscCall(PlexCellsCreate(dm, &p));
+  PetscCall(GetCells(c, dm, A, &space, &points, &p));
   PetscCall(RuleCreate(c->degree, &rule));
-  PetscCall(PetscCalloc2(p.ncells, &fit, p.nodes->n, &count));
+  PetscCall(PetscCalloc2(p.ncells, &fit, nnodes, &count));
   for (PetscInt i = 0; i < p.ncells; i++) FitCell(c, &p, &rule, i, &fit[i]);
   for (PetscInt i = 0; i < p.ncells * p.size; i++)
     if (p.index[i] >= 0) count[p.index[i]]++;
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, p.nodes->n * c->ncomp, p.nodes->n * c->ncomp, NULL, B));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, A->rmap->n, A->rmap->n, NULL, B));
   PetscCall(VecGetArrayRead(diagonal, &d));
   for (PetscInt i = 0; i < p.ncells; i++) {
     Fit own = fit[i];
@@ -386,11 +447,13 @@ static PetscErrorCode CreateCorrection(const Case *c, DM dm, Vec diagonal, Mat *
     AddNeighbours(c, &p, fit, i, &own);
     PetscCall(AddCell(c, &p, &own, i, d, count, *B));
   }
+  for (PetscInt i = 0; i < nnodes; i++)
+    if (!count[i]) PetscCall(MatSetValue(*B, i, i, 1, ADD_VALUES));
   PetscCall(VecRestoreArrayRead(diagonal, &d));
   PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
   PetscCall(PetscFree2(fit, count));
-  PetscCall(PlexCellsDestroy(&p));
+  PetscCall(RestoreCells(c, &space, &points, &p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -421,18 +484,19 @@ static PetscErrorCode TestCorrection(const Case *c, DM dm, Mat A)
   PetscCall(VecDuplicate(x, &wanted));
   PetscCall(VecDuplicate(x, &diagonal));
   PetscCall(MatGetDiagonal(A, diagonal));
-  PetscCall(CreateCorrection(c, dm, diagonal, &B));
+  PetscCall(CreateCorrection(c, dm, A, diagonal, &B));
   PetscCall(VecSetRandom(x, NULL));
   PetscCall(MatMult(B, x, wanted));
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetType(pc, PCPATCHFD));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_CELL));
   PetscCall(PCApply(pc, x, y));
   PetscCall(Compare("correction of closed cells", y, wanted, 1e-10));
   for (int i = 0; i < 2; i++) {
     PetscCall(VecCreate(PETSC_COMM_WORLD, &single[i]));
     PetscCall(VecSetSizes(single[i], A->rmap->n, A->rmap->N));
-    PetscCall(VecSetType(single[i], VECSINGLE));
+    PetscCall(VecSetType(single[i], c->cuda ? VECSINGLECUDA : VECSINGLE));
   }
   PetscCall(VecSingleConvert(x, 1, single[0]));
   PetscCall(PCApply(pc, single[0], single[1]));
@@ -445,6 +509,71 @@ static PetscErrorCode TestCorrection(const Case *c, DM dm, Mat A)
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&wanted));
   PetscCall(VecDestroy(&diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the bound of the eigenvalues that a polynomial of degree 1 has: it is a multiple of the correction */
+static PetscErrorCode GetBound(PC pc, PetscReal factor, Vec x, Vec correction, Vec y, PetscReal *bound)
+{
+  PetscReal norm[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(PCPatchFDSetSweeps(pc, 1));
+  PetscCall(PCApply(pc, x, y));
+  PetscCall(VecNorm(correction, NORM_2, &norm[0]));
+  PetscCall(VecNorm(y, NORM_2, &norm[1]));
+  *bound = factor * norm[0] / norm[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* polynomials, from zero and from another guess, against KSPCHEBYSHEV */
+static PetscErrorCode TestPolynomials(Mat A)
+{
+  const PCPatchFDType    type[2]   = {PC_PATCHFD_TYPE_CHEBYSHEV_FOURTH, PC_PATCHFD_TYPE_CHEBYSHEV_FIRST};
+  const KSPChebyshevKind kind[2]   = {KSP_CHEBYSHEV_FOURTH, KSP_CHEBYSHEV_FIRST};
+  const PetscReal        factor[2] = {4. / 3, 1 / 0.55};
+  Vec                    x, y, b, wanted;
+  PetscReal              bound = 1;
+  KSP                    ksp[2];
+  PC                     pc[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &wanted));
+  PetscCall(VecSetRandom(b, NULL));
+  for (int k = 0; k < 2; k++) {
+    for (int i = 0; i < 2; i++) {
+      PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp[i]));
+      PetscCall(KSPSetOperators(ksp[i], A, A));
+      PetscCall(KSPSetType(ksp[i], i ? KSPRICHARDSON : KSPCHEBYSHEV));
+      PetscCall(KSPSetNormType(ksp[i], KSP_NORM_NONE));
+      PetscCall(KSPSetConvergenceTest(ksp[i], KSPConvergedSkip, NULL, NULL));
+      PetscCall(KSPGetPC(ksp[i], &pc[i]));
+      PetscCall(PCSetType(pc[i], PCPATCHFD));
+      PetscCall(PCPatchFDSetPatch(pc[i], PC_PATCHFD_PATCH_CELL));
+      PetscCall(KSPSetTolerances(ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, i ? 1 : 4));
+    }
+    PetscCall(PCApply(pc[0], b, wanted));
+    PetscCall(PCPatchFDSetType(pc[1], type[k]));
+    PetscCall(GetBound(pc[1], factor[k], b, wanted, y, &bound));
+    PetscCall(PCPatchFDSetSweeps(pc[1], 4));
+    PetscCall(KSPChebyshevSetKind(ksp[0], kind[k]));
+    PetscCall(KSPChebyshevSetEigenvalues(ksp[0], bound, 0.1 * bound));
+    for (int guess = 0; guess < 2; guess++) {
+      for (int i = 0; i < 2; i++) {
+        PetscCall(VecSet(i ? y : wanted, guess ? 0.3 : 0));
+        PetscCall(KSPSetInitialGuessNonzero(ksp[i], (PetscBool)guess));
+        PetscCall(KSPSolve(ksp[i], b, i ? y : wanted));
+      }
+      PetscCall(Compare(PCPatchFDTypes[type[k]], y, wanted, 1e-10));
+    }
+    for (int i = 0; i < 2; i++) PetscCall(KSPDestroy(&ksp[i]));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&wanted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -614,7 +743,7 @@ int main(int argc, char **argv)
 {
   Case        c      = {.dim = 3, .degree = 3, .cells = {3, 2, 2}, .numbers = 1, .ncomp = 1};
   PetscInt    n      = 3;
-  PetscBool   errors = PETSC_FALSE, solve = PETSC_FALSE, jacobian = PETSC_FALSE;
+  PetscBool   errors = PETSC_FALSE, solve = PETSC_FALSE, jacobian = PETSC_FALSE, polynomials = PETSC_FALSE;
   PetscMPIInt size;
   DM          dm;
   Mat         A;
@@ -629,12 +758,17 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-components", &c.ncomp, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-natural", &c.natural, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-turned", &c.turned, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-box", &c.box, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cuda", &c.cuda, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-errors", &errors, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-solve", &solve, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-jacobian", &jacobian, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-polynomials", &polynomials, NULL));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(CreateMatrix(&c, &dm, &A));
-  if (jacobian) PetscCall(TestJacobian(dm));
+  if (c.box) PetscCall(CreateBox(&c, &dm, &A));
+  else PetscCall(CreateMatrix(&c, &dm, &A));
+  if (polynomials) PetscCall(TestPolynomials(A));
+  else if (jacobian) PetscCall(TestJacobian(dm));
   else if (size == 1 && !errors) PetscCall(TestCorrection(&c, dm, A));
   if (solve) PetscCall(TestSolve(A));
   if (errors) PetscCall(TestErrors(dm, A));
@@ -663,6 +797,50 @@ int main(int argc, char **argv)
     test:
       suffix: one
       args: -dim 2 -degree 4 -cells 1,1 -natural
+    test:
+      suffix: cuda
+      requires: cuda gpu
+      args: -cuda -dim {{2 3}} -degree {{1 2 3 4 5 6 7 8}} -cells 3,2,2 -turned -natural
+    test:
+      suffix: cuda_components
+      requires: cuda gpu
+      args: -cuda -dim {{2 3}} -degree 3 -components 3
+
+  testset:
+    output_file: output/cells_correction.out
+
+    test:
+      suffix: box
+      args: -box -dim {{2 3}} -degree {{1 2 4}} -numbers {{1 3}} -natural -cells 3,2,2
+    test:
+      suffix: box_cuda
+      requires: cuda gpu
+      args: -box -cuda -dim {{2 3}} -degree {{1 2 4}} -numbers {{1 3}} -natural -cells 3,2,2
+
+  testset:
+    output_file: output/cells_polynomials.out
+    args: -polynomials -degree 3 -cells 3,2,2 -natural -turned
+
+    test:
+      suffix: polynomials
+      nsize: {{1 2}}
+    test:
+      suffix: polynomials_cuda
+      requires: cuda gpu
+      args: -cuda
+
+  testset:
+    output_file: output/cells_ranks_box.out
+    args: -box -degree 3 -numbers 3 -natural -cells 8,4,4 -solve
+
+    test:
+      suffix: ranks_box
+      nsize: {{2 3 5 8}}
+    test:
+      suffix: ranks_box_cuda
+      requires: cuda gpu
+      nsize: {{2 4}}
+      args: -cuda
 
   test:
     suffix: ranks
@@ -673,6 +851,12 @@ int main(int argc, char **argv)
     nsize: {{2 4}}
     args: -dim 2 -degree 6 -numbers 3 -cells 7,6 -turned -solve -mg_coarse_assembled_pc_type redundant
   test:
+    suffix: ranks_cuda
+    requires: cuda gpu
+    nsize: {{2 5}}
+    output_file: output/cells_ranks.out
+    args: -cuda -degree 3 -cells 4,3,3 -turned -natural -solve -mg_coarse_assembled_pc_type redundant
+  test:
     suffix: fewer
     nsize: 3
     args: -dim 2 -degree 4 -cells 2,1 -solve
@@ -680,9 +864,19 @@ int main(int argc, char **argv)
     suffix: single
     args: -degree 4 -cells 3,3,3 -solve -pc_type single -ksp_type fcg
   test:
+    suffix: single_cuda
+    requires: cuda gpu
+    output_file: output/cells_single.out
+    args: -cuda -degree 4 -cells 3,3,3 -solve -pc_type single -ksp_type fcg
+  test:
     suffix: jacobian
     nsize: {{1 3}}
     args: -jacobian -degree {{2 3}} -dim {{2 3}} -natural -turned
+  test:
+    suffix: jacobian_cuda
+    requires: cuda gpu
+    output_file: output/cells_jacobian.out
+    args: -cuda -jacobian -degree {{2 3}} -dim {{2 3}} -natural -turned
   test:
     suffix: errors
     args: -errors

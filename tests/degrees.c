@@ -262,9 +262,10 @@ int main(int argc, char **argv)
     test:
       suffix: 3d
       args: -pc_type {{patchmg single}}
-    test: # smoothed by Jacobi's method
+    test:
       suffix: 3d_cuda
       requires: cuda gpu
+      output_file: output/degrees_3d.out
       args: -dm_vec_type cuda -pc_type {{patchmg single}}
 
   testset:
@@ -277,6 +278,7 @@ int main(int argc, char **argv)
     test:
       suffix: ranks_cuda
       requires: cuda gpu
+      output_file: output/degrees_ranks.out
       nsize: 2
       args: -pc_type patchmg -dm_vec_type cuda
 

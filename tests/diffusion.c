@@ -254,7 +254,7 @@ static void Inverse3(const PetscReal J[3][3], PetscReal inverse[3][3])
 static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunctionFn *map, void *ctx, PetscInt k, PetscInt geo, const PetscReal corner[],
                                  const PetscReal h[], PetscReal A[])
 {
-  const PetscInt dim = p->dim, n = k + 1, q = k + 2, g = geo + 1, size = PetscPowInt(n, dim), points = PetscPowInt(q, dim),
+  const PetscInt dim = p->dim, n = k + 1, q = k + 1, g = geo + 1, size = PetscPowInt(n, dim), points = PetscPowInt(q, dim),
                  gsize = PetscPowInt(g, dim);
   PetscReal node[32], gnode[32], x[32], w[32], *X, *phi;
 
@@ -1231,7 +1231,7 @@ int main(int argc, char **argv)
   test:
     suffix: vecs
     nsize: {{1 3 4}}
-    args: -test vecs -map function
+    args: -test vecs -map function -dm_box_galerkin false -dm_box_extra_points 2
   testset:
     args: -test update
     nsize: {{1 3}}
@@ -1272,7 +1272,7 @@ int main(int argc, char **argv)
     test:
       suffix: vecs_cuda
       output_file: output/diffusion_vecs.out
-      args: -test vecs -map function
+      args: -test vecs -map function -dm_box_extra_points 2
   test:
     suffix: action_singlecuda
     requires: cuda gpu

@@ -800,6 +800,17 @@ static PetscErrorCode TestErrors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the tables of this test are those of k + 2 points, of vertex patches, and of coarse meshes with operators of their own */
+static PetscErrorCode SetDefault(const char option[], const char value[])
+{
+  PetscBool set;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsHasName(NULL, NULL, option, &set));
+  if (!set) PetscCall(PetscOptionsSetValue(NULL, option, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   static const Test tests[] = {{"step", TestStep},    {"twins", TestTwins},   {"packed", TestPacked}, {"iterations", TestIterations},
@@ -809,6 +820,10 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
+  PetscCall(SetDefault("-dm_box_extra_points", "2"));
+  PetscCall(SetDefault("-mg_levels_pc_patchfd_patch", "vertex"));
+  PetscCall(SetDefault("-dm_box_galerkin", "false"));
+  PetscCall(SetDefault("-options_left", "no"));
   PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "iterations"));
   PetscCall(PetscFinalize());
   return 0;

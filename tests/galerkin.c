@@ -413,7 +413,7 @@ int main(int argc, char **argv)
   # no need where it is not so large
   test:
     suffix: channel_small
-    args: -test channel -contrast 1e3 -dm_box_degree 4
+    args: -test channel -contrast 3 -dm_box_degree 4
   # nobody looks for it
   test:
     suffix: channel_cuda

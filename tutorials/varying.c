@@ -230,6 +230,6 @@ int main(int argc, char **argv)
       suffix: cuda
       requires: cuda gpu
       output_file: output/varying_1.out
-      args: -dm_vec_type cuda
+      args: -dm_vec_type cuda -mg_levels_pc_patchfd_patch cell
 
 TEST*/

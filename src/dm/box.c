@@ -387,7 +387,7 @@ PetscErrorCode DMCreate_Box(DM dm)
   }
   box->degree         = 1;
   box->mapdegree      = PETSC_DETERMINE;
-  box->extra[0]       = 2;
+  box->extra[0]       = 1;
   box->extra[1]       = PETSC_DETERMINE;
   box->semicoarsening = PETSC_DETERMINE;
   box->galerkin       = PETSC_BOOL3_UNKNOWN;

@@ -354,7 +354,7 @@ PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
   as otherwise.
 
   By default a mesh has a Galerkin operator if the finer mesh has one, or if the means of K in two finer cells of one of its cells
-  differ by a factor above 3000. With vectors on a GPU the default is no, since the host would have to compare. The decision is made
+  differ by a factor above 10. With vectors on a GPU the default is no, since the host would have to compare. The decision is made
   when the mesh is made; later changes of coefficients do not change it.
 
   With `PETSC_BOOL3_TRUE` cells of coarse meshes may fold, since their maps are not used.

@@ -158,7 +158,7 @@ PetscErrorCode DMBoxSetLowering(DM dm, PetscInt n)
 */
 static PetscErrorCode CoarseningIsGalerkin(DM dm, const PetscBool halve[3], PetscBool *galerkin)
 {
-  const PetscReal limit = 3000;
+  const PetscReal limit = 10;
   const DM_Box   *box   = (const DM_Box *)dm->data;
   PetscReal       contrast;
 

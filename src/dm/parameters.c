@@ -311,16 +311,13 @@ PetscErrorCode DMBoxGetDegree(DM dm, PetscInt *degree)
   Level: intermediate
 
   Notes:
-  The default is 2 and `PETSC_DETERMINE`.
+  The default is 1 and `PETSC_DETERMINE`, which is `extra`.
 
-  With constant coefficients on parallelepipeds, 1 is exact too. Otherwise the order of convergence is the same, and quadrature
-  errors are larger if coefficients or the map vary within cells. In 3D there are 1.4 (degree 7) to 2.4 (degree 2) times fewer
-  points, and on GPUs smoothing steps then compute residuals patch by patch.
+  With constant coefficients on parallelepipeds, 1 is exact. Otherwise the order of convergence is the same, and quadrature errors are
+  larger if coefficients or the map vary within cells. In 3D there are 1.4 (degree 7) to 2.4 (degree 2) times fewer points.
 
   `single` is for matrices in single precision, which are preconditioners (`PCSINGLE`) and may differ from the operator. If
-  coefficients vary much within cells, fewer points cost iterations. `PETSC_DETERMINE` is `extra`, with one exception: on a GPU in
-  three dimensions, to degree 8, `PCSINGLE` takes 1 if no diagonal entry of |J| J^{-1} K J^{-T}, with J the derivative of the map,
-  varies by more than a factor of 4.5 in any cell. It checks this at each set-up; `-info` prints the result.
+  coefficients vary much within cells, fewer points cost iterations.
 
 .seealso: `DMBOX`, `DMBoxGetExtraPoints()`, `DMBoxSetDiffusion()`, `DMBoxCreateDiffusionVec()`, `PCSINGLE`
 @*/

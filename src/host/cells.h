@@ -122,26 +122,11 @@ static PetscErrorCode CellsDestroy(void **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = v times the root of the diagonal of the sum of products, at node i of a cell; 1 where there is no node */
-static PetscReal CellsScale(const PatchFDCellsDesc *desc, PetscCount cell, PetscInt i)
-{
-  const PetscInt n = desc->degree + 1, at[3] = {i % n, i / n % n, i / n / n}, node = desc->index[cell * PetscPowInt(n, desc->dim) + i];
-  PetscReal      sum = 0, product = 1;
-
-  for (int d = 0; d < desc->dim; d++) {
-    const PetscReal *record = desc->record + (cell * desc->dim + d) * n * (n + 3), A = record[n * (n + 1) + at[d]],
-                    M = record[n * (n + 2) + at[d]];
-
-    sum = sum * M + A * product;
-    product *= M;
-  }
-  return node < 0 ? 1 : desc->v[node] * PetscSqrtReal(sum + desc->shift[cell] * product);
-}
-
 static PetscErrorCode CellsCreate(const PatchFDCellsDesc *desc, void **plan)
 {
   const PetscInt n = desc->degree + 1, size = PetscPowInt(n, desc->dim), used = desc->dim * CellsRecord(n);
   CellsPlan     *p;
+  PetscReal     *scale;
   V             *v = NULL;
 
   PetscFunctionBegin;
@@ -152,13 +137,14 @@ static PetscErrorCode CellsCreate(const PatchFDCellsDesc *desc, void **plan)
   p->ncomp  = desc->ncomp;
   p->size   = size;
   p->nbatch = (desc->ncells + VL - 1) / VL;
-  p->flops  = (PetscLogDouble)(desc->ncells * desc->ncomp) * size * (4.0 * desc->dim * n + 5);
+  p->flops  = PatchFDCellsFlops(desc);
   PetscCall(IndexCreate(desc->ncells, size, desc->index, &p->index));
   PetscCall(VMalloc((size_t)p->nbatch * (size_t)(used + size + 1) + (size_t)size, &v, &p->base));
   p->record = v;
   p->scale  = p->record + p->nbatch * used;
   p->shift  = p->scale + p->nbatch * size;
   p->u      = p->shift + p->nbatch;
+  PetscCall(PetscMalloc1(size, &scale));
   for (PetscCount i = 0; i < p->nbatch * VL; i++) { /* empty lanes are the last cell once more */
     const PetscCount cell = PetscMin(i, desc->ncells - 1), batch = i / VL;
     const int        lane = (int)(i % VL);
@@ -169,9 +155,11 @@ static PetscErrorCode CellsCreate(const PatchFDCellsDesc *desc, void **plan)
 
       for (PetscInt j = 0; j < CellsRecord(n); j++) to[j][lane] = (REAL)from[j];
     }
-    for (PetscInt j = 0; j < size; j++) p->scale[batch * size + j][lane] = (REAL)CellsScale(desc, cell, j);
+    PatchFDCellsScale(desc, cell, scale);
+    for (PetscInt j = 0; j < size; j++) p->scale[batch * size + j][lane] = (REAL)scale[j];
     p->shift[batch][lane] = (REAL)desc->shift[cell];
   }
+  PetscCall(PetscFree(scale));
   CellsChoose(p);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -513,6 +513,34 @@ PetscErrorCode PatchFDHostCellFitRecords(const PatchFDCellFit *fit, const PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* C = v times the root of the diagonal of the sum of products */
+void PatchFDCellsScale(const PatchFDCellsDesc *desc, PetscCount cell, PetscReal scale[])
+{
+  const PetscInt   n = desc->degree + 1, size = PetscPowInt(n, desc->dim);
+  const PetscInt  *index  = desc->index + cell * size;
+  const PetscReal *record = desc->record + cell * desc->dim * PatchFDFitRecordSize(n);
+
+  for (PetscInt i = 0; i < size; i++) {
+    const PetscInt at[3] = {i % n, i / n % n, i / n / n};
+    PetscReal      sum = 0, product = 1;
+
+    for (PetscInt d = 0; d < desc->dim; d++) {
+      const PetscReal A = record[(d * (n + 3) + n + 1) * n + at[d]], M = record[(d * (n + 3) + n + 2) * n + at[d]];
+
+      sum = sum * M + A * product;
+      product *= M;
+    }
+    scale[i] = index[i] < 0 ? 1 : desc->v[index[i]] * PetscSqrtReal(sum + desc->shift[cell] * product);
+  }
+}
+
+PetscLogDouble PatchFDCellsFlops(const PatchFDCellsDesc *desc)
+{
+  const PetscInt n = desc->degree + 1;
+
+  return (PetscLogDouble)(desc->ncells * desc->ncomp) * PetscPowInt(n, desc->dim) * (4.0 * desc->dim * n + 5);
+}
+
 /* ---- exact solvers ---- */
 
 static inline PetscInt Triangle(PetscInt row)

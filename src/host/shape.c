@@ -30,7 +30,8 @@ void PatchFDHostMultilinear(PetscInt dim, PetscInt degree, const PetscReal t[], 
   }
 }
 
-void PatchFDHostCellNodes(PetscInt dim, PetscInt degree, PetscInt step, const PatchFDRange cells, const PatchFDBox *box, PetscInt index[])
+void PatchFDHostCellNodes(PetscInt dim, PetscInt degree, PetscInt step, const PatchFDRange cells, const PatchFDRange free,
+                          const PatchFDBox *box, PetscInt index[])
 {
   PetscInt at[3];
 
@@ -39,8 +40,13 @@ void PatchFDHostCellNodes(PetscInt dim, PetscInt degree, PetscInt step, const Pa
       for (at[0] = cells[0][0]; at[0] < cells[0][1]; at[0]++)
         for (PetscInt k = 0; k <= (dim > 2 ? degree : 0); k += step)
           for (PetscInt j = 0; j <= degree; j += step)
-            for (PetscInt i = 0; i <= degree; i += step)
-              *index++ = (PetscInt)PatchFDBoxNode(box, at[0] * degree + i, at[1] * degree + j, at[2] * (dim > 2 ? degree : 0) + k);
+            for (PetscInt i = 0; i <= degree; i += step) {
+              const PetscInt node[3] = {at[0] * degree + i, at[1] * degree + j, at[2] * (dim > 2 ? degree : 0) + k};
+              PetscBool      in      = PETSC_TRUE;
+
+              for (int d = 0; d < 3 && free; d++) in = (PetscBool)(in && node[d] >= free[d][0] && node[d] < free[d][1]);
+              *index++ = in ? (PetscInt)PatchFDBoxNode(box, node[0], node[1], node[2]) : -1;
+            }
 }
 
 void PatchFDHostBounds(PetscInt dim, const PatchFDShape *shape, const PatchFDRange cells, PetscInt degree, PetscReal lower[],

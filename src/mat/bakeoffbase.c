@@ -1,5 +1,6 @@
 /* The bake-off problems, what all their files stand on: data, plans, the way of numbers between ranks, nodes and cells, vectors */
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/cellspace.h>
 #include <patchfd/private/sysimpl.h>
 
 const char *const MatBakeoffProblems[]     = {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6", "MatBakeoffProblem", "MAT_BAKEOFF_", NULL};
@@ -246,12 +247,10 @@ PetscErrorCode BakeoffAXPBY(const Mat_Bakeoff *m, PatchFDKernels kern, PetscReal
 
 PetscErrorCode MatBakeoffGlobalToLocal(Mat_Bakeoff *m, PatchFDKernels kern, const void *global, const void **local)
 {
-  BakeoffKernels *k;
-  void           *x;
+  void *x;
 
   PetscFunctionBegin;
-  PetscCall(BakeoffGetKernels(m, kern, &k));
-  PetscCall(BakeoffGetLocal(m, kern, global, &k->x, &x));
+  PetscCall(BakeoffGetLocal(m, kern, global, &m->kern[kern->id].x, &x));
   if (x != global) PetscCall(BakeoffAXPBY(m, kern, 0, x, 1, global));
   if (m->sf) PetscCall(BakeoffBroadcast(m, kern, x, BakeoffGhosts(m, kern, x)));
   *local = x;
@@ -260,11 +259,8 @@ PetscErrorCode MatBakeoffGlobalToLocal(Mat_Bakeoff *m, PatchFDKernels kern, cons
 
 PetscErrorCode MatBakeoffSumBegin(Mat_Bakeoff *m, PatchFDKernels kern, void *global, void **local)
 {
-  BakeoffKernels *k;
-
   PetscFunctionBegin;
-  PetscCall(BakeoffGetKernels(m, kern, &k));
-  PetscCall(BakeoffGetLocal(m, kern, global, &k->y, local));
+  PetscCall(BakeoffGetLocal(m, kern, global, &m->kern[kern->id].y, local));
   if (*local != global) PetscCall((*kern->zero)(m->nlocal, *local));
   else if (m->sf) PetscCall((*kern->zero)(m->nleaf, BakeoffGhosts(m, kern, *local)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -276,6 +272,97 @@ PetscErrorCode MatBakeoffSumEnd(Mat_Bakeoff *m, PatchFDKernels kern, void *globa
   if (m->sf) PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, *local), *local));
   if (*local != global) PetscCall(BakeoffAXPBY(m, kern, 1, global, 1, *local));
   *local = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what local solvers on cells take ---- */
+
+static PetscErrorCode GetPoints(const CellSpace *s, PatchFDPoints *p)
+{
+  PetscFunctionBegin;
+  BakeoffDescribe((const Mat_Bakeoff *)s->ctx, p);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestorePoints(PETSC_UNUSED const CellSpace *s, PETSC_UNUSED PatchFDPoints *p)
+{
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode ToLocal(const CellSpace *s, PatchFDKernels kern, const void *global, const void **local)
+{
+  return MatBakeoffGlobalToLocal((Mat_Bakeoff *)s->ctx, kern, global, local);
+}
+
+static PetscErrorCode SumBegin(const CellSpace *s, PatchFDKernels kern, void *global, void **local)
+{
+  return MatBakeoffSumBegin((Mat_Bakeoff *)s->ctx, kern, global, local);
+}
+
+static PetscErrorCode SumEnd(const CellSpace *s, PatchFDKernels kern, void *global, void **local)
+{
+  return MatBakeoffSumEnd((Mat_Bakeoff *)s->ctx, kern, global, local);
+}
+
+static PetscErrorCode SumAll(const CellSpace *s, PetscReal local[])
+{
+  Mat_Bakeoff         *m    = (Mat_Bakeoff *)s->ctx;
+  const PatchFDKernels host = &PatchFDKernelsHostDouble;
+  const size_t         n    = (size_t)m->cells.ncomp;
+  PetscReal           *all;
+
+  PetscFunctionBegin;
+  if (!m->sf) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCalloc1(m->nlocal, &all));
+  for (size_t i = 0; i < m->nlocal; i += n) all[i] = local[i / n];
+  PetscCall(BakeoffSum(m, host, BakeoffGhosts(m, host, all), all));
+  PetscCall(BakeoffBroadcast(m, host, all, BakeoffGhosts(m, host, all)));
+  for (size_t i = 0; i < m->nlocal; i += n) local[i / n] = all[i];
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ranks that own nodes of which they have no cells have zeros there */
+static PetscErrorCode Noise(const CellSpace *s, Vec v)
+{
+  const Mat_Bakeoff *m      = (const Mat_Bakeoff *)s->ctx;
+  PetscReal          low[3] = {0}, high[3] = {0}, size = 0;
+  PetscInt           n, N;
+  PetscScalar       *a;
+  Vec                u;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetBoundingBox(m->dm, low, high));
+  for (int d = 0; d < 3; d++) size = PetscMax(size, high[d] - low[d]);
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetSize(v, &N));
+  PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)v), n, N, &u));
+  PetscCall(VecGetArray(u, &a));
+  PetscCall(PlexCellsInterpolate(m->dm, &m->cells, PatchFDNoise, &size, a));
+  PetscCall(VecRestoreArray(u, &a));
+  PetscCall(VecSingleConvert(u, 1, v));
+  PetscCall(VecDestroy(&u));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatGetCellSpace_Bakeoff(Mat A, CellSpace *space)
+{
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatBakeoffFind(A, &m));
+  PetscCheck(m, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "PCPATCHFD needs the layout MAT_BAKEOFF_LAYOUT_GLOBAL of a matrix of MatCreateBakeoff()");
+  *space = (CellSpace){.ctx           = m,
+                       .cells         = &m->cells,
+                       .nlocal        = m->nlocal,
+                       .getpoints     = GetPoints,
+                       .restorepoints = RestorePoints,
+                       .tolocal       = ToLocal,
+                       .sumbegin      = SumBegin,
+                       .sumend        = SumEnd,
+                       .sumall        = SumAll,
+                       .noise         = Noise};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

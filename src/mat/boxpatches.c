@@ -512,10 +512,12 @@ PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatche
   PatchFDKernels                     kern;
 
   PetscFunctionBegin;
+  if (spec->patch == PC_PATCHFD_PATCH_CELL) {
+    PetscCall(MatCreatePatches_BoxCells(A, spec, patches));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCheck(spec->bricksize == PETSC_DETERMINE, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_brick_size is for assembled matrices of a DMDA; those of a DMBOX have vertex patches");
-  PetscCheck(spec->patch != PC_PATCHFD_PATCH_CELL, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_patch cell is for matrices of a DMPLEX; those of a DMBOX take vertex or box");
   PetscCall(MatPatchesCheckSpec(comm, spec));
   PetscCall(PetscNew(&x));
   PetscCall(MatBoxFind(A, &x->m));

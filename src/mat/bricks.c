@@ -467,7 +467,8 @@ static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
 {
   PetscFunctionBegin;
   PetscCheck(s->patch <= PC_PATCHFD_PATCH_VERTEX, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMPLEX; an assembled matrix of a DMDA has bricks, use vertex, or the "
+             "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMPLEX or a DMBOX; an assembled matrix of a DMDA has bricks, use "
+             "vertex, or the "
              "direct solve of a sum of Kronecker products, use box",
              PCPatchFDPatches[s->patch]);
   PetscCheck((s->local == PC_PATCHFD_LOCAL_AUTO || s->local == PC_PATCHFD_LOCAL_FD_INEXACT) && s->fit <= PC_PATCHFD_FIT_OWN, comm,

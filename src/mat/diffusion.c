@@ -227,7 +227,7 @@ static PetscErrorCode PointsArrays(DM dm, const PatchFDRange cells, PetscBool de
   if (device) PetscCall(DMBoxShapeGetDevice(box->shape, &p->coordinate));
   else if (!points->index) {
     PetscCall(PetscMalloc1(p->ncells * PetscPowInt(p->geodegree + 1, dm->dim), &points->index));
-    PatchFDHostCellNodes(dm->dim, box->degree, p->geodegree == 1 ? box->degree : 1, cells, &box->shape->nodes.box, points->index);
+    PatchFDHostCellNodes(dm->dim, box->degree, p->geodegree == 1 ? box->degree : 1, cells, NULL, &box->shape->nodes.box, points->index);
   }
   if (!device) p->geoindex = points->index;
   PetscFunctionReturn(PETSC_SUCCESS);

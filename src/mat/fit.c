@@ -309,45 +309,6 @@ PetscBool MatBoxFitTakesResiduals(const Mat_Box *m, PatchFDKernels kern)
   return (PetscBool)(FitKernels(kern) && PatchFDFitTakesResiduals(m->dm->dim, ((const DM_Box *)m->dm->data)->degree, DMBoxNumGauss(m->dm)));
 }
 
-/*
-  With as many points as a matrix in double precision has, one in single precision is nearly the same.  With degree + 1 the kernels of a GPU
-  take a third to two thirds of the time; where the metric varies by less than
-  this within every cell, quadratures differ so little that this takes no more iterations, or, at the limit, half as many again
-  (doc/guide/diffusion.md)
-*/
-PetscErrorCode MatBoxFitGetExtraPoints(Mat_Box *m, PetscInt *extra)
-{
-  const PetscReal limit     = 1.5;
-  const DM_Box   *box       = (const DM_Box *)m->dm->data;
-  PetscReal       variation = PETSC_MAX_REAL;
-  PatchFDKernels  kern;
-  void           *plan;
-
-  PetscFunctionBegin;
-  *extra = box->extra[1];
-  if (*extra != PETSC_DETERMINE || !m->form.points) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PatchFDVecTypeGetKernels(m->dm->vectype, &kern));
-  if (FitKernels(kern) && PatchFDFitTakesResiduals(m->dm->dim, box->degree, box->degree + 1)) {
-    PetscCall(MatBoxGetOperator(m, kern, &plan));
-    PetscCall((*FitKernels(kern)->variation)(plan, &variation));
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &variation, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)m->dm)));
-  }
-  *extra = variation <= limit ? 1 : 2;
-  if (variation < PETSC_MAX_REAL)
-    PetscCall(PetscInfo(m->dm,
-                        "The metric varies by a factor of %g within a cell: %" PetscInt_FMT
-                        " Gauss points more than the degree in single precision\n",
-                        (double)PetscExpReal(PetscMin(variation, 100)), *extra));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBoxFitSetExtraPoints(DM single, PetscInt extra)
-{
-  PetscFunctionBegin;
-  ((DM_Box *)single->data)->extra[1] = extra;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* residuals and corrections of a group, of its patches alone */
 static PetscErrorCode FitGroupFused(PatchFDKernels kern, MatBoxFit fit, PetscInt group, PetscReal omega, PetscBool zero, const void *b,
                                     void *x)

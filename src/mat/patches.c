@@ -32,6 +32,10 @@ PetscErrorCode MatPatchesCheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
                "and -pc_patchfd_precision %s do not apply, use auto",
                PCPatchFDLocals[s->local], PCPatchFDFits[s->fit], PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision]);
   }
+  PetscCheck(!MatPatchesSpecIsChebyshev(s), comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_type %s is for closed cells (-pc_patchfd_patch cell): found -pc_patchfd_patch %s, use "
+             "multiplicative or additive",
+             PCPatchFDTypes[s->type], PCPatchFDPatches[s->patch]);
   PetscCheck(s->type == PC_PATCHFD_TYPE_ADDITIVE || s->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_update %s is for -pc_patchfd_type additive; with %s leave it at colored", PCPatchFDUpdates[s->update],
              PCPatchFDTypes[s->type]);
@@ -146,23 +150,147 @@ static PetscErrorCode Zero(PatchFDKernels kern, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x += z, by our own kernels, too */
-static PetscErrorCode Add(PatchFDKernels kern, Vec z, Vec x)
+/* y = a y + b x, by our own kernels, too; zero factors read nothing */
+static PetscErrorCode AXPBY(PatchFDKernels kern, PetscReal a, Vec y, PetscReal b, Vec x)
 {
   const PatchFDRange none = {{0, 0}, {0, 0}, {0, 0}};
   PatchFDRange       all  = {{0, 0}, {0, 1}, {0, 1}};
   PatchFDBox         box  = {.n = {0, 1, 1}};
-  const void        *az;
-  void              *ax;
+  const void        *ax;
+  void              *ay;
 
   PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &box.n[0]));
+  PetscCall(VecGetLocalSize(y, &box.n[0]));
   all[0][1] = box.n[0];
-  PetscCall(PatchFDVecGetArrayRead(z, kern, &az));
-  PetscCall(PatchFDVecGetArray(x, kern, &ax));
-  PetscCall((*kern->fixed)((const PetscInt(*)[2])all, none, 1, &box, ax, 1, &box, az));
-  PetscCall(PatchFDVecRestoreArray(x, kern, &ax));
-  PetscCall(PatchFDVecRestoreArrayRead(z, kern, &az));
+  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+  PetscCall(PatchFDVecGetArray(y, kern, &ay));
+  PetscCall((*kern->fixed)((const PetscInt(*)[2])all, none, a, &box, ay, b, &box, ax));
+  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
+  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Residual(MatPatches p, Vec b, Vec x, Vec r)
+{
+  PetscFunctionBegin;
+  PetscCall(p->ops->residual ? (*p->ops->residual)(p, b, x, r) : MatResidual(p->A, b, x, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x += scale times the corrections from r */
+static PetscErrorCode Correct(MatPatches p, PatchFDKernels kern, PetscReal scale, Vec r, Vec x)
+{
+  const PetscReal omega = p->omega;
+
+  PetscFunctionBegin;
+  p->omega = scale;
+  PetscCall((*p->ops->correct)(p, kern, r, x));
+  p->omega = omega;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Additive(MatPatches p, PatchFDKernels kern, PetscInt64 steps, PetscBool zero, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  for (PetscInt64 i = 0; i < steps; i++) {
+    Vec r = b;
+
+    if (!zero || i) PetscCall(MatPatchesGetWork(p, kern, PATCHES_WORK_R, b, &r));
+    if (r != b) PetscCall(Residual(p, b, x, r));
+    PetscCall((*p->ops->correct)(p, kern, r, x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- Chebyshev's iteration: d = a d + c B r, x += d, r -= A d ---- */
+
+/*
+  a and c of step i = 1, 2, ...; *rho: of the step before.  Fourth kind: Phillips and Fischer, Optimal Chebyshev smoothers and one-sided
+  V-cycles (2022), algorithm 1.  First kind, on [0.1, 1] times the bound: Saad, Iterative methods for sparse linear systems (2003),
+  algorithm 12.1
+*/
+static void ChebyshevStep(PCPatchFDType type, PetscReal bound, PetscInt i, PetscReal *rho, PetscReal *a, PetscReal *c)
+{
+  const PetscReal theta = 0.55 * bound, delta = 0.45 * bound, old = *rho;
+
+  if (type == PC_PATCHFD_TYPE_CHEBYSHEV_FOURTH) {
+    *a = i > 1 ? (2 * (PetscReal)i - 3) / (2 * (PetscReal)i + 1) : 0;
+    *c = (8 * (PetscReal)i - 4) / ((2 * (PetscReal)i + 1) * bound);
+    return;
+  }
+  *rho = i > 1 ? 1 / (2 * theta / delta - old) : delta / theta;
+  *a   = i > 1 ? *rho * old : 0;
+  *c   = i > 1 ? 2 * *rho / delta : 1 / theta;
+}
+
+/* one polynomial of degree spec.sweeps */
+static PetscErrorCode Chebyshev(MatPatches p, PatchFDKernels kern, PetscBool zero, Vec b, Vec x)
+{
+  PetscReal rho = 0, a, c;
+  Vec       r = b, next = NULL, d = NULL, other = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(MatPatchesGetWork(p, kern, PATCHES_WORK_R, b, &next));
+  PetscCall(MatPatchesGetWork(p, kern, PATCHES_WORK_S, b, &other));
+  PetscCall(MatPatchesGetWork(p, kern, PATCHES_WORK_Z, b, &d));
+  for (PetscInt i = 1; i <= p->spec.sweeps; i++) {
+    ChebyshevStep(p->spec.type, p->largest, i, &rho, &a, &c);
+    if (i == 1 && zero) { /* x is d */
+      PetscCall(Correct(p, kern, c, b, x));
+      continue;
+    }
+    PetscCall(Residual(p, r, i == 1 || (i == 2 && zero) ? x : d, next));
+    r     = next;
+    next  = other;
+    other = r;
+    if (i == 1) PetscCall(Zero(kern, d));
+    else if (i == 2 && zero) PetscCall(AXPBY(kern, 0, d, a, x));
+    else PetscCall(AXPBY(kern, a, d, 0, d));
+    PetscCall(Correct(p, kern, c, r, d));
+    PetscCall(AXPBY(kern, 1, x, 1, d));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's own estimate begins with numbers that depend on the ranks */
+PetscErrorCode MatPatchesFindLargest(MatPatches p, PatchFDKernels kern, Vec r)
+{
+  enum {
+    STEPS = 10
+  };
+  const PetscReal rounding = 1e-10, safety = 1.1;
+  PetscReal       a[STEPS], b[STEPS], bound[2] = {1, 1};
+  PetscScalar     rz, dq, old = 0, first = 0;
+  PetscInt        n;
+  Vec             z, d, q;
+
+  PetscFunctionBegin;
+  PetscCall((*p->ops->prepare)(p, kern, PETSC_FALSE));
+  PetscCall(VecDuplicate(r, &z));
+  PetscCall(VecDuplicate(r, &d));
+  PetscCall(VecDuplicate(r, &q));
+  PetscCall(VecZeroEntries(d));
+  for (n = 0; n < STEPS; n++) {
+    PetscCall(VecZeroEntries(z));
+    PetscCall(Correct(p, kern, 1, r, z));
+    PetscCall(VecDot(r, z, &rz));
+    if (n == 0) first = rz;
+    else b[n - 1] = rz / old;
+    if (!(rz > rounding * first)) break;
+    PetscCall(VecAYPX(d, n ? b[n - 1] : 0, z));
+    PetscCall(MatMult(p->A, d, q));
+    PetscCall(VecDot(d, q, &dq));
+    if (!(dq > 0)) break;
+    a[n] = rz / dq;
+    PetscCall(VecAXPY(r, -a[n], q));
+    old = rz;
+  }
+  if (n) PetscCall(PatchFDHostFitBounds(1, n, a, b, bound));
+  p->largest = safety * bound[1];
+  PetscCall(PetscInfo(p->A, "The largest eigenvalue of closed cells is about %g\n", (double)bound[1]));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,14 +311,9 @@ PetscErrorCode MatPatchesSmooth(MatPatches p, PetscInt its, PetscBool transpose,
   PetscCall(PetscLogEventBegin(PATCHFD_Smooth, p->A, b, x, 0));
   if (zero && !p->overwrites) PetscCall(Zero(kern, x));
   if (p->spec.type == PC_PATCHFD_TYPE_MULTIPLICATIVE) PetscCall((*p->ops->sweep)(p, kern, steps, n, colors, zero, b, x));
+  else if (p->spec.type == PC_PATCHFD_TYPE_ADDITIVE) PetscCall(Additive(p, kern, steps, zero, b, x));
   else {
-    for (PetscInt64 i = 0; i < steps; i++) {
-      Vec r = b;
-
-      if (!zero || i) PetscCall(MatPatchesGetWork(p, kern, PATCHES_WORK_R, b, &r));
-      if (r != b) PetscCall(p->ops->residual ? (*p->ops->residual)(p, b, x, r) : MatResidual(p->A, b, x, r));
-      PetscCall((*p->ops->correct)(p, kern, r, x));
-    }
+    for (PetscInt i = 0; i < its; i++) PetscCall(Chebyshev(p, kern, (PetscBool)(zero && i == 0), b, x));
   }
   if (p->ops->finish) PetscCall((*p->ops->finish)(p, kern, steps, b, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Smooth, p->A, b, x, 0));
@@ -211,7 +334,7 @@ PetscErrorCode MatPatchesIterate(MatPatches p, Mat A, PetscInt its, PetscBool ze
     else {
       PetscCall(MatResidual(A, b, x, r));
       PetscCall(MatPatchesSmooth(p, 1, PETSC_FALSE, PETSC_TRUE, r, z));
-      PetscCall(Add(kern, z, x));
+      PetscCall(AXPBY(kern, 1, x, 1, z));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -16,7 +16,8 @@
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
-const char *const PCPatchFDTypes[]        = {"multiplicative", "additive", "PCPatchFDType", "PC_PATCHFD_TYPE_", NULL};
+const char *const PCPatchFDTypes[]        = {"multiplicative",   "additive", "chebyshev_fourth", "chebyshev_first", "PCPatchFDType",
+                                             "PC_PATCHFD_TYPE_", NULL};
 const char *const PCPatchFDPatches[]      = {"auto", "vertex", "box", "cell", "PCPatchFDPatch", "PC_PATCHFD_PATCH_", NULL};
 const char *const PCPatchFDVariants[]     = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_VARIANT_",
                                              NULL};
@@ -417,9 +418,9 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 
   Operators of a `DMPLEX`. The patches are closed cells: all (N + 1)^d nodes of a cell. Their matrices are sums of products that are
   fitted to the coefficients and the geometry of the cell and its face neighbours, scaled to the diagonal of the matrix. The corrections
-  are summed, with the weight 1 / sqrt(number of cells) at a node before and after. So the preconditioner is symmetric positive definite,
-  and one for `KSPCHEBYSHEV`: `PCPATCHMG` uses it with polynomials of the fourth kind. Damping and sweeps apply; other settings are
-  errors. There are kernels for host memory.
+  are summed, with the weight 1 / sqrt(number of cells) at a node before and after. So the preconditioner is symmetric positive definite:
+  for `KSPCG`, or with Chebyshev's iteration inside (`PCPatchFDSetType()`) as a smoother; that is what `PCPATCHMG` does. Damping and sweeps
+  apply; other settings are errors. `-pc_patchfd_patch cell` makes the same of the operator `diffusion` of a `DMBOX`.
 
   Matrices of a `DMDA`. The `DMDA` comes from `DMCreateMatrix()` or `KSPSetDM()`. The program need not use this library otherwise.
   It assembles the matrices of all levels, or `-pc_mg_galerkin pmat` makes them:

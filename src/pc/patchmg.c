@@ -60,12 +60,71 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PatchFDOptionItems PetscOp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Richardson and patchfd, or for degrees Chebyshev with patchfd or Jacobi, in place of what PCMG chose for this level; anything else is the
-   user's choice */
-static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType degrees, PetscBool assembled)
+/* steps of the smoother by themselves; preonly would cost a reduction a cycle */
+static PetscErrorCode PCPatchMGSetRichardson(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPatchMGHasOption(KSP ksp, const char *const option[], PetscBool *has)
+{
+  PetscFunctionBegin;
+  for (*has = PETSC_FALSE; *option && !*has; option++)
+    PetscCall(PetscOptionsHasName(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, *option, has));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the patches that a level's options ask for; cells by default, unless there are options that only vertex patches have */
+static PetscErrorCode PCPatchMGGetPatch(KSP ksp, PCPatchFDPatch *patch)
+{
+  static const char *const vertex[] = {"-ksp_type",
+                                       "-pc_patchfd_type",
+                                       "-pc_patchfd_local",
+                                       "-pc_patchfd_fit",
+                                       "-pc_patchfd_classes",
+                                       "-pc_patchfd_precision",
+                                       "-pc_patchfd_update",
+                                       "-pc_patchfd_variant",
+                                       "-pc_patchfd_order",
+                                       "-pc_patchfd_damping",
+                                       "-pc_patchfd_fit_exact",
+                                       "-pc_patchfd_fit_max_steps",
+                                       NULL};
+  PetscBool                given, has;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetEnum(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-pc_patchfd_patch", PCPatchFDPatches,
+                                (PetscEnum *)patch, &given));
+  PetscCall(PCPatchMGHasOption(ksp, vertex, &has));
+  if (has && !given) *patch = PC_PATCHFD_PATCH_AUTO;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* two steps of Chebyshev's iteration, unless the user has another one for the level */
+static PetscErrorCode PCPatchMGSetCells(KSP ksp, PC pc)
+{
+  static const char *const options[] = {"-ksp_type", NULL};
+  PetscBool                has;
+
+  PetscFunctionBegin;
+  PetscCall(PCPatchMGHasOption(ksp, options, &has));
+  if (has) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCPatchFDSetType(pc, PC_PATCHFD_TYPE_CHEBYSHEV_FOURTH));
+  PetscCall(PCPatchFDSetSweeps(pc, 2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* patchfd in place of what PCMG chose for this level: vertex patches, closed cells under Chebyshev's iteration, or the whole box; for mass
+   matrices Jacobi; anything else is the user's choice */
+static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType type, PCPatchFDPatch patch, PetscBool assembled)
 {
   PC        pc;
-  PetscBool kspdefault, pcdefault;
+  PetscBool kspdefault, pcdefault, patchfd;
 
   PetscFunctionBegin;
   PetscCall(KSPGetPC(ksp, &pc));
@@ -77,17 +136,14 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType d
     PetscCall(PCPatchMGSetAssembled(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (degrees) {
-    PetscCall(PCSetType(pc, degrees));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  /* preonly would cost a reduction a cycle */
-  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
-  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
-  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
-  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
-  PetscCall(PCSetType(pc, PCPATCHFD));
-  if (coarsest) PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
+  PetscCall(PCSetType(pc, type));
+  PetscCall(PetscStrcmp(type, PCPATCHFD, &patchfd));
+  if (!patchfd) PetscFunctionReturn(PETSC_SUCCESS);
+  if (coarsest) patch = PC_PATCHFD_PATCH_BOX;
+  else PetscCall(PCPatchMGGetPatch(ksp, &patch));
+  PetscCall(PCPatchMGSetRichardson(ksp));
+  PetscCall(PCPatchFDSetPatch(pc, patch));
+  if (patch == PC_PATCHFD_PATCH_CELL) PetscCall(PCPatchMGSetCells(ksp, pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,7 +168,7 @@ static PetscErrorCode PCPatchMGSetCoefficients(PC pc)
 }
 
 /* solvers of the levels in place of PCMG's defaults */
-static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType degrees, PetscBool assembled)
+static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType type, PCPatchFDPatch patch, PetscBool assembled)
 {
   PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
   const PetscInt n      = ((PC_MG *)pc->data)->nlevels;
@@ -127,10 +183,10 @@ static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType degrees, PetscBool ass
     PetscCall(KSPAppendOptionsPrefix(levels[0]->smoothd, "mg_coarse_"));
   }
   for (PetscInt l = 0; l < n; l++) {
-    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), degrees, assembled));
+    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), type, patch, assembled));
     if (levels[l]->smoothu == levels[l]->smoothd) continue;
-    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, degrees, PETSC_FALSE));
-    if (PATCHMG(pc)->symmetric && !degrees) PetscCall(PCPatchMGSetMirror_Private(levels[l]->smoothd, pc));
+    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, type, patch, PETSC_FALSE));
+    if (PATCHMG(pc)->symmetric) PetscCall(PCPatchMGSetMirror_Private(levels[l]->smoothd, pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,7 +232,8 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PC_PatchMG    *p = PATCHMG(pc);
   PetscInt       n, degrees;
   PetscBool      chosen, lower, stale;
-  PCType         smoother = NULL;
+  PCType         smoother = PCPATCHFD;
+  PCPatchFDPatch patch    = PC_PATCHFD_PATCH_CELL;
   PetscErrorCode ierr;
   PetscLogDouble start, end;
 
@@ -200,22 +257,19 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscCall(PCMGGetLevels(pc, &n));
   chosen = (PetscBool)(n == p->levels);
   if (degrees) PetscCall(PCPatchMGGetDegreesSmoother(pc, &smoother));
-  if (!pc->setupcalled) PetscCall(PCPatchMGSetSmoothers(pc, smoother, (PetscBool)(smoother || (chosen && p->assembled))));
+  if (!degrees) PetscCall(MatBoxChoosePatch(pc->pmat, &patch));
+  if (!pc->setupcalled) PetscCall(PCPatchMGSetSmoothers(pc, smoother, patch, (PetscBool)(degrees || (chosen && p->assembled))));
   if (n && !p->cells) PetscCall(PCPatchMGSetFinest(pc));
   /* PCMG is to ask nothing of the DM of the matrix */
   if (((PC_MG *)pc->data)->galerkin == (degrees ? PC_MG_GALERKIN_NONE : PC_MG_GALERKIN_EXTERNAL))
     PetscCall(PCMGSetGalerkin(pc, degrees ? PC_MG_GALERKIN_EXTERNAL : PC_MG_GALERKIN_NONE));
-  if (degrees) {
-    PetscCall(PCPatchMGSetUpDegrees(pc));
-    PetscCall(PCPatchMGSetBounds(pc));
-  }
+  if (degrees) PetscCall(PCPatchMGSetUpDegrees(pc));
   PetscCall(PCPatchMGSetCycle(pc));
   lower = (PetscBool)(chosen && p->lowered);
   if (lower) PetscCall(DMBoxSetLowering(pc->dm, n - 2)); /* for the hierarchy that is made here, and no other */
   ierr = p->setup(pc);
   if (lower) PetscCall(DMBoxSetLowering(pc->dm, -1));
   PetscCall(ierr);
-  if (degrees && !pc->setupcalled) PetscCall(PCPatchMGSetPolynomials(pc));
   if (n == 1) { /* PCMG's would solve anew in each step, whatever x is */
     p->changed               = (PetscBool)(p->changed || PCPatchMGCycleIsFree_Private(pc));
     pc->ops->applyrichardson = NULL;

@@ -213,7 +213,7 @@ PetscErrorCode PCPatchMGCheckSymmetric_Private(PC pc)
   PetscCall(PCPatchFDGetType(coarse, &type));
   PetscCall(PCPatchFDGetPatch(coarse, &patch));
   PetscCall(PCPatchFDGetOrder(coarse, &order));
-  PetscCheck(patch == PC_PATCHFD_PATCH_BOX || type == PC_PATCHFD_TYPE_ADDITIVE || order == PC_PATCHFD_ORDER_SYMMETRIC,
+  PetscCheck(patch == PC_PATCHFD_PATCH_BOX || type != PC_PATCHFD_TYPE_MULTIPLICATIVE || order == PC_PATCHFD_ORDER_SYMMETRIC,
              PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "PCPATCHMG: with -pc_patchmg_symmetric the coarsest level needs a symmetric solver, too: found -%spc_patchfd_order %s, "
              "allowed are symmetric, or -%spc_patchfd_type additive, or -%spc_patchfd_patch box",

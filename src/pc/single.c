@@ -37,7 +37,6 @@ typedef struct {
   PetscBool   scale;        /* bring the input to norm one before it is converted */
   PetscBool   warn, warned; /* about outer methods that cannot work */
   PetscBool   native;       /* the operator is a matrix-free one of a DMBOX */
-  PetscInt    extra;        /* Gauss points of its quadrature inside, more than the degree, or PETSC_DETERMINE */
   int         exponent;     /* the operator inside is the one outside times two to this power, */
   PetscReal   identity;     /* native: but for the diagonal entries of fixed nodes, which are one inside; 0 where there are none */
   DM          outerdm, dm;  /* the DM and its clone */
@@ -376,7 +375,6 @@ static PetscErrorCode PCSetUp_Single(PC pc)
   PetscErrorCode ierr;
   PCFailedReason reason;
   PetscBool      native = PETSC_FALSE, first;
-  PetscInt       extra  = PETSC_DETERMINE;
   Mat_Box       *m;
   DM             dm = NULL;
 
@@ -384,15 +382,12 @@ static PetscErrorCode PCSetUp_Single(PC pc)
   if (!s->pc) PetscCall(PCSingleCreatePC(pc));
   PetscCall(PCSingleFindDM(pc, &dm, &native));
   PetscCall(MatBoxFind(pc->pmat, &m));
-  if (m) PetscCall(MatBoxFitGetExtraPoints(m, &extra));
-  if (s->x && (dm != s->outerdm || native != s->native || extra != s->extra)) PetscCall(PCReset_Single(pc)); /* start again */
+  if (s->x && (dm != s->outerdm || native != s->native)) PetscCall(PCReset_Single(pc)); /* start again */
   first = (PetscBool)!s->x;
   if (first) {
     s->native = native;
-    s->extra  = extra;
     PetscCall(PCSingleChooseVecType(pc, dm));
     if (dm) PetscCall(PCSingleCloneDM(pc, dm));
-    if (m) PetscCall(MatBoxFitSetExtraPoints(s->dm, extra));
     PetscCall(PCSetDM(s->pc, s->dm));
   }
   PetscCall(PCSetUseAmat(s->pc, pc->useAmat));

@@ -47,9 +47,10 @@ PETSC_INTERN PetscInt   PatchFDHostParseReals(PetscInt n, const char *text, cons
 /* around the nodes of these cells */
 PETSC_INTERN void PatchFDHostBounds(PetscInt dim, const PatchFDShape *, const PatchFDRange cells, PetscInt degree, PetscReal lower[],
                                     PetscReal upper[]);
-/* index[cell][...] of every step-th node of these cells, x fastest, in an array over the box */
-PETSC_INTERN void PatchFDHostCellNodes(PetscInt dim, PetscInt degree, PetscInt step, const PatchFDRange cells, const PatchFDBox *,
-                                       PetscInt index[]);
+/* index[cell][...] of every step-th node of these cells, x fastest, in an array over the box; -1 for nodes outside of `free`, unless that is
+   NULL */
+PETSC_INTERN void PatchFDHostCellNodes(PetscInt dim, PetscInt degree, PetscInt step, const PatchFDRange cells, const PatchFDRange free,
+                                       const PatchFDBox *, PetscInt index[]);
 
 /* One direction of points in cells, quadrature points as a rule: nq points a cell.  The end of a line is one point of weight 1 in its last
    cell. */

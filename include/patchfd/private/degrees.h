@@ -10,11 +10,8 @@ PETSC_INTERN PetscErrorCode PCPatchMGDegreesAreStale(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCPatchMGUpdateCells(PC);
 /* of how many levels, with halved degrees, is there a choice?  0 if the matrix is none that this is for */
 PETSC_INTERN PetscErrorCode PCPatchMGGetNumDegrees(PC, PetscInt *);
-/* what smooths its levels, under Chebyshev's iteration */
+/* what smooths its levels */
 PETSC_INTERN PetscErrorCode PCPatchMGGetDegreesSmoother(PC, PCType *);
-/* bounds of the eigenvalues of its smoothers, before PCMG sets up; and their polynomials, after it has for the first time */
-PETSC_INTERN PetscErrorCode PCPatchMGSetBounds(PC);
-PETSC_INTERN PetscErrorCode PCPatchMGSetPolynomials(PC);
 /* the solver of the coarsest level: one of the assembled matrix */
 PETSC_INTERN PetscErrorCode PCPatchMGSetAssembled(PC);
 /* matrices and interpolations of all levels, before PCMG sets up */

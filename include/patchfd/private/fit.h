@@ -258,6 +258,9 @@ PETSC_INTERN PetscErrorCode PatchFDHostCellFitDestroy(PatchFDCellFit *);
 /* records[cell][direction] from what is on the other side of each face: other[cell][direction][end][3], where K' = 0 is nothing, and K' < 0
    that the nodes of the face are fixed */
 PETSC_INTERN PetscErrorCode PatchFDHostCellFitRecords(const PatchFDCellFit *, const PetscReal other[], PetscReal records[]);
+/* C_c at the nodes of a cell, 1 where there is no node, and the flops of a correction of all cells */
+PETSC_INTERN void           PatchFDCellsScale(const PatchFDCellsDesc *, PetscCount cell, PetscReal scale[]);
+PETSC_INTERN PetscLogDouble PatchFDCellsFlops(const PatchFDCellsDesc *);
 
 /* the extreme eigenvalues, bound[count][2], from a and b of n steps of conjugate gradients, [n][count] */
 PETSC_INTERN PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscReal a[], const PetscReal b[], PetscReal bound[]);
@@ -308,9 +311,6 @@ struct _PatchFDFitKernels {
   PetscErrorCode (*product)(void *fit, PetscInt group, void *operatorplan, const void *x);
   PetscErrorCode (*inner)(void *fit, PetscInt group, void *operatorplan, PetscBool subtract, const void *x, void *y);
   PetscErrorCode (*correct)(void *fit, PetscInt group, PetscReal omega, const void *diagonal, const void *b, void *x);
-  /* the largest difference of logarithms of a number of the metric's diagonal at two points of one of an operator's cells; PETSC_MAX_REAL
-     if there is no metric */
-  PetscErrorCode (*variation)(void *operatorplan, PetscReal *);
 };
 #if defined(PETSC_HAVE_CUDA)
 PETSC_INTERN const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble, PatchFDFitKernelsCUDAFloat;

@@ -312,7 +312,7 @@ typedef struct {
 */
 typedef struct {
   PetscInt         dim, degree, ncomp;
-  PetscCount       ncells;
+  PetscCount       ncells, nnodes;
   const PetscInt  *index;  /* [ncells][(degree + 1)^dim], as in PatchFDPoints */
   const PetscReal *record; /* [ncells][dim]: S, lambda, diag A and diag M, as in PatchFDFit */
   const PetscReal *shift;  /* [ncells] */
@@ -421,7 +421,7 @@ struct _PatchFDKernels {
   PetscErrorCode (*fitfused)(void *plan, PetscInt group, PetscReal omega, PetscBool zero, const void *b, void *x);
   PetscErrorCode (*fitdestroy)(void **plan);
 
-  /* y += alpha B x for closed cells; NULL where a table has no such kernel */
+  /* y += alpha B x for closed cells */
   PetscErrorCode (*cellscreate)(const PatchFDCellsDesc *, void **plan);
   PetscErrorCode (*cellsapply)(void *plan, PetscReal alpha, const void *x, void *y);
   PetscErrorCode (*cellsdestroy)(void **plan);

@@ -427,10 +427,6 @@ PETSC_INTERN PetscErrorCode MatBoxFitCorrect(const Mat_Box *, const MatBoxLocal 
 PETSC_INTERN PetscBool MatBoxFitTakesRows(const Mat_Box *);
 /* have patches residuals of their own, on GPUs? */
 PETSC_INTERN PetscBool MatBoxFitTakesResiduals(const Mat_Box *, PatchFDKernels);
-/* how many Gauss points a DM in single precision is to have beside that of an operator by quadrature, what its user says or what is best;
-   PETSC_DETERMINE for others */
-PETSC_INTERN PetscErrorCode MatBoxFitGetExtraPoints(Mat_Box *, PetscInt *extra);
-PETSC_INTERN PetscErrorCode MatBoxFitSetExtraPoints(DM single, PetscInt extra);
 /* these colours one after another, `its` times, where all patches are exact and have rows, or residuals of their own */
 PETSC_INTERN PetscErrorCode MatBoxFitSweep(Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscInt64 its, PetscInt n, const PatchFDColor[],
                                            PetscReal omega, PetscBool zero, const void *b, void *x);
@@ -479,6 +475,8 @@ PETSC_INTERN PetscErrorCode MatBoxWholeCoarsenings(DM, PetscInt *n);
 PETSC_INTERN PetscErrorCode MatBoxFactorSetUp(Mat, Mat_Box *);
 PETSC_INTERN PetscErrorCode MatBoxFactorSolve(Mat_Box *, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode MatBoxFactorReset(Mat_Box *);
+/* the patches of multigrid's smoothers, where the user leaves them open (boxcells.c) */
+PETSC_INTERN PetscErrorCode MatBoxChoosePatch(Mat, PCPatchFDPatch *);
 /* the rows of fixed nodes: x = (1 - omega) x + omega b / identity */
 PETSC_INTERN PetscErrorCode MatBoxSolveFixed(Mat_Box *, PatchFDKernels, PetscReal omega, const void *b, void *x);
 /* x = 0 */

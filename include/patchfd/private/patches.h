@@ -18,13 +18,18 @@ typedef struct {
   PCPatchFDClassesType classes;
   PCPatchFDPrecision   precision;
   PCPatchFDUpdate      update;
-  PCPatchFDOrder       order;   /* not auto where local solvers are made */
-  PetscReal            damping; /* PETSC_DETERMINE for the one that suits the local solver */
-  PetscInt             sweeps;
+  PCPatchFDOrder       order;     /* not auto where local solvers are made */
+  PetscReal            damping;   /* PETSC_DETERMINE for the one that suits the local solver */
+  PetscInt             sweeps;    /* or the degree of a polynomial */
   PetscReal            schurrtol; /* PETSC_DETERMINE for what keeps the iteration counts of an exact solver */
   PetscInt             schurmaxit;
   PetscInt             bricksize; /* unknowns of a brick in each direction, or PETSC_DETERMINE */
 } MatPatchesSpec;
+
+static inline PetscBool MatPatchesSpecIsChebyshev(const MatPatchesSpec *s)
+{
+  return (PetscBool)(s->type == PC_PATCHFD_TYPE_CHEBYSHEV_FOURTH || s->type == PC_PATCHFD_TYPE_CHEBYSHEV_FIRST);
+}
 
 enum {
   PATCHES_MAX_COLORS = 16 /* two phases of eight parities */
@@ -33,6 +38,7 @@ enum {
 typedef enum {
   PATCHES_WORK_R,            /* residuals */
   PATCHES_WORK_Z,            /* and corrections in a sweep, */
+  PATCHES_WORK_S,            /* other residuals of Chebyshev's iteration, */
   PATCHES_WORK_RICHARDSON_R, /* and around it */
   PATCHES_WORK_RICHARDSON_Z,
   PATCHES_NUM_WORK
@@ -67,7 +73,8 @@ struct _MatPatches {
   PetscObjectState             state;
   PetscBool                    exchanged;
   MatPatchesSpec               spec;
-  PetscReal                    omega; /* damping */
+  PetscReal                    omega;   /* damping */
+  PetscReal                    largest; /* Chebyshev's iteration: a bound of the eigenvalues */
   PetscInt                     ncolor;
   PetscBool                    turns;      /* a symmetric order visits the last colour once */
   PetscBool                    overwrites; /* whatever is in x */
@@ -95,12 +102,14 @@ PETSC_INTERN PetscErrorCode MatPatchesIterate(MatPatches, Mat A, PetscInt its, P
 
 /* makes them in place of *patches, of which it may take parts, and which it destroys */
 typedef PetscErrorCode                MatCreatePatchesFn(Mat A, const MatPatchesSpec *, MatPatches *);
-PETSC_INTERN MatCreatePatchesFn       MatCreatePatches_Box, MatCreatePatches_Cells;
+PETSC_INTERN MatCreatePatchesFn       MatCreatePatches_Box, MatCreatePatches_BoxCells, MatCreatePatches_Cells;
 typedef PetscErrorCode                MatCreatePatchesOfDMDAFn(Mat A, DM da, const MatPatchesSpec *, MatPatches *);
 PETSC_INTERN MatCreatePatchesOfDMDAFn MatCreatePatches_Bricks, MatCreatePatches_KroneckerSum;
 /* an object without operations, with *patches as what was before */
 PETSC_INTERN PetscErrorCode MatPatchesCreate(Mat A, const MatPatchesSpec *, MatPatches *);
 /* errors where settings make no sense together, whatever the matrix is */
 PETSC_INTERN PetscErrorCode MatPatchesCheckSpec(MPI_Comm, const MatPatchesSpec *);
+/* p->largest, from steps of conjugate gradients from r, which becomes anything */
+PETSC_INTERN PetscErrorCode MatPatchesFindLargest(MatPatches, PatchFDKernels, Vec r);
 /* a Vec like v, of a kernel table */
 PETSC_INTERN PetscErrorCode MatPatchesGetWork(MatPatches, PatchFDKernels, MatPatchesWork, Vec v, Vec *work);

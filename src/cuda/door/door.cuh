@@ -8,6 +8,7 @@
 #include "base/cuda.cuh"
 #include "dg/dg.cuh"
 #include "fields/fields.cuh"
+#include "fit/cells.cuh"
 #include "fit/fit.cuh"
 #include "transfer/mesh.cuh"
 #include "transfer/mixed.cuh"
@@ -188,10 +189,6 @@ struct OperatorDoor {
   static PetscErrorCode fitinner(void *fit, PetscInt group, void *plan, PetscBool subtract, const void *x, void *y)
   {
     return Fit<T>::inner(fit, group, ((DoorPlan *)plan)->plan, subtract, x, y);
-  }
-  static PetscErrorCode fitvariation(void *plan, PetscReal *variation)
-  {
-    return PointsOperator<T>::variation(((DoorPlan *)plan)->plan, variation);
   }
   static PetscErrorCode fit(PatchFDFit *desc, const PatchFDFitRule *rule, void *plan, void **fit)
   {

@@ -47,11 +47,12 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .cellmatrices = patchfd::PointsCellMatrices, .invert = patchfd::Invert, .fitcreate = patchfd::OperatorDoor<T>::fit, \
     .fitgroups = patchfd::Fit<T>::groups, .fitapply = patchfd::Fit<T>::apply, .fitwork = patchfd::Fit<T>::work, \
     .fitcg = patchfd::Fit<T>::cg, .fitsteps = patchfd::Fit<T>::steps, .fitexact = NULL, .fitfused = NULL, \
-    .fitdestroy = patchfd::Fit<T>::destroy, .cellscreate = NULL, .cellsapply = NULL, .cellsdestroy = NULL, \
-    .operatorname = patchfd::OperatorDoor<T>::name, .transfername = patchfd::TransferDoor<T>::name, \
-    .localname = patchfd::LocalDoor<T>::name, .boxsolvecreate = patchfd::BoxSolve<T>::create, \
-    .boxsolveapply = patchfd::BoxSolve<T>::apply, .boxsolvedestroy = patchfd::BoxSolve<T>::destroy, .cgcreate = patchfd::CG<T>::create, \
-    .cgdestroy = patchfd::CG<T>::destroy, .cgstate = patchfd::CG<T>::state, .cgput = patchfd::CG<T>::put, .cgget = patchfd::CG<T>::get, \
+    .fitdestroy = patchfd::Fit<T>::destroy, .cellscreate = patchfd::Cells<T>::create, .cellsapply = patchfd::Cells<T>::apply, \
+    .cellsdestroy = patchfd::Cells<T>::destroy, .operatorname = patchfd::OperatorDoor<T>::name, \
+    .transfername = patchfd::TransferDoor<T>::name, .localname = patchfd::LocalDoor<T>::name, \
+    .boxsolvecreate = patchfd::BoxSolve<T>::create, .boxsolveapply = patchfd::BoxSolve<T>::apply, \
+    .boxsolvedestroy = patchfd::BoxSolve<T>::destroy, .cgcreate = patchfd::CG<T>::create, .cgdestroy = patchfd::CG<T>::destroy, \
+    .cgstate = patchfd::CG<T>::state, .cgput = patchfd::CG<T>::put, .cgget = patchfd::CG<T>::get, \
     .cgdirection = patchfd::CG<T>::direction, .cgproduct = patchfd::CG<T>::product, .cgadvance = patchfd::CG<T>::advance, \
     .cgsums = patchfd::CG<T>::sums, .cgrecordbegin = patchfd::CG<T>::recordbegin, .cgrecordend = patchfd::CG<T>::recordend, \
     .recordbegin = patchfd::RecordBegin, .recordend = patchfd::RecordEnd, .recordreplay = patchfd::RecordReplay, \
@@ -65,7 +66,7 @@ const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::Ty
 #define FIT_TABLE(T) \
   { \
     .pick = patchfd::OperatorDoor<T>::fitpick, .product = patchfd::OperatorDoor<T>::fitproduct, \
-    .inner = patchfd::OperatorDoor<T>::fitinner, .correct = patchfd::Fit<T>::correct, .variation = patchfd::OperatorDoor<T>::fitvariation, \
+    .inner = patchfd::OperatorDoor<T>::fitinner, .correct = patchfd::Fit<T>::correct, \
   }
 
 const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble = FIT_TABLE(double);

@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads, FitTile<T,
 {
   extern __shared__ __align__(16) double fit_memory[];
 
-  FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
+  FitThread<T, dim, k, inner> t(arg, fit_memory);
   constexpr int               M = t.M, last = dim - 1, LINES = t.LINES;
   /* x, too, before the first barrier: where there are registers for it */
   constexpr bool early  = FitTile<T, dim, k, inner>::few;
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
 {
   extern __shared__ __align__(16) double fit_memory[];
 
-  FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
+  FitThread<T, dim, k, inner> t(arg, fit_memory);
   constexpr int               M = t.M, last = dim - 1, LINES = t.LINES;
   const double                tiny    = sizeof(T) == 8 ? 1e-20 : 1e-9;
   double                      partial = 0, old = 0, begin = 0, product, length = 0, factor = 0;

@@ -1,9 +1,8 @@
 /*
-  What is made from an operator by quadrature (points.cuh): operators on some of its cells, those of patches for example, the matrices of
-  cells, and how much its metric varies in them.
+  What is made from an operator by quadrature (points.cuh): operators on some of its cells, those of patches for example, and the matrices
+  of cells.
 */
 #include "points/plan.cuh"
-#include <cfloat>
 
 namespace patchfd
 {
@@ -186,66 +185,6 @@ PetscErrorCode PointsOperator<T>::pick(void *plan, PetscCount nnodes, PetscCount
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* bits of the largest difference of logarithms of a number of the metric's diagonal at two points of a cell: a warp a cell */
-template <typename T>
-static __global__ void PointsVariationKernel(const __grid_constant__ PointsGeneric<T> g, const __grid_constant__ PointsArguments<T> arg,
-                                             int *most)
-{
-  const int warps = (int)blockDim.x / 32, dim = g.dim, c = g.c;
-
-  for (int cell = (int)blockIdx.x * warps + (int)threadIdx.x / 32; cell < g.cells; cell += (int)gridDim.x * warps) {
-    float lo[3] = {FLT_MAX, FLT_MAX, FLT_MAX}, hi[3] = {-FLT_MAX, -FLT_MAX, -FLT_MAX}, largest = 0;
-
-    for (int e = (int)threadIdx.x % 32; e < (int)g.size; e += 32) {
-      const int point  = dim == 3 && g.layout.own == 0 ? e % (c * c) * c + e / (c * c) : e; /* as the factors lie */
-      const T   weight = arg.weight[point % c] * arg.weight[point / c % c] * (dim == 3 ? arg.weight[point / c / c] : T(1));
-      T         f[7];
-
-      g.at(cell, point, f);
-#pragma unroll
-      for (int d = 0; d < 3; d++) {
-        if (d >= dim) continue;
-        const float v = __logf((float)((dim == 3 ? f[PointsEntry(3, d, d)] : f[PointsEntry(2, d % 2, d % 2)]) / weight));
-
-        lo[d] = fminf(lo[d], v);
-        hi[d] = fmaxf(hi[d], v);
-      }
-    }
-#pragma unroll
-    for (int d = 0; d < 3; d++) {
-      for (int step = 16; step; step /= 2) {
-        lo[d] = fminf(lo[d], __shfl_xor_sync(~0u, lo[d], step));
-        hi[d] = fmaxf(hi[d], __shfl_xor_sync(~0u, hi[d], step));
-      }
-      if (d < dim && !(hi[d] - lo[d] <= largest)) largest = hi[d] - lo[d];
-    }
-    /* those of positive floats have their order, and what is no number is larger than all */
-    if (threadIdx.x % 32 == 0) atomicMax(most, __float_as_int(fabsf(largest)));
-  }
-}
-
-template <typename T>
-PetscErrorCode PointsOperator<T>::variation(void *plan, PetscReal *variation)
-{
-  const PointsPlan<T> *p    = (const PointsPlan<T> *)plan;
-  int                  zero = 0, *device;
-  float                most;
-  PoolMemory           memory;
-  cudaStream_t         stream;
-
-  PetscFunctionBegin;
-  *variation = p->generic.stiff ? 0 : PETSC_MAX_REAL;
-  if (!p->generic.stiff || !p->generic.cells) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Stream(&stream));
-  PetscCall(memory.send(1, &zero, &device));
-  PointsVariationKernel<T><<<(unsigned)PetscMin(p->generic.cells / 4 + 1, 1 << 20), 128, 0, stream>>>(p->generic, p->arg, device);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(&most, device, sizeof(most), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  *variation = most >= 0 && most < FLT_MAX ? (PetscReal)most : PETSC_MAX_REAL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* x = unit vectors: block b of `size` numbers has a one at place b % size */
 static __global__ void PointsUnitKernel(size_t n, int size, double *x)
 {
@@ -302,7 +241,5 @@ PetscErrorCode PointsCellMatrices(const PatchFDPoints *points, PetscReal E[])
 
 template PetscErrorCode PointsOperator<double>::pick(void *, PetscCount, PetscCount, const PetscCount[], const PetscInt[], void **);
 template PetscErrorCode PointsOperator<float>::pick(void *, PetscCount, PetscCount, const PetscCount[], const PetscInt[], void **);
-template PetscErrorCode PointsOperator<double>::variation(void *, PetscReal *);
-template PetscErrorCode PointsOperator<float>::variation(void *, PetscReal *);
 
 } // namespace patchfd

@@ -330,7 +330,6 @@ struct PointsOperator {
   static const PointsGeneric<T> &generic(void *);
   static PetscErrorCode          apply(void *, PetscReal, const void *, const void *, void *);
   static PetscErrorCode          diagonal(void *, void *);
-  static PetscErrorCode          variation(void *, PetscReal *);
   static PetscErrorCode          sweep(void *, const void *, const void *, const void *, void *, void *, PatchFDSweep *);
   static PetscErrorCode          destroy(void **);
 };

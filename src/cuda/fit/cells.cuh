@@ -1,0 +1,15 @@
+/* corrections of closed cells: the functions of the kernel table */
+#pragma once
+#include "base/plan.cuh"
+
+namespace patchfd
+{
+
+template <typename T>
+struct Cells {
+  static PetscErrorCode create(const PatchFDCellsDesc *, void **);
+  static PetscErrorCode apply(void *, PetscReal, const void *, void *);
+  static PetscErrorCode destroy(void **);
+};
+
+} // namespace patchfd
