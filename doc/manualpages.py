@@ -27,6 +27,7 @@ CLASSES = {  # beginnings of names, the first that fits
     'Vec': 'PCSINGLE and VECSINGLE',
     'VEC': 'PCSINGLE and VECSINGLE',
     'KSP': 'KSPFUSEDCG and KSPREFINE',
+    'MatCreateKroneckerSum': 'PCPATCHFD',
     'MatCreateDiffusionPlex': 'Diffusion on a DMPLEX',
     'MatDiffusionPlex': 'Diffusion on a DMPLEX',
     'MATPATCHFD': 'Diffusion on a DMPLEX',

@@ -407,6 +407,7 @@ typedef enum {
 } MatBakeoffFactorsType;
 PETSC_EXTERN const char *const MatBakeoffFactorsTypes[];
 
+PETSC_EXTERN PetscErrorCode MatCreateKroneckerSum(DM, const PetscReal[], const PetscReal[], const PetscReal[], Mat *);
 PETSC_EXTERN PetscErrorCode MatCreateDiffusionPlex(DM, Mat *);
 PETSC_EXTERN PetscErrorCode MatDiffusionPlexSetFunction(Mat, PetscInt n, DMBoxFunctionFn *K, DMBoxFunctionFn *shift, void *ctx);
 PETSC_EXTERN PetscErrorCode MatDiffusionPlexSetVec(Mat, Vec K, Vec shift);

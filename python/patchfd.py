@@ -226,6 +226,16 @@ def _array(ctype, factor):
     return put
 
 
+def _lines(call, values):  # numbers of all directions of a DMDA, one after another; None: zeros
+    if values is None:
+        call.arguments.append(None)
+        return
+    array, sizes = _checked(values, Real), call.object.getSizes()
+    if array.shape != (sum(sizes),):
+        raise ValueError(f'an array of shape {array.shape}; a DMDA of {sizes} nodes takes {sum(sizes)} values')
+    call.address(array)
+
+
 def _names(symbol):
     """The names of an enumeration; in the library they end with the name of its type."""
     table = (ctypes.c_char_p * 16).in_dll(_library, symbol)
@@ -598,6 +608,7 @@ _routine('DMBoxTSComputeIFunction', _ts, _real, _vec, _vec, _vec, _null)
 _routine('DMBoxTSComputeIJacobian', _ts, _real, _vec, _vec, _real, _mat, _mat, _null)
 
 _routine('MatCreateBakeoff', _dm, _enum('MatBakeoffProblems'), _enum('MatBakeoffLayouts'), _out(ctypes.c_void_p, _created(_newmat)))
+_routine('MatCreateKroneckerSum', _dm, _lines, _lines, _lines, _out(ctypes.c_void_p, _created(_newmat)))
 _routine('MatCreateDiffusionPlex', _dm, _out(ctypes.c_void_p, _created(_newmat)))
 _routine('MatDiffusionPlexSetFunction', _mat, _int, _first(_numbers, True), _second(_numbers, True), _context, keep=lambda values: 'diffusion')
 _routine('MatDiffusionPlexSetVec', _mat, _vec, _vec_or_none)

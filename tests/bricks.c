@@ -451,10 +451,10 @@ static PetscErrorCode Report(const char *what, Mat A, DM dm, PetscErrorCode (*se
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetBox(PC pc)
+static PetscErrorCode SetCell(PC pc)
 {
   PetscFunctionBeginUser;
-  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_CELL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -563,7 +563,7 @@ static PetscErrorCode TestErrors(void)
   PetscFunctionBeginUser;
   PetscCall(CreateDMDA(&p, 1, 1, DM_BOUNDARY_NONE, &da));
   PetscCall(CreateMatrix(&p, da, &A));
-  PetscCall(Report("patch", A, NULL, SetBox));
+  PetscCall(Report("patch", A, NULL, SetCell));
   PetscCall(Report("fit", A, NULL, SetShared));
   PetscCall(Report("variant", A, NULL, SetSeparate));
   PetscCall(Report("additive order", A, NULL, SetBackwardSum));

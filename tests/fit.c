@@ -1027,17 +1027,6 @@ int main(int argc, char **argv)
       suffix: step_cuda_inner
       args: -degree {{1 2}} -pc_patchfd_fit_lanczos 32 -pc_patchfd_fit_reduction {{0.7 0.2}} -tolerance 1e-3
 
-  testset:
-    requires: cuda gpu
-    args: -test iterations -dim 3 -cells 8 -degree 2 -dm_vec_type cuda -pc_type single -single_pc_type patchmg -info :dm
-    filter: grep -o "[12] Gauss points" | sort -u
-    test:
-      suffix: points_cuda_few
-      args: -problem smooth:0.5
-    test:
-      suffix: points_cuda
-      args: -problem circle:10
-
   # residuals of patches in shared memory, and, as on GPUs with less of it, in global memory
   test:
     suffix: twins_cuda
@@ -1047,7 +1036,7 @@ int main(int argc, char **argv)
 
   testset:
     requires: cuda gpu
-    args: -test packed -degree {{1 2 3 4 5 6 7 8}}
+    args: -test packed -degree {{1 2 3 4 5 6 7 8}} -dm_box_extra_points 2,1
     output_file: output/fit_packed.out
     test:
       suffix: packed_cuda

@@ -492,6 +492,21 @@ for layout in ('global', 'element'):
     close(x.dot(y), 2, 1e-12)  # lambda times the volume
 raises(PETSc.Error, '-mat_bakeoff_lambda', patchfd.MatBakeoffSetLambda, A, -1)
 
+# ---- differences on a lattice ----
+lattice = PETSc.DMDA().create((4, 3), boundary_type=('periodic', 'none'), stencil_width=1)
+A = patchfd.MatCreateKroneckerSum(lattice, np.ones(7), np.ones(7), (0, 0, 0, 0, 2, 0, 2))
+x, y = A.createVecs()
+x.setArray(np.arange(x.getLocalSize()) ** 2)
+A.mult(x, y)
+pc = PETSc.PC().create()
+pc.setOperators(A)
+pc.setType('patchfd')
+patchfd.PCPatchFDSetPatch(pc, 'box')
+z = x.duplicate()
+pc.apply(y, z)
+close((z - x).norm(), 0, 1e-10)
+raises(ValueError, 'takes 7 values', patchfd.MatCreateKroneckerSum, lattice, np.ones(6), np.ones(7), None)
+
 # ---- diffusion on a mesh ----
 A = patchfd.MatCreateDiffusionPlex(plex)
 patchfd.MatDiffusionPlexSetFunction(A, 1, lambda time, x: 2 + x[0], lambda time, x: 3)

@@ -20,7 +20,7 @@ typedef struct {
   PetscInt dim, n[3], m[3]; /* unknowns of a brick, without and with those next to it */
   PetscInt volume, entries;
   /* where an entry's unknown is in a block with those next to it, and where the brick begins there */
-  ptrdiff_t    shift[PATCHFD_BRICK_ENTRIES], inner;
+  ptrdiff_t    shift[PATCHFD_ROW_ENTRIES], inner;
   PatchFDBox   box;
   PetscCount   nbrick, nbatch, *order;
   PetscCount   at[PATCHFD_BRICK_COLORS + 1]; /* batches of a colour */

@@ -94,6 +94,41 @@ PetscInt PatchFDBoxCommon(const PatchFDBox *a, const PatchFDBox *b, PetscInt ind
   return n;
 }
 
+/* the same entries of arrays in which direction order[0] is the fastest one, and order[2] the slowest */
+static void Reorder(const PatchFDBox *b, const int order[3], PetscInt n, PetscInt index[])
+{
+  for (PetscInt l = 0; l < n; l++) {
+    const PetscInt at[3] = {index[l] % b->n[0], index[l] / b->n[0] % b->n[1], index[l] / b->n[0] / b->n[1]};
+
+    index[l] = (at[order[2]] * b->n[order[1]] + at[order[1]]) * b->n[order[0]] + at[order[0]];
+  }
+}
+
+PetscErrorCode PatchFDBoxHaloCreate(MPI_Comm comm, PatchFDHaloType type, const PatchFDBox *const box[2], const int *const order[2],
+                                    PatchFDHalo *halo)
+{
+  PetscMPIInt size, me, n = 0, *rank;
+  PetscInt   *first[2], *index[2];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &me));
+  PetscCall(PetscMalloc1(size, &rank));
+  for (int side = 0; side < 2; side++) PetscCall(PetscCalloc1(size + 1, &first[side]));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    for (int side = 0; side < 2; side++) first[side][n + 1] = first[side][n] + PatchFDBoxCommon(&box[side][me], &box[!side][r], NULL);
+    if (first[0][n + 1] == first[0][n] && first[1][n + 1] == first[1][n]) continue;
+    rank[n++] = r;
+  }
+  for (int side = 0; side < 2; side++) {
+    PetscCall(PetscMalloc1(first[side][n], &index[side]));
+    for (PetscMPIInt i = 0; i < n; i++) (void)PatchFDBoxCommon(&box[side][me], &box[!side][rank[i]], index[side] + first[side][i]);
+    if (order[side]) Reorder(&box[side][me], order[side], first[side][n], index[side]);
+  }
+  PetscCall(PatchFDHaloCreateFromLists(comm, type, n, rank, first, index, halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* a rank's ends, or all ends in its part of the modes: rows of numbers that travel together */
 static PatchFDBox EndsBox(PatchFDBoxSolve s, const PatchFDCut *cut, PetscMPIInt rank, PetscBool all)
 {
@@ -200,6 +235,40 @@ static PetscErrorCode RanksCreate(PatchFDBoxSolve s, const PatchFDBoxSolveRanks 
   PetscCall(s->kern->malloc(PatchFDBoxSize(&s->all), &s->w));
   PetscCall(ExchangeCreate(s, ranks, PETSC_FALSE, &s->there));
   PetscCall(ExchangeCreate(s, ranks, PETSC_TRUE, &s->back));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDBoxSolveIsDefinite(const PatchFDEigen *const dir[3], int last, const PatchFDCut *cut, PetscBool *definite)
+{
+  PetscReal lo = 0, hi = 0;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    PetscReal least = PETSC_MAX_REAL, most = PETSC_MIN_REAL;
+
+    if (d == last) continue;
+    for (PetscInt i = 0; i < dir[d]->n; i++) {
+      least = PetscMin(least, dir[d]->lambda[i]);
+      most  = PetscMax(most, dir[d]->lambda[i]);
+    }
+    lo += least;
+    hi += most;
+  }
+  PetscCall(PatchFDCutIsDefinite(cut, lo, hi, definite));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDBoxSolveIsSingular(PetscObject object, const PatchFDEigen *const dir[3], PetscBool constants, PetscBool *singular)
+{
+  const PetscReal rounding = 1e-15; /* of eigenvalues, beside the largest one: up to 4e-17 was seen */
+  PetscReal       least, largest;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDEigenSums(dir, constants, &least, &largest));
+  *singular = (PetscBool)(least <= rounding * largest);
+  if (*singular)
+    PetscCall(PetscInfo(object, "The operator is singular: of the sums of eigenvalues one is %g, and the largest %g\n", (double)least,
+                        (double)largest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -10,7 +10,6 @@
 #include <patchfd/private/patches.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
-#include <petscdmda.h>
 #include <petscsf.h>
 
 typedef struct _MatBricks *MatBricks;
@@ -56,139 +55,13 @@ static PetscErrorCode Destroy(MatBricks *bricks)
   PetscCall(Forget(b));
   for (int i = 0; i < 2; i++) PetscCall(PetscFree2(b->x[i], b->b[i]));
   PetscCall(PetscFree2(b->alone, b->inverse));
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree(b->grid.start[d]));
+  PetscCall(PatchFDGridDestroy(&b->grid));
   PetscCall(PetscSFDestroy(&b->fetch));
   PetscCall(PetscSFDestroy(&b->put));
   PetscCall(DMDestroy(&b->da));
   PetscCall(PetscFree(b));
   *bricks = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- what is asked of matrix and DMDA ---- */
-
-PetscErrorCode MatBricksFindDMDA(Mat A, DM other, DM *da)
-{
-  DM        of;
-  PetscBool is = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  *da = NULL;
-  PetscCall(MatGetDM(A, &of));
-  if (!of) of = other;
-  if (of) PetscCall(PetscObjectTypeCompare((PetscObject)of, DMDA, &is));
-  if (is) *da = of;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* bricks need a scalar on a lattice that ends somewhere, and the matrix of its unknowns */
-static PetscErrorCode CheckDMDA(Mat A, DM da)
-{
-  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
-  DMBoundaryType boundary[3];
-  PetscInt       dim, dof, N[3], rows, columns, local, own[3];
-  PetscBool      row;
-  PetscMPIInt    differ;
-
-  PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(da, &dim, &N[0], &N[1], &N[2], NULL, NULL, NULL, &dof, NULL, &boundary[0], &boundary[1], &boundary[2], NULL));
-  PetscCheck(dof == 1, comm, PETSC_ERR_SUP,
-             "PCPATCHFD: bricks take a DMDA with one degree of freedom a node, found %" PetscInt_FMT "; -pc_type fieldsplit makes such "
-             "matrices of others",
-             dof);
-  for (int d = 0; d < dim; d++)
-    PetscCheck(boundary[d] != DM_BOUNDARY_PERIODIC && boundary[d] != DM_BOUNDARY_TWIST, comm, PETSC_ERR_SUP,
-               "PCPATCHFD: bricks take a DMDA that is not periodic, found boundary type %s in direction %d; use -pc_type sor for this "
-               "matrix",
-               DMBoundaryTypes[boundary[d]], d);
-  PetscCall(MatGetSize(A, &rows, &columns));
-  PetscCheck(rows == N[0] * N[1] * N[2] && columns == rows, comm, PETSC_ERR_ARG_SIZ,
-             "PCPATCHFD: the matrix has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns, its DMDA %" PetscInt_FMT " x %" PetscInt_FMT
-             " x %" PetscInt_FMT " nodes; bricks take the matrix of the DMDA's unknowns, as of DMCreateMatrix()",
-             rows, columns, N[0], N[1], N[2]);
-  PetscCall(MatGetLocalSize(A, &local, NULL));
-  PetscCall(DMDAGetCorners(da, NULL, NULL, NULL, &own[0], &own[1], &own[2]));
-  differ = (PetscMPIInt)(local != own[0] * own[1] * own[2]);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &differ, 1, MPI_INT, MPI_MAX, comm));
-  PetscCheck(!differ, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: a rank has other rows of the matrix than unknowns of its DMDA; bricks take the matrix as of DMCreateMatrix()");
-  PetscCall(MatHasOperation(A, MATOP_GET_ROW, &row));
-  PetscCheck(row, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: bricks are read off the rows of an assembled matrix of a DMDA, and this one, of type %s, has none to read; use "
-             "-dm_mat_type aij",
-             ((PetscObject)A)->type_name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MakeGrid(Mat A, DM da, PatchFDGrid *g)
-{
-  const PetscInt *width[3];
-  PetscInt        n[3];
-
-  PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(da, &g->dim, NULL, NULL, NULL, &g->nproc[0], &g->nproc[1], &g->nproc[2], NULL, NULL, NULL, NULL, NULL, NULL));
-  PetscCall(DMDAGetOwnershipRanges(da, &width[0], &width[1], &width[2]));
-  PetscCall(DMDAGetCorners(da, &g->own[0][0], &g->own[1][0], &g->own[2][0], &n[0], &n[1], &n[2]));
-  for (int d = 0; d < 3; d++) {
-    g->own[d][1] = g->own[d][0] + n[d];
-    PetscCall(PetscMalloc1(g->nproc[d] + 1, &g->start[d]));
-    g->start[d][0] = 0;
-    for (PetscInt i = 0; i < g->nproc[d]; i++) g->start[d][i + 1] = g->start[d][i] + (d < g->dim ? width[d][i] : 1);
-  }
-  PetscCall(MatGetOwnershipRanges(A, &g->ranges));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* what the rows of all ranks are, and errors where bricks cannot have their pattern */
-static PetscErrorCode ScanRows(Mat A, const PatchFDGrid *grid, PatchFDRowKinds *kinds)
-{
-  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
-  PetscInt       least[5], most[3], column;
-
-  PetscFunctionBegin;
-  PetscCall(PatchFDHostRowsScan(A, grid, kinds));
-  for (int d = 0; d < 3; d++) {
-    least[d] = kinds->coupled[d][0];
-    most[d]  = kinds->coupled[d][1];
-  }
-  least[3] = kinds->bad[0];
-  least[4] = kinds->irregular;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, least, 5, MPIU_INT, MPI_MIN, comm));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 3, MPIU_INT, MPI_MAX, comm));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &kinds->entries, 1, MPI_UNSIGNED, MPI_BOR, comm));
-  column = least[3] == kinds->bad[0] ? kinds->bad[1] : PETSC_INT_MAX;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &column, 1, MPIU_INT, MPI_MIN, comm));
-  PetscCheck(least[3] == PETSC_INT_MAX, comm, PETSC_ERR_SUP,
-             "PCPATCHFD: row %" PetscInt_FMT " of the matrix has an entry in column %" PetscInt_FMT ", of an unknown of the DMDA that is "
-             "not next to its own; bricks take stencils that reach one unknown far. Use -pc_type sor for this matrix",
-             least[3], column);
-  kinds->irregular = least[4];
-  if (kinds->irregular != PETSC_INT_MAX)
-    PetscCall(PetscInfo(A,
-                        "Row %" PetscInt_FMT " has a diagonal entry that is not positive, or entries that are not finite: bricks do not "
-                        "take it\n",
-                        kinds->irregular));
-  for (int d = 0; d < 3; d++) {
-    kinds->coupled[d][0] = PetscMin(least[d], most[d]);
-    kinds->coupled[d][1] = most[d];
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* itself first */
-static void MakeStencil(unsigned entries, PatchFDStencil *s)
-{
-  s->n = 1;
-  for (int d = 0; d < 3; d++) s->offset[0][d] = 0;
-  for (PetscInt place = 0; place < PATCHFD_BRICK_ENTRIES; place++) {
-    PetscInt *o = s->offset[s->n];
-
-    if (!(entries & (1U << place)) || place == PATCHFD_BRICK_ENTRIES / 2) continue;
-    o[0] = place % 3 - 1;
-    o[1] = place / 3 % 3 - 1;
-    o[2] = place / 9 - 1;
-    s->n++;
-  }
 }
 
 /* ---- bricks and what a rank has of them ---- */
@@ -378,7 +251,7 @@ static PetscErrorCode MakeLayout(Mat A, PetscInt size, MatBricks b)
   PetscMPIInt    ranks;
 
   PetscFunctionBegin;
-  MakeStencil(b->kinds.entries, &b->desc.stencil);
+  PatchFDStencilCreate(b->kinds.entries, &b->desc.stencil);
   b->nalone = b->kinds.nalone;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &b->nalone, 1, MPIU_INT64, MPI_SUM, comm));
   PetscCall(PetscMalloc2(b->kinds.nalone, &b->alone, b->kinds.nalone, &b->inverse));
@@ -402,7 +275,7 @@ static PetscErrorCode TakeLayout(Mat A, DM da, PetscInt size, MatPatches before,
   PetscFunctionBegin;
   *bricks = NULL;
   if (before->A != A || b->da != da || before->spec.bricksize != size) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ScanRows(A, &b->grid, &kinds));
+  PetscCall(MatScanRows(A, &b->grid, "bricks take", &kinds));
   same = (PetscBool)(kinds.entries == b->kinds.entries && kinds.nalone == b->kinds.nalone);
   same = (PetscBool)(same && !memcmp(kinds.coupled, b->kinds.coupled, sizeof(kinds.coupled)));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, PATCHFD_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
@@ -423,7 +296,13 @@ static PetscErrorCode MakeNumbers(Mat A, const PatchFDFitRule *rule, PatchFDKern
 
   PetscFunctionBegin;
   *singular = (PetscBool)(b->kinds.irregular != PETSC_INT_MAX);
-  if (*singular) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*singular) {
+    PetscCall(PetscInfo(A,
+                        "Row %" PetscInt_FMT " has a diagonal entry that is not positive, or entries that are not finite: bricks do not "
+                        "take it\n",
+                        b->kinds.irregular));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(ReadRows(A, b, &row));
   b->desc.row = row;
   PetscCall(PatchFDHostBricksFit(&b->desc));
@@ -588,8 +467,9 @@ static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
 {
   PetscFunctionBegin;
   PetscCheck(s->patch <= PC_PATCHFD_PATCH_VERTEX, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMBOX; an assembled matrix of a DMDA has bricks, use vertex, and on a "
-             "coarsest level -mg_coarse_pc_type redundant",
+             "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMPLEX or a DMBOX; an assembled matrix of a DMDA has bricks, use "
+             "vertex, or the "
+             "direct solve of a sum of Kronecker products, use box",
              PCPatchFDPatches[s->patch]);
   PetscCheck((s->local == PC_PATCHFD_LOCAL_AUTO || s->local == PC_PATCHFD_LOCAL_FD_INEXACT) && s->fit <= PC_PATCHFD_FIT_OWN, comm,
              PETSC_ERR_ARG_INCOMP,
@@ -608,7 +488,7 @@ static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *spec, MatPatches *patches)
+PetscErrorCode MatCreatePatches_Bricks(Mat A, DM da, const MatPatchesSpec *spec, MatPatches *patches)
 {
   static const struct _MatPatchesOps ops = {.remedy  = "bricks take matrices like those of -div(K grad u), with positive diagonal entries",
                                             .prepare = MatPatchesPrepare_Bricks,
@@ -627,7 +507,7 @@ PetscErrorCode MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *spec, M
   PetscCall(PatchFDVecTypeGetKernels(type, &kern));
   PetscCall(CheckHost(A, kern));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, A, 0, 0, 0));
-  PetscCall(CheckDMDA(A, da));
+  PetscCall(MatCheckDMDA(A, da, "bricks take", PETSC_FALSE));
   if (p && p->ops == &ops) PetscCall(TakeLayout(A, da, spec->bricksize, p, &b));
   PetscCall(MatPatchesDestroy(patches));
   PetscCall(MatPatchesCreate(A, spec, patches));
@@ -639,8 +519,8 @@ PetscErrorCode MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *spec, M
     b = (MatBricks)p->data;
     PetscCall(PetscObjectReference((PetscObject)da));
     b->da = da;
-    PetscCall(MakeGrid(A, da, &b->grid));
-    PetscCall(ScanRows(A, &b->grid, &b->kinds));
+    PetscCall(PatchFDGridCreate(A, da, &b->grid));
+    PetscCall(MatScanRows(A, &b->grid, "bricks take", &b->kinds));
     PetscCall(MakeLayout(A, spec->bricksize, b));
   }
   PetscCall(MakeNumbers(A, &spec->rule, kern, b, &p->singular));
@@ -650,20 +530,5 @@ PetscErrorCode MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *spec, M
   p->ncolor = b->desc.ncolor;
   p->turns  = PETSC_TRUE; /* bricks of the last colour would find no residual but what their fits leave */
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, A, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatCreatePatches(Mat A, DM other, const MatPatchesSpec *spec, MatPatches *patches)
-{
-  MatCreatePatchesFn *create = NULL;
-  DM                  da     = NULL;
-  Mat_Box            *none;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatCreatePatches_C", &create));
-  if (!create) PetscCall(MatBricksFindDMDA(A, other, &da));
-  if (create) PetscCall((*create)(A, spec, patches));
-  else if (da) PetscCall(MatCreatePatches_DMDA(A, da, spec, patches));
-  else PetscCall(MatBoxGet(A, "PCPATCHFD, for a matrix without a DMDA,", &none));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

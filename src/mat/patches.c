@@ -2,7 +2,6 @@
   How a PCPATCHFD uses the local solvers of any matrix (patchfd/private/patches.h): the order of colours, steps, and the matrix that they
   belong to.
 */
-#include <patchfd/private/bricks.h>
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/patches.h>
 #include <patchfd/private/sysimpl.h>

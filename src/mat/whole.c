@@ -66,14 +66,13 @@ static PetscInt DirectFirstCell(DM dm, PetscMPIInt rank, PetscMPIInt ranks)
 
 static PetscErrorCode DirectIsShared(DM dm, PatchFDKernels kern, PetscBool *shared)
 {
-  /* unknowns: below messages and launches take longer than the work of the others */
-  const PetscLogDouble limit = PetscMemTypeHost(kern->memtype) ? 4e3 : 1e6;
-  const DM_Box        *box   = (const DM_Box *)dm->data;
-  PetscMPIInt          size;
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscMPIInt   size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
-  *shared = (PetscBool)(box->halo && dm->dim > 1 && (PetscLogDouble)PatchFDRangeSize(box->field[0].free) >= limit);
+  *shared = (PetscBool)(box->halo && dm->dim > 1 &&
+                        (PetscLogDouble)PatchFDRangeSize(box->field[0].free) >= PatchFDBoxSolveShareLimit(kern));
   for (PetscMPIInt r = 0; r < size && *shared; r++) *shared = (PetscBool)(DirectFirstCell(dm, r, size) < DirectFirstCell(dm, r + 1, size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -101,26 +100,15 @@ static PetscErrorCode DirectCutCreate(Mat_Box *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* for all sums of eigenvalues of the other directions: otherwise a piece, or some of them, may be singular where the whole is not */
 static PetscErrorCode DirectIsDefinite(Mat_Box *m, PetscBool *definite)
 {
-  PetscReal lo = 0, hi = 0;
+  const int           last   = (int)m->dm->dim - 1;
+  const PatchFDEigen *dir[3] = {NULL, NULL, NULL};
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) {
-    const PatchFDEigen *e;
-    PetscReal           least = PETSC_MAX_REAL, most = PETSC_MIN_REAL;
-
-    if (d == m->dm->dim - 1) continue;
-    PetscCall(WholeLineGet(m, d, &e));
-    for (PetscInt i = 0; i < e->n; i++) {
-      least = PetscMin(least, e->lambda[i]);
-      most  = PetscMax(most, e->lambda[i]);
-    }
-    lo += least;
-    hi += most;
-  }
-  PetscCall(PatchFDCutIsDefinite(&m->cut, lo, hi, definite));
+  for (int d = 0; d < 3; d++)
+    if (d != last) PetscCall(WholeLineGet(m, d, &dir[d]));
+  PetscCall(PatchFDBoxSolveIsDefinite(dir, last, &m->cut, definite));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,30 +136,20 @@ static void DirectBox(DM dm, const PetscInt cell[], PetscMPIInt rank, PatchFDBox
 /* from global arrays to slabs, or back */
 static PetscErrorCode DirectCreateHalo(DM dm, const PetscInt cell[], PetscBool back, PatchFDHalo *halo)
 {
-  const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
-  PetscMPIInt    size, me, n = 0, *rank;
-  PetscInt      *first[2], *index[2];
-  PatchFDBox     mine[2], theirs[2];
+  const MPI_Comm   comm     = PetscObjectComm((PetscObject)dm);
+  const int *const order[2] = {NULL, NULL};
+  PetscMPIInt      size;
+  PatchFDBox      *box[2];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCallMPI(MPI_Comm_rank(comm, &me));
-  PetscCall(PetscMalloc1(size, &rank));
-  for (int side = 0; side < 2; side++) {
-    DirectBox(dm, side != (int)back ? cell : NULL, me, &mine[side]);
-    PetscCall(PetscCalloc1(size + 1, &first[side]));
-    PetscCall(PetscMalloc1(PatchFDBoxSize(&mine[side]), &index[side]));
-  }
+  PetscCall(PetscMalloc2(size, &box[0], size, &box[1]));
   for (PetscMPIInt r = 0; r < size; r++) {
-    for (int side = 0; side < 2; side++) {
-      DirectBox(dm, side == (int)back ? cell : NULL, r, &theirs[side]);
-      first[side][n + 1] = first[side][n] + PatchFDBoxCommon(&mine[side], &theirs[side], NULL);
-    }
-    if (first[0][n + 1] == first[0][n] && first[1][n + 1] == first[1][n]) continue;
-    for (int side = 0; side < 2; side++) (void)PatchFDBoxCommon(&mine[side], &theirs[side], index[side] + first[side][n]);
-    rank[n++] = r;
+    DirectBox(dm, NULL, r, &box[back][r]);
+    DirectBox(dm, cell, r, &box[!back][r]);
   }
-  PetscCall(PatchFDHaloCreateFromLists(comm, ((const DM_Box *)dm->data)->halotype, n, rank, first, index, halo));
+  PetscCall(PatchFDBoxHaloCreate(comm, ((const DM_Box *)dm->data)->halotype, (const PatchFDBox *const *)box, order, halo));
+  PetscCall(PetscFree2(box[0], box[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,21 +197,6 @@ static PetscErrorCode DirectDescribe(Mat_Box *m, PetscBool shared, PatchFDBoxSol
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* but for the constants that the operator says are its null space; where ranks share the solve it is definite (DirectIsDefinite()) */
-static PetscErrorCode DirectIsSingular(const Mat_Box *m, const PatchFDBoxSolveDesc *desc, PetscBool *singular)
-{
-  const PetscReal rounding = 1e-15; /* of eigenvalues, beside the largest one: up to 4e-17 was seen */
-  PetscReal       least, largest;
-
-  PetscFunctionBegin;
-  PetscCall(PatchFDEigenSums(desc->dir, (PetscBool)(m->form.nullspace != NULL), &least, &largest));
-  *singular = (PetscBool)(least <= rounding * largest);
-  if (*singular)
-    PetscCall(PetscInfo(m->dm, "The operator is singular: of the sums of eigenvalues one is %g, and the largest %g\n", (double)least,
-                        (double)largest));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
 {
   const DM_Box        *box    = (const DM_Box *)m->dm->data;
@@ -252,7 +215,8 @@ PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
   }
   PetscCall(DirectHalosCreate(m, *shared));
   PetscCall(DirectDescribe(m, *shared, &desc));
-  if (!*shared) PetscCall(DirectIsSingular(m, &desc, &m->wholesingular));
+  if (!*shared) /* otherwise it is definite */
+    PetscCall(PatchFDBoxSolveIsSingular((PetscObject)m->dm, desc.dir, (PetscBool)(m->form.nullspace != NULL), &m->wholesingular));
   if (m->direct[*shared].in) {
     PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_b[kern->id]));
     PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_x[kern->id]));

@@ -429,12 +429,12 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
      -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd
 .ve
 
-  The patches are bricks of m^d unknowns, which do not overlap, in two colours, or 2^d if rows couple unknowns that differ in more
+  The vertex patches are bricks of m^d unknowns, which do not overlap, in two colours, or 2^d if rows couple unknowns that differ in more
   than one direction. The local solvers are fitted to the rows of the matrix and scaled to its diagonal. Bricks with a bad fit take
   several inner steps (`PCPatchFDSetFitSteps()`). Unknowns with nothing but a diagonal entry are solved first, exactly. The kernels
   are for the host.
 
-  The `DMDA` must have one unknown per node and must not be periodic. Rows must reach no farther than the next unknown in each
+  The `DMDA` must have one unknown per node and, for bricks, must not be periodic. Rows must reach no farther than the next unknown in each
   direction. Type (additive: damping 0.75 by default), order, damping and sweeps apply; other settings are errors. The solve ends with
   `KSP_DIVERGED_PC_FAILED` if a diagonal entry is not positive, an entry is not finite, or the estimates of inner steps find a brick
   that is not positive definite.
@@ -444,14 +444,25 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   coefficients jump by large factors inside bricks: with a jump of 1e3 on a sphere they do not converge, and `KSPCHEBYSHEV` with
   `PCSOR` does.
 
-  Sources: C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, Algorithm
+  With `PC_PATCHFD_PATCH_BOX` a matrix of a `DMDA` is solved directly, if it is W^{-1} (K_x x M_y x M_z + M_x x K_y x M_z + M_x x M_y x
+  K_z) on its free unknowns, a box: M_d and W = W_x x W_y x W_z diagonal and positive, K_d symmetric and tridiagonal, or closed to a ring
+  where the `DMDA` is periodic. Differences of constant coefficients on any lattice are, of nodes or cells, stretched, with a shift or
+  without. All other unknowns, on whole sides, have rows with a diagonal entry alone. K_d, M_d and W_d are read off the rows of all
+  processes, which are then compared with the sum: a row that differs by more than rounding is an error that names it. The largest
+  direction has 8192 unknowns. If constants are the null space, they are left out of the solution. The solve ends with
+  `KSP_DIVERGED_PC_FAILED` if the matrix is singular otherwise or has entries that are not finite. Its transpose exists for symmetric
+  matrices alone. `MATAIJ` and `MATSBAIJ` matrices are read on the host; vectors may be on a GPU. `MatCreateKroneckerSum()` is such a matrix
+  without entries.
+
+  Sources: R. E. Lynch, J. R. Rice, D. H. Thomas, Direct solution of partial difference equations by tensor product methods; C. Cui, P.
+  Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, Algorithm
   2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic
   problems, equations (13), (28); C. Cui, G. Kanschat, Multigrid methods for the Stokes problem on GPU systems, section 3.2.
 
 .seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`,
 `PCPatchFDSetFit()`, `PCPatchFDSetFitSteps()`, `PCPatchFDSetClasses()`, `PCPatchFDSetPrecision()`, `PCPatchFDSetUpdate()`,
           `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetBrickSize()`,
-          `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
+          `PCPatchFDSetSchurTolerances()`, `MatCreateKroneckerSum()`, `PCPATCH`, `PCASM`
 M*/
 PetscErrorCode PCCreate_PatchFD(PC pc)
 {

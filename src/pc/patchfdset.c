@@ -77,7 +77,8 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
   Level: intermediate
 
   Notes:
-  The whole box as one patch is a direct solver. `PCPATCHMG` uses it on the coarsest mesh.
+  The whole box as one patch is a direct solver. `PCPATCHMG` uses it on the coarsest mesh. It takes matrices of a `DMBOX`, and assembled
+  ones of a `DMDA` that are sums of Kronecker products, see `PCPATCHFD`.
 
   For separable operators (`poisson`) it is fast diagonalization: a dense eigenproblem of the size of each mesh line in set-up, and
   products with the eigenvectors in each solve. The processes share a solve, each with a piece of the lines of the last direction.
@@ -91,7 +92,7 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
   inverse, in parity blocks, has less than 2e7 entries (`diffusion`: 5e6, with vectors on a GPU 1.2e7). Otherwise it is a
   factorization of the assembled matrix on the host of every process (`PCREDUNDANT`).
 
-.seealso: `PCPATCHFD`, `PCPatchFDGetPatch()`, `PCPATCHMG`
+.seealso: `PCPATCHFD`, `PCPatchFDGetPatch()`, `MatCreateKroneckerSum()`, `PCPATCHMG`
 @*/
 PetscErrorCode PCPatchFDSetPatch(PC pc, PCPatchFDPatch patch)
 {

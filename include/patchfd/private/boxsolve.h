@@ -27,8 +27,25 @@ PETSC_INTERN PetscErrorCode PatchFDBoxSolveCreate(PatchFDKernels, PetscInt dim, 
                                                   PatchFDBoxSolve *);
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveApply(PatchFDBoxSolve, const void *b, void *x);
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveDestroy(PatchFDBoxSolve *);
+/* unknowns from which on ranks share a solve: below messages and launches take longer than the work of the others */
+static inline PetscLogDouble PatchFDBoxSolveShareLimit(PatchFDKernels kern)
+{
+  return PetscMemTypeHost(kern->memtype) ? 4e3 : 1e6;
+}
+/* may they, for all sums of eigenvalues of the directions but the last?  Otherwise a piece, or some of them, may be singular where the whole
+   is not */
+PETSC_INTERN PetscErrorCode PatchFDBoxSolveIsDefinite(const PatchFDEigen *const dir[3], int last, const PatchFDCut *, PetscBool *definite);
+/* but for rounding and, with `constants`, for these; -info says so of the object */
+PETSC_INTERN PetscErrorCode PatchFDBoxSolveIsSingular(PetscObject, const PatchFDEigen *const dir[3], PetscBool constants,
+                                                      PetscBool *singular);
 /* what is in both boxes, as entries of arrays over the first; counted, or with `index` listed, too */
 PETSC_INTERN PetscInt PatchFDBoxCommon(const PatchFDBox *, const PatchFDBox *, PetscInt index[]);
+/*
+  What arrays over boxes on the ranks, side 0, and arrays over other boxes have in common: box[side][rank].  order: NULL, or the directions
+  of a side's arrays from the fastest one to the slowest
+*/
+PETSC_INTERN PetscErrorCode PatchFDBoxHaloCreate(MPI_Comm, PatchFDHaloType, const PatchFDBox *const box[2], const int *const order[2],
+                                                 PatchFDHalo *);
 
 /*
   ---- its steps, a table for each kernel table ----

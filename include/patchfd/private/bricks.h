@@ -9,37 +9,13 @@
   (PatchFDFit's `own` on a lattice): then patchfd/private/fit.h holds with these, T is scaled to the diagonal of the matrix, and steps of
   Chebyshev's iteration are taken where one is not near enough.
 */
+#include <patchfd/private/dmdarows.h>
 #include <patchfd/private/fit.h>
-#include <petscdm.h>
 
 enum {
-  PATCHFD_BRICK_MAX     = 16, /* unknowns in a direction */
-  PATCHFD_BRICK_ENTRIES = 27,
-  PATCHFD_BRICK_COLORS  = 8
+  PATCHFD_BRICK_MAX    = 16, /* unknowns in a direction */
+  PATCHFD_BRICK_COLORS = 8
 };
-
-/* where the unknowns of a DMDA are: owner i of direction d has start[d][i] .. start[d][i + 1] - 1, and the ranks are numbered with x
-   fastest */
-typedef struct {
-  PetscInt        dim, nproc[3], *start[3];
-  const PetscInt *ranges; /* first row of each rank */
-  PatchFDRange    own;
-} PatchFDGrid;
-
-/* the entries that a row may have, itself first */
-typedef struct {
-  PetscInt n, offset[PATCHFD_BRICK_ENTRIES][3];
-} PatchFDStencil;
-
-/* what a rank's rows are */
-typedef struct {
-  unsigned     entries; /* a bit for each place 9 (dz + 1) + 3 (dy + 1) + dx + 1 that has an entry */
-  PatchFDRange coupled; /* the rows that have entries beside the diagonal are within this range */
-  PetscCount   nalone;  /* rows that have none */
-  /* the first row with an entry of an unknown that is not next to its own, and that column; PETSC_INT_MAX for none */
-  PetscInt bad[2];
-  PetscInt irregular; /* the first row whose diagonal entry is not positive, or that has entries that are not finite */
-} PatchFDRowKinds;
 
 typedef struct {
   PetscInt         dim, n[3]; /* unknowns of a brick */
@@ -62,10 +38,6 @@ typedef struct {
 
 /* ---- set-up, in double precision (src/host/bricks.c) ---- */
 
-PETSC_INTERN PetscErrorCode PatchFDHostRowsScan(Mat, const PatchFDGrid *, PatchFDRowKinds *);
-/* row[owned unknown][stencil.n]; local numbers and inverse diagonal entries of rows without couplings */
-PETSC_INTERN PetscErrorCode PatchFDHostRowsRead(Mat, const PatchFDGrid *, const PatchFDStencil *, PetscReal row[], PetscInt alone[],
-                                                PetscReal inverse[]);
 /* the fits of all bricks, one step each; first, color, row, of finite numbers with positive diagonals, and sizes are given */
 PETSC_INTERN PetscErrorCode PatchFDHostBricksFit(PatchFDBricks *);
 PETSC_INTERN PetscErrorCode PatchFDHostBricksSetSteps(const PatchFDFitRule *, const PetscReal bound[], PatchFDBricks *);
@@ -88,6 +60,3 @@ typedef struct {
   PetscErrorCode (*destroy)(void **plan);
 } PatchFDBricksKernels;
 PETSC_INTERN const PatchFDBricksKernels PatchFDBricksDouble, PatchFDBricksFloat;
-
-/* the DMDA of a matrix, or `other` if it is one and the matrix has no DM; otherwise NULL (src/mat/bricks.c) */
-PETSC_INTERN PetscErrorCode MatBricksFindDMDA(Mat, DM other, DM *da);

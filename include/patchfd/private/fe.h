@@ -242,7 +242,9 @@ PETSC_INTERN PetscErrorCode PatchFDRowsDestroy(PatchFDRows *);
 /* the columns of the patch's own nodes: X[n][ncol] */
 PETSC_INTERN PetscErrorCode PatchFDRowsBlock(const PatchFDRows *, PetscInt n, PetscInt ncol, PetscInt patch, PetscReal X[]);
 
-/* All free nodes of the line as one patch (only lambda, S and T are made).  A constant nullspace has lambda exactly zero. */
+/* lambda, S and T alone of n x n matrices.  A constant nullspace has lambda exactly zero. */
+PETSC_INTERN PetscErrorCode PatchFDEigenCreate(PetscInt n, const PetscReal M[], const PetscReal A[], PatchFDEigen *);
+/* the same for all free nodes of the line as one patch */
 PETSC_INTERN PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *);
 /* the cells first .. end - 1 as one patch, and its free nodes row .. row + n - 1 */
 PETSC_INTERN PetscErrorCode PatchFDPieceEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PetscInt first,
@@ -252,6 +254,19 @@ PETSC_INTERN PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *);
 /* the least and the largest absolute value of all sums of an eigenvalue of each of three lines; constants: but for the sum of three zeros
    */
 PETSC_INTERN PetscErrorCode PatchFDEigenSums(const PatchFDEigen *const e[3], PetscBool constants, PetscReal *least, PetscReal *largest);
+
+/*
+  Matrices of differences on a lattice of n unknowns: M = diag(mass), and A with next[i] between i and i + 1 and rows that add up to rest[i].
+  next[n - 1] closes a ring; on an open line it is zero.
+*/
+typedef struct {
+  PetscInt   n;
+  PetscReal *mass, *next, *rest;
+} PatchFDThreePoint;
+
+PETSC_INTERN PetscErrorCode PatchFDThreePointEigenCreate(const PatchFDThreePoint *, PatchFDEigen *);
+/* the same matrices as bands of degree 1, of an open line of at least two unknowns */
+PETSC_INTERN PetscErrorCode PatchFDThreePointLineCreate(const PatchFDThreePoint *, PatchFDLine *, PatchFDBand *M, PatchFDBand *A);
 
 /*
   Embedding of a coarse line in a fine one on the same interval: `ratio` fine cells a coarse cell (1 or 2), degrees may differ, both

@@ -2,7 +2,7 @@
 /*
   Local solvers of a matrix, which a preconditioner owns.  A MatPatchesSpec has its settings.  The solvers have all numbers that they need:
   if the matrix is changed or destroyed, they keep the numbers that they were made of.  Makers are composed on matrices as
-  MatCreatePatches_C (src/mat/boxpatches.c), or are those of a DMDA (src/mat/bricks.c).
+  MatCreatePatches_C (src/mat/boxpatches.c), or are those of a DMDA (src/mat/bricks.c, src/mat/kroneckersum.c).
 */
 #include <patchfd/private/fit.h>
 #include <petscpatchfd.h>
@@ -101,9 +101,10 @@ PETSC_INTERN PetscErrorCode MatPatchesIterate(MatPatches, Mat A, PetscInt its, P
 /* ---- for makers ---- */
 
 /* makes them in place of *patches, of which it may take parts, and which it destroys */
-typedef PetscErrorCode          MatCreatePatchesFn(Mat A, const MatPatchesSpec *, MatPatches *);
-PETSC_INTERN MatCreatePatchesFn MatCreatePatches_Box, MatCreatePatches_BoxCells, MatCreatePatches_Cells;
-PETSC_INTERN PetscErrorCode     MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *, MatPatches *);
+typedef PetscErrorCode                MatCreatePatchesFn(Mat A, const MatPatchesSpec *, MatPatches *);
+PETSC_INTERN MatCreatePatchesFn       MatCreatePatches_Box, MatCreatePatches_BoxCells, MatCreatePatches_Cells;
+typedef PetscErrorCode                MatCreatePatchesOfDMDAFn(Mat A, DM da, const MatPatchesSpec *, MatPatches *);
+PETSC_INTERN MatCreatePatchesOfDMDAFn MatCreatePatches_Bricks, MatCreatePatches_KroneckerSum;
 /* an object without operations, with *patches as what was before */
 PETSC_INTERN PetscErrorCode MatPatchesCreate(Mat A, const MatPatchesSpec *, MatPatches *);
 /* errors where settings make no sense together, whatever the matrix is */
