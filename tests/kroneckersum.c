@@ -1,6 +1,6 @@
 /*
-  The direct solve of assembled matrices of a DMDA that are sums of Kronecker products: differences on lattices of random spacings, assembled
-  here from their formula, with right-hand sides of known solutions; and matrices that are refused, by the row that does not fit.
+  The direct solve of assembled matrices of a DMDA that are sums of Kronecker products: differences on lattices of random spacings,
+  assembled here from their formula, with right-hand sides of known solutions; and matrices that are refused, by the row that does not fit.
 
     kroneckersum -n 14,9,11 -sides pdw -volumes -shift 0.3
 

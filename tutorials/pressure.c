@@ -11,8 +11,8 @@ The velocity u becomes u - grad p with div grad p = div u, many times, as in tim
 #include <petscksp.h>
 
 /*
-  What a flow code needs are three routines: PressureCreate(), PressureSolve() and PressureDestroy().  The arrays are the code's own: cell (i,
-  j, k) of those of this process is at i stride[0] + j stride[1] + k stride[2], so that there may be ghost cells around them.
+  What a flow code needs are three routines: PressureCreate(), PressureSolve() and PressureDestroy().  The arrays are the code's own: cell
+  (i, j, k) of those of this process is at i stride[0] + j stride[1] + k stride[2], so that there may be ghost cells around them.
 */
 typedef struct {
   DM  da;

@@ -1,4 +1,5 @@
-/* A matrix of a DMDA as a sum of Kronecker products (patchfd/private/kroneckersum.h): its one-dimensional matrices, and a check of all rows */
+/* A matrix of a DMDA as a sum of Kronecker products (patchfd/private/kroneckersum.h): its one-dimensional matrices, and a check of all
+   rows */
 #include <patchfd/private/kroneckersum.h>
 
 /* what couplings and sums of rows may differ by, relative to a coupling or to the entries of a row; and couplings in any case */

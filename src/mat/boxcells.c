@@ -1,4 +1,4 @@
-/* The cells of a DMBOX for local solvers on closed cells (patchfd/private/cellspace.h): those that a rank owns, in the local box of nodes */
+/* The cells of a DMBOX for local solvers on closed cells (patchfd/private/cellspace.h): a rank's own, in the local box of nodes */
 #include <patchfd/private/cellspace.h>
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -143,7 +143,7 @@ PetscErrorCode MatGetCellSpace_Box(Mat A, CellSpace *space)
 
 /* Measured (benchmarks/diffusion): cells take one residual a step in place of one a colour, and a third more iterations; at low degrees
    vertex patches are solved exactly for little, and with vectors on a GPU they are made there, cells on the host */
-PetscErrorCode MatBoxChoosePatch(Mat A, PCPatchFDPatch *patch)
+PetscErrorCode MatBoxPrefersCells(Mat A, PetscBool *cells)
 {
   const PetscInt least = 3;
   Mat_Box       *m;
@@ -152,7 +152,6 @@ PetscErrorCode MatBoxChoosePatch(Mat A, PCPatchFDPatch *patch)
   PetscFunctionBegin;
   PetscCall(MatBoxFind(A, &m));
   PetscCall(PatchFDVecTypeGetKernels(A->defaultvectype, &kern));
-  *patch = m && m->form.points && PetscMemTypeHost(kern->memtype) && MatBoxDegree(m) >= least ? PC_PATCHFD_PATCH_CELL
-                                                                                              : PC_PATCHFD_PATCH_AUTO;
+  *cells = (PetscBool)(m && m->form.points && PetscMemTypeHost(kern->memtype) && MatBoxDegree(m) >= least);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,5 @@
-/* One-dimensional matrices from the rows of a matrix of a DMDA (patchfd/private/kroneckersum.h), and errors that name rows that do not fit */
+/* One-dimensional matrices from the rows of a matrix of a DMDA (patchfd/private/kroneckersum.h), and errors that name rows that do not
+   fit */
 #include <patchfd/private/kroneckersum.h>
 #include <patchfd/private/compat.h>
 

@@ -1,6 +1,6 @@
 /*
-  A sum of Kronecker products on a DMDA that is given by its one-dimensional matrices (patchfd/private/kroneckersum.h), for the direct solve of
-  codes that assemble no matrix.  Its product is a loop on the host.
+  A sum of Kronecker products on a DMDA that is given by its one-dimensional matrices (patchfd/private/kroneckersum.h), for the direct
+  solve of codes that assemble no matrix.  Its product is a loop on the host.
 */
 #include <patchfd/private/kroneckersum.h>
 #include <patchfd/private/sysimpl.h>
@@ -101,15 +101,15 @@ static void SetLine(int d, PetscBool ring, const PetscReal mass[], const PetscRe
 }
 
 /*@
-  MatCreateKroneckerSum - Creates the matrix of differences on a lattice from its one-dimensional matrices, for the direct solve by `PCPATCHFD`
+  MatCreateKroneckerSum - Creates the matrix of differences on a lattice from its one-dimensional matrices, for a direct solve
 
   Collective
 
   Input Parameters:
 + da       - a `DMDA` with one degree of freedom a node, n_d nodes in direction d of its dimension; stencil width 1 at least for `MatMult()`
 . mass     - n_0 numbers of direction 0, then n_1 of direction 1, and so on: the diagonal of M_d, positive
-. coupling - the same: number i couples the nodes i and i + 1 of K_d; the last one of a direction closes the ring of a periodic `DMDA`, and is
-             not used otherwise
+. coupling - the same: number i couples the nodes i and i + 1 of K_d; the last one of a direction closes the ring of a periodic `DMDA`,
+             and is not used otherwise
 - rest     - the same: what the rows of K_d add up to, or `NULL` for zero
 
   Output Parameter:
@@ -121,8 +121,8 @@ static void SetLine(int d, PetscBool ring, const PetscReal mass[], const PetscRe
   A = K_x x M_y x M_z + M_x x K_y x M_z + M_x x M_y x K_z, with (K_d u)_i = coupling_i (u_i - u_{i+1}) + coupling_{i-1} (u_i - u_{i-1}) +
   rest_i u_i. All processes give the same numbers, which are copied.
 
-  For -div grad u on cells of the lengths h_i, mass is h, and coupling_i is 2 / (h_i + h_{i+1}), the inverse distance of the centres. rest is
-  zero at Neumann sides; a Dirichlet side adds 2 / h_i in the cell beside it, a shift s adds s h_i everywhere in one of the directions.
+  For -div grad u on cells of the lengths h_i, mass is h, and coupling_i is 2 / (h_i + h_{i+1}), the inverse distance of the centres. rest
+  is zero at Neumann sides; a Dirichlet side adds 2 / h_i in the cell beside it, a shift s adds s h_i everywhere in one of the directions.
 
 .vb
   MatCreateKroneckerSum(da, mass, coupling, rest, &A);
@@ -133,8 +133,8 @@ static void SetLine(int d, PetscBool ring, const PetscReal mass[], const PetscRe
   PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX);
 .ve
 
-  Set-up diagonalizes each direction, which for 500 nodes takes hundredths of a second, and touches nothing that is as long as a vector. With
-  all of rest zero constants are the null space: what the right-hand side has of them is dropped. `MatMult()` is a loop on the host.
+  Set-up diagonalizes each direction, which for 500 nodes takes hundredths of a second, and touches nothing that is as long as a vector.
+  With all of rest zero constants are the null space: what the right-hand side has of them is dropped. `MatMult()` is a loop on the host.
 
 .seealso: `PCPATCHFD`, `PCPatchFDSetPatch()`, `DMDACreate3d()`, `KSPPREONLY`
 @*/

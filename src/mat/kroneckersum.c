@@ -1,6 +1,6 @@
 /*
-  The direct solve of an assembled matrix of a DMDA that is a sum of Kronecker products (patchfd/private/kroneckersum.h), as a local solver of
-  a PCPATCHFD.
+  The direct solve of an assembled matrix of a DMDA that is a sum of Kronecker products (patchfd/private/kroneckersum.h), as a local
+  solver of a PCPATCHFD.
 
   A solve is b scaled by W, or at unknowns that are not free by the inverse of the diagonal entry, which is the solution there; less what
   free rows have for these; and the direct solve of a box with the eigenvectors of K_d and M_d (patchfd/private/boxsolve.h).
@@ -249,7 +249,7 @@ static PetscErrorCode VecOf(Vec v, size_t n, const PetscReal x[], Vec *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the free unknowns that are the first (end 0) or last ones of a direction of the solve; false if they are not here, or nothing is beside */
+/* the free unknowns that are the first (end 0) or last ones of a direction of the solve; false if they are not here or have no neighbour */
 static PetscBool FaceBox(const KroneckerSolve *k, int q, int end, PatchFDBox *b)
 {
   const int      d    = k->order[q];

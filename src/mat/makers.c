@@ -13,7 +13,7 @@ PetscErrorCode MatCreatePatches(Mat A, DM other, const MatPatchesSpec *spec, Mat
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatCreatePatches_C", &create));
   if (!create) PetscCall(MatFindDMDA(A, other, &da));
   if (create) PetscCall((*create)(A, spec, patches));
-  else if (da && spec->patch == PC_PATCHFD_PATCH_BOX) PetscCall(MatCreatePatches_KroneckerSum(A, da, spec, patches));
+  else if (da && MatPatchesSpecIsWhole(spec)) PetscCall(MatCreatePatches_KroneckerSum(A, da, spec, patches));
   else if (da) PetscCall(MatCreatePatches_Bricks(A, da, spec, patches));
   else PetscCall(MatBoxGet(A, "PCPATCHFD, for a matrix without a DMDA,", &none));
   PetscFunctionReturn(PETSC_SUCCESS);

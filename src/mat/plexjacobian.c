@@ -151,8 +151,8 @@ PetscErrorCode DMPlexRegister_PatchFD(void)
   the quadrature points of all cells, see `MatDiffusionPlexSetJacobian()`, in place of assembling a matrix. Precondition it with
   `PCPATCHMG`.
 
-  Jacobians with other terms (g1, g2, on boundaries others than g0) are errors, but with `-snes_mf_operator`: then the operator is PETSc's finite
-  differences, and the preconditioner leaves these terms out.
+  Jacobians with other terms (g1, g2, on boundaries others than g0) are errors, but with `-snes_mf_operator`: then the operator is PETSc's
+  finite differences, and the preconditioner leaves these terms out.
 
   The type is known to a `DMPLEX` that was made after the library was loaded (`-dll_append`, or `PatchFDInitializePackage()`).
 

@@ -23,8 +23,8 @@
 
   With a polynomial, set-up takes ten steps of conjugate gradients to estimate the largest eigenvalue l of the preconditioned matrix,
   from a vector that does not depend on the number of processes. An application is one polynomial, whose degree is the number of
-  sweeps: of the fourth kind for eigenvalues up to 1.1 l (Phillips, Fischer, Optimal Chebyshev smoothers and one-sided V-cycles, 2022), or of
-  the first kind for those from 0.11 l to 1.1 l.
+  sweeps: of the fourth kind for eigenvalues up to 1.1 l (Phillips, Fischer, Optimal Chebyshev smoothers and one-sided V-cycles, 2022), or
+  of the first kind for those from 0.11 l to 1.1 l.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetType()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `KSPCHEBYSHEV`
 @*/

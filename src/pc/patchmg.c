@@ -231,9 +231,8 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
 {
   PC_PatchMG    *p = PATCHMG(pc);
   PetscInt       n, degrees;
-  PetscBool      chosen, lower, stale;
+  PetscBool      chosen, lower, stale, cells = PETSC_TRUE;
   PCType         smoother = PCPATCHFD;
-  PCPatchFDPatch patch    = PC_PATCHFD_PATCH_CELL;
   PetscErrorCode ierr;
   PetscLogDouble start, end;
 
@@ -257,8 +256,10 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscCall(PCMGGetLevels(pc, &n));
   chosen = (PetscBool)(n == p->levels);
   if (degrees) PetscCall(PCPatchMGGetDegreesSmoother(pc, &smoother));
-  if (!degrees) PetscCall(MatBoxChoosePatch(pc->pmat, &patch));
-  if (!pc->setupcalled) PetscCall(PCPatchMGSetSmoothers(pc, smoother, patch, (PetscBool)(degrees || (chosen && p->assembled))));
+  if (!degrees) PetscCall(MatBoxPrefersCells(pc->pmat, &cells));
+  if (!pc->setupcalled)
+    PetscCall(PCPatchMGSetSmoothers(pc, smoother, cells ? PC_PATCHFD_PATCH_CELL : PC_PATCHFD_PATCH_AUTO,
+                                    (PetscBool)(degrees || (chosen && p->assembled))));
   if (n && !p->cells) PetscCall(PCPatchMGSetFinest(pc));
   /* PCMG is to ask nothing of the DM of the matrix */
   if (((PC_MG *)pc->data)->galerkin == (degrees ? PC_MG_GALERKIN_NONE : PC_MG_GALERKIN_EXTERNAL))

@@ -67,8 +67,8 @@ static void PCSingleExchangeVecTypes(PC pc)
   if (s->lent[1]) MatVecMakerExchange(s->pc->pmat, &s->maker[1]);
 }
 
-/* Null spaces of vectors, which are double, are not there while the inner PC is at work on floats.  Called in pairs, first with NULL: null[]
-   gets those of Amat and Pmat and of their transposes, and gives them back */
+/* Null spaces of vectors, which are double, are not there while the inner PC is at work on floats. Called in pairs, first with NULL:
+   null[] gets those of Amat and Pmat and of their transposes, and gives them back */
 static void PCSingleExchangeNullSpaces(PC pc, MatNullSpace null[2][2])
 {
   const PC_Single *s    = (const PC_Single *)pc->data;

@@ -47,8 +47,7 @@ PETSC_INTERN PetscInt   PatchFDHostParseReals(PetscInt n, const char *text, cons
 /* around the nodes of these cells */
 PETSC_INTERN void PatchFDHostBounds(PetscInt dim, const PatchFDShape *, const PatchFDRange cells, PetscInt degree, PetscReal lower[],
                                     PetscReal upper[]);
-/* index[cell][...] of every step-th node of these cells, x fastest, in an array over the box; -1 for nodes outside of `free`, unless that is
-   NULL */
+/* index[cell][...] of every step-th node of these cells, x fastest, in an array over the box; -1 outside of `free`, if that is not NULL */
 PETSC_INTERN void PatchFDHostCellNodes(PetscInt dim, PetscInt degree, PetscInt step, const PatchFDRange cells, const PatchFDRange free,
                                        const PatchFDBox *, PetscInt index[]);
 

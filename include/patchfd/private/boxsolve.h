@@ -32,8 +32,8 @@ static inline PetscLogDouble PatchFDBoxSolveShareLimit(PatchFDKernels kern)
 {
   return PetscMemTypeHost(kern->memtype) ? 4e3 : 1e6;
 }
-/* may they, for all sums of eigenvalues of the directions but the last?  Otherwise a piece, or some of them, may be singular where the whole
-   is not */
+/* may they, for all sums of eigenvalues of the directions but the last? Otherwise a piece, or some of them, may be singular where the
+   whole is not */
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveIsDefinite(const PatchFDEigen *const dir[3], int last, const PatchFDCut *, PetscBool *definite);
 /* but for rounding and, with `constants`, for these; -info says so of the object */
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveIsSingular(PetscObject, const PatchFDEigen *const dir[3], PetscBool constants,

@@ -256,8 +256,8 @@ PETSC_INTERN PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *);
 PETSC_INTERN PetscErrorCode PatchFDEigenSums(const PatchFDEigen *const e[3], PetscBool constants, PetscReal *least, PetscReal *largest);
 
 /*
-  Matrices of differences on a lattice of n unknowns: M = diag(mass), and A with next[i] between i and i + 1 and rows that add up to rest[i].
-  next[n - 1] closes a ring; on an open line it is zero.
+  Matrices of differences on a lattice of n unknowns: M = diag(mass), and A with next[i] between i and i + 1 and rows that add up to
+  rest[i]. next[n - 1] closes a ring; on an open line it is zero.
 */
 typedef struct {
   PetscInt   n;

@@ -76,8 +76,8 @@ PETSC_INTERN PetscErrorCode PatchFDKroneckerLinesDestroy(PatchFDKroneckerLines *
 /*
   ---- src/mat/kroneckerrows.c ----
 
-  From all ranks' rows, with errors that begin with `who` and name what does not fit; *scale over this rank's unknowns.  Not regular: entries
-  are not finite, or a row of an unknown that is not free is zero
+  From all ranks' rows, with errors that begin with `who` and name what does not fit; *scale over this rank's unknowns.  Not regular:
+  entries are not finite, or a row of an unknown that is not free is zero
 */
 PETSC_INTERN PetscErrorCode MatReadKroneckerLines(Mat, const PatchFDGrid *, const char who[], PatchFDKroneckerLines *, PetscReal **scale,
                                                   PetscBool *regular);

@@ -475,8 +475,8 @@ PETSC_INTERN PetscErrorCode MatBoxWholeCoarsenings(DM, PetscInt *n);
 PETSC_INTERN PetscErrorCode MatBoxFactorSetUp(Mat, Mat_Box *);
 PETSC_INTERN PetscErrorCode MatBoxFactorSolve(Mat_Box *, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode MatBoxFactorReset(Mat_Box *);
-/* the patches of multigrid's smoothers, where the user leaves them open (boxcells.c) */
-PETSC_INTERN PetscErrorCode MatBoxChoosePatch(Mat, PCPatchFDPatch *);
+/* are closed cells the faster smoothers of multigrid? (boxcells.c) */
+PETSC_INTERN PetscErrorCode MatBoxPrefersCells(Mat, PetscBool *);
 /* the rows of fixed nodes: x = (1 - omega) x + omega b / identity */
 PETSC_INTERN PetscErrorCode MatBoxSolveFixed(Mat_Box *, PatchFDKernels, PetscReal omega, const void *b, void *x);
 /* x = 0 */

@@ -26,6 +26,11 @@ typedef struct {
   PetscInt             bricksize; /* unknowns of a brick in each direction, or PETSC_DETERMINE */
 } MatPatchesSpec;
 
+/* a direct solve */
+static inline PetscBool MatPatchesSpecIsWhole(const MatPatchesSpec *s)
+{
+  return (PetscBool)(s->patch == PC_PATCHFD_PATCH_BOX);
+}
 static inline PetscBool MatPatchesSpecIsChebyshev(const MatPatchesSpec *s)
 {
   return (PetscBool)(s->type == PC_PATCHFD_TYPE_CHEBYSHEV_FOURTH || s->type == PC_PATCHFD_TYPE_CHEBYSHEV_FIRST);

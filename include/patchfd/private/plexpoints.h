@@ -1,5 +1,6 @@
 #pragma once
-/* Points of the cells of a DMPLEX, or of one side of each, and what pointwise functions of a PetscDS want to know there: src/dm/plexpoints.c */
+/* Points of the cells of a DMPLEX, or of one side of each, and what pointwise functions of a PetscDS want to know there:
+   src/dm/plexpoints.c */
 #include <patchfd/private/fe.h>
 #include <patchfd/private/plexcells.h>
 #include <petscfe.h>

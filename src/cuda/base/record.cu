@@ -92,8 +92,7 @@ PetscErrorCode HaloCheck(void)
 {
   PetscFunctionBegin;
   PetscCheck(!halo_failed || !*halo_failed, PETSC_COMM_SELF, PETSC_ERR_LIB,
-             "-dm_box_halo peer (DMBoxSetHaloType()): nothing came from another rank for %" PetscInt_FMT " seconds; has it failed?",
-             PatchFDHaloPatience);
+             "-dm_box_halo peer: nothing came from another rank for %" PetscInt_FMT " seconds; has it failed?", PatchFDHaloPatience);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
