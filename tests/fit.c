@@ -800,7 +800,7 @@ static PetscErrorCode TestErrors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the tables of this test are those of k + 2 points, of vertex patches, and of coarse meshes with operators of their own */
+/* the tables of this test are those of k + 2 points and of vertex patches */
 static PetscErrorCode SetDefault(const char option[], const char value[])
 {
   PetscBool set;
@@ -822,7 +822,6 @@ int main(int argc, char **argv)
   PetscCall(PatchFDInitializePackage());
   PetscCall(SetDefault("-dm_box_extra_points", "2"));
   PetscCall(SetDefault("-mg_levels_pc_patchfd_patch", "vertex"));
-  PetscCall(SetDefault("-dm_box_galerkin", "false"));
   PetscCall(SetDefault("-options_left", "no"));
   PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "iterations"));
   PetscCall(PetscFinalize());
@@ -872,7 +871,7 @@ int main(int argc, char **argv)
       args: -dim 3 -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_reduction 0.2 -tolerance 1e-3
 
   testset:
-    args: -test table
+    args: -test table -dm_box_galerkin false
     output_file: output/fit_table.out
     test:
       suffix: table
@@ -975,11 +974,11 @@ int main(int argc, char **argv)
   test:
     suffix: update
     nsize: {{1 2}}
-    args: -test update -mg_levels_pc_patchfd_fit_exact unlimited
+    args: -test update -dm_box_galerkin false -mg_levels_pc_patchfd_fit_exact unlimited
   test:
     suffix: update_exact
     nsize: {{1 2}}
-    args: -test update
+    args: -test update -dm_box_galerkin false
   test:
     suffix: errors
     args: -test errors -malloc_dump 0
@@ -990,11 +989,11 @@ int main(int argc, char **argv)
     test:
       suffix: table_cuda
       output_file: output/fit_table.out
-      args: -test table -degree {{2 4}}
+      args: -test table -dm_box_galerkin false -degree {{2 4}}
     test:
       suffix: table_cuda_3d
       output_file: output/fit_table.out
-      args: -test table -dim 3 -degree {{2 3}}
+      args: -test table -dm_box_galerkin false -dim 3 -degree {{2 3}}
     test:
       suffix: exact_cuda
       output_file: output/fit_exact_3d.out
