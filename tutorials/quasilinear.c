@@ -339,7 +339,7 @@ int main(int argc, char **argv)
       args: -dm_vec_type cuda -mg_levels_pc_patchfd_patch cell
       # coarse meshes have operators of their own there
       filter: sed "s/so far [0-9]*$//"
-      filter_output: sed "s/so far [0-9]*$//"
+      output_file: output/quasilinear_steps.out
   # the first preconditioner in all steps
   test:
     suffix: lag
