@@ -923,7 +923,7 @@ int main(int argc, char **argv)
       filter: grep -o "exact: [0-9]*"
   testset:
     nsize: {{1 2 3 4}}
-    args: -test iterations -cells 8
+    args: -test iterations -cells 8 -dm_box_galerkin false
     test:
       suffix: low
       args: -problem kershaw:0.3 -degree 3
