@@ -1,7 +1,7 @@
 /*
   PCPATCHMG on a bake-off problem: multigrid over degrees.  Levels have the degrees N, N / 2, ..., 1 on the same mesh, smoothed by
-  Chebyshev's iteration with Jacobi's preconditioner; that of the lowest degree is assembled, in double precision whatever the vectors are,
-  and left to PCGAMG.
+  PCPATCHFD on closed cells, mass matrices by Chebyshev's iteration with Jacobi's preconditioner; that of the lowest degree is assembled, in
+  double precision whatever the vectors are, and left to PCGAMG.
 */
 #include <petsc/private/dmimpl.h>
 #include <petsc/private/pcimpl.h>
@@ -9,7 +9,6 @@
 #include <petsc/private/kspimpl.h>
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/degrees.h>
-#include <patchfd/private/fit.h>
 #include <patchfd/private/vecimpl.h>
 #include "patchmg.h"
 

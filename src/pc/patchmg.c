@@ -71,36 +71,20 @@ static PetscErrorCode PCPatchMGSetRichardson(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCPatchMGHasOption(KSP ksp, const char *const option[], PetscBool *has)
-{
-  PetscFunctionBegin;
-  for (*has = PETSC_FALSE; *option && !*has; option++)
-    PetscCall(PetscOptionsHasName(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, *option, has));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* the patches that a level's options ask for; cells by default, unless there are options that only vertex patches have */
 static PetscErrorCode PCPatchMGGetPatch(KSP ksp, PCPatchFDPatch *patch)
 {
-  static const char *const vertex[] = {"-ksp_type",
-                                       "-pc_patchfd_type",
-                                       "-pc_patchfd_local",
-                                       "-pc_patchfd_fit",
-                                       "-pc_patchfd_classes",
-                                       "-pc_patchfd_precision",
-                                       "-pc_patchfd_update",
-                                       "-pc_patchfd_variant",
-                                       "-pc_patchfd_order",
-                                       "-pc_patchfd_damping",
-                                       "-pc_patchfd_fit_exact",
-                                       "-pc_patchfd_fit_max_steps",
-                                       NULL};
-  PetscBool                given, has;
+  static const char *const vertex[] = {"-ksp_type",           "-pc_patchfd_type",      "-pc_patchfd_local",
+                                       "-pc_patchfd_fit",     "-pc_patchfd_classes",   "-pc_patchfd_precision",
+                                       "-pc_patchfd_update",  "-pc_patchfd_variant",   "-pc_patchfd_order",
+                                       "-pc_patchfd_damping", "-pc_patchfd_fit_exact", "-pc_patchfd_fit_max_steps"};
+  PetscBool                given, has = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetEnum(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-pc_patchfd_patch", PCPatchFDPatches,
                                 (PetscEnum *)patch, &given));
-  PetscCall(PCPatchMGHasOption(ksp, vertex, &has));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(vertex) && !has; i++)
+    PetscCall(PetscOptionsHasName(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, vertex[i], &has));
   if (has && !given) *patch = PC_PATCHFD_PATCH_AUTO;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -108,11 +92,10 @@ static PetscErrorCode PCPatchMGGetPatch(KSP ksp, PCPatchFDPatch *patch)
 /* two steps of Chebyshev's iteration, unless the user has another one for the level */
 static PetscErrorCode PCPatchMGSetCells(KSP ksp, PC pc)
 {
-  static const char *const options[] = {"-ksp_type", NULL};
-  PetscBool                has;
+  PetscBool has;
 
   PetscFunctionBegin;
-  PetscCall(PCPatchMGHasOption(ksp, options, &has));
+  PetscCall(PetscOptionsHasName(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-ksp_type", &has));
   if (has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCPatchFDSetType(pc, PC_PATCHFD_TYPE_CHEBYSHEV_FOURTH));
   PetscCall(PCPatchFDSetSweeps(pc, 2));

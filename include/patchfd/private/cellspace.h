@@ -1,7 +1,7 @@
 #pragma once
 /*
   The closed cells of the mesh of an operator by quadrature, and how numbers travel between global arrays and arrays of all nodes of a
-  rank's cells: what src/mat/cellpatches.c makes local solvers of.  Makers: bakeoffbase.c for a DMPLEX, boxcells.c for a DMBOX.
+  rank's cells: what src/mat/cellpatches.c makes local solvers of.  Makers: bakeoffcells.c for a DMPLEX, boxcells.c for a DMBOX.
 */
 #include <patchfd/private/kernels.h>
 #include <patchfd/private/plexcells.h>
