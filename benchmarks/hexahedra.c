@@ -263,6 +263,8 @@ static PetscErrorCode Solve(Mat A, Vec b, int s)
   const PetscReal   *history;
   PetscInt           n;
   KSPConvergedReason reason;
+  VecType            type;
+  PetscBool          cuda;
   Mat                P;
   Vec                x;
   KSP                ksp;
@@ -273,8 +275,12 @@ static PetscErrorCode Solve(Mat A, Vec b, int s)
     if (value[s][i]) PetscCall(PetscOptionsSetValue(NULL, option[i], value[s][i]));
   PetscCall(VecDuplicate(b, &x));
   PetscCall(Now(&t[0]));
-  if (value[s][0] && !strcmp(value[s][0], PCGAMG)) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &P));
-  else PetscCall(PetscObjectReference((PetscObject)(P = A)));
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(PetscStrcmp(type, VECCUDA, &cuda));
+  if (value[s][0] && !strcmp(value[s][0], PCGAMG)) {
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &P));
+    if (cuda) PetscCall(MatConvert(P, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &P));
+  } else PetscCall(PetscObjectReference((PetscObject)(P = A)));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, P));
   PetscCall(KSPSetType(ksp, KSPCG));

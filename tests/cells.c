@@ -203,11 +203,10 @@ static PetscErrorCode RuleCreate(PetscInt degree, Rule *r)
 
 /* ---- a cell ---- */
 
-/* G = |J| J^{-1} K J^{-T}, |J| and K at point r of a multilinear cell */
-static void Metric(const Case *c, const PlexCells *p, PetscInt cell, const PetscReal r[3], PetscReal G[3][3], PetscReal *det,
-                   PetscReal K[3][3])
+/* G = |J| J^{-1} K J^{-T} and |J| s at point r of a multilinear cell */
+static void Metric(const Case *c, const PlexCells *p, PetscInt cell, const PetscReal r[3], PetscReal G[3][3], PetscReal *det)
 {
-  PetscReal J[3][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, c->dim == 2}}, C[3][3], x[3] = {0}, k[6];
+  PetscReal J[3][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, c->dim == 2}}, C[3][3], K[3][3], x[3] = {0}, k[6];
 
   for (PetscInt i = 0; i < 1 << c->dim; i++) {
     const PetscReal *v = p->coordinate + p->geoindex[cell * (1 << c->dim) + i] * c->dim;
@@ -244,43 +243,38 @@ static void Metric(const Case *c, const PlexCells *p, PetscInt cell, const Petsc
   *det *= x[0]; /* |J| s */
 }
 
-/* the fit to a cell: one-dimensional matrices, exp T, mean of |J| s, geometric mean of K */
+/* the fit to a cell: one-dimensional matrices, exp T, mean of |J| s, size of K in each direction */
 typedef struct {
-  PetscReal A[3][MAX_POINTS][MAX_POINTS], M[3][MAX_POINTS][MAX_POINTS], T[3], shift, K;
+  PetscReal A[3][MAX_POINTS][MAX_POINTS], M[3][MAX_POINTS][MAX_POINTS], T[3], shift, K[3];
 } Fit;
 
 static void FitCell(const Case *c, const PlexCells *p, const Rule *rule, PetscInt cell, Fit *f)
 {
   const PetscInt q                      = rule->q;
-  PetscReal      mean[3][3][MAX_POINTS] = {{{0}}}, total[3] = {0}, logK = 0; /* mean[a][b][i]: of log G_aa over all but direction b */
+  PetscReal      mean[3][3][MAX_POINTS] = {{{0}}}, total[3] = {0}; /* mean[a][b][i]: of log G_aa over all but direction b */
 
   f->shift = 0;
   for (PetscInt i = 0; i < PetscPowInt(q, c->dim); i++) {
     const PetscInt at[3] = {i % q, i / q % q, i / q / q};
-    PetscReal      r[3] = {0}, G[3][3], K[3][3] = {{0}}, s, w = 1, detK;
+    PetscReal      r[3] = {0}, G[3][3], s, w = 1;
 
     for (PetscInt d = 0; d < c->dim; d++) {
       r[d] = rule->x[at[d]];
       w *= rule->w[at[d]];
     }
-    Metric(c, p, cell, r, G, &s, K);
+    Metric(c, p, cell, r, G, &s);
     for (PetscInt a = 0; a < c->dim; a++) {
       for (PetscInt b = 0; b < c->dim; b++) mean[a][b][at[b]] += w / rule->w[at[b]] * PetscLogReal(G[a][a]);
       total[a] += w * PetscLogReal(G[a][a]);
     }
-    if (c->dim == 2) detK = K[0][0] * K[1][1] - K[0][1] * K[1][0];
-    else
-      detK = K[0][0] * (K[1][1] * K[2][2] - K[1][2] * K[2][1]) - K[0][1] * (K[1][0] * K[2][2] - K[1][2] * K[2][0]) +
-             K[0][2] * (K[1][0] * K[2][1] - K[1][1] * K[2][0]);
-    logK += w * PetscLogReal(detK) / c->dim;
     f->shift += w * s;
   }
-  f->K = PetscExpReal(logK);
   for (PetscInt b = 0; b < c->dim; b++) {
     PetscReal T = 0;
 
     for (PetscInt a = 0; a < c->dim; a++) T += a == b ? 0 : total[a] / (c->dim - 1);
     f->T[b] = PetscExpReal(T);
+    f->K[b] = PetscSqrtReal(PetscExpReal(total[b]) * f->T[b]);
     for (PetscInt i = 0; i < rule->n; i++) {
       for (PetscInt j = 0; j < rule->n; j++) {
         f->A[b][i][j] = f->M[b][i][j] = 0;
@@ -348,7 +342,7 @@ static void AddNeighbours(const Case *c, const PlexCells *p, const Fit fit[], Pe
         PetscReal      f;
 
         if (other == cell || SideNodes(c, p, other, s, theirs) != count || theirs[0] != mine[0]) continue;
-        f = PetscMax(1, fit[cell].K / fit[other].K);
+        f = PetscMax(1, fit[cell].K[d] / fit[other].K[s / 2]);
         own->A[d][at][at] += f * fit[other].A[s / 2][e][e];
         own->M[d][at][at] += f * fit[other].M[s / 2][e][e] * fit[other].T[s / 2] / fit[cell].T[d];
       }
@@ -396,27 +390,37 @@ static PetscErrorCode AddCell(const Case *c, const PlexCells *p, const Fit *f, P
 /* cells with the geometry of their images; the nodes that no cell has are fixed */
 static PetscErrorCode GetCells(const Case *c, DM dm, Mat A, CellSpace *space, PatchFDPoints *points, PlexCells *p)
 {
+  PatchFDCellsDesc desc;
+  Mat_Box         *m;
+
   PetscFunctionBeginUser;
   if (!c->box) {
     PetscCall(PlexCellsCreate(dm, p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatGetCellSpace_Box(A, space));
-  PetscCall((*space->getpoints)(space, points));
-  *p            = *space->cells;
-  p->coordinate = (PetscReal *)points->coordinate;
-  p->geoindex   = (PetscInt *)points->geoindex;
+  PetscCall((*space->describe)(space, &PatchFDKernelsHostDouble, &desc));
+  PetscCall(MatBoxFind(A, &m));
+  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc.cells, PETSC_FALSE, points));
+  *p = (PlexCells){.dim        = space->dim,
+                   .degree     = space->degree,
+                   .ncomp      = space->ncomp,
+                   .ncells     = space->ncells,
+                   .size       = PetscPowInt(space->degree + 1, space->dim),
+                   .index      = (PetscInt *)desc.points.index,
+                   .coordinate = (PetscReal *)points->coordinate,
+                   .geoindex   = (PetscInt *)points->geoindex};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RestoreCells(const Case *c, CellSpace *space, PatchFDPoints *points, PlexCells *p)
+static PetscErrorCode RestoreCells(const Case *c, DM dm, CellSpace *space, PatchFDPoints *points, PlexCells *p)
 {
   PetscFunctionBeginUser;
   if (!c->box) {
     PetscCall(PlexCellsDestroy(p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall((*space->restorepoints)(space, points));
+  PetscCall((*((const DM_Box *)dm->data)->op->ops.pointsdestroy)(points));
   PetscCall((*space->destroy)(space));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -453,7 +457,7 @@ static PetscErrorCode CreateCorrection(const Case *c, DM dm, Mat A, Vec diagonal
   PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
   PetscCall(PetscFree2(fit, count));
-  PetscCall(RestoreCells(c, &space, &points, &p));
+  PetscCall(RestoreCells(c, dm, &space, &points, &p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

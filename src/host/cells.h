@@ -2,7 +2,7 @@
   Corrections of closed cells (PatchFDCellsDesc in kernels.h): a batch is VL cells, one in each lane, each with matrices of its own.
 */
 #pragma once
-#include "batch.h"
+#include "fit.h"
 
 typedef struct _CellsPlan CellsPlan;
 struct _CellsPlan {
@@ -13,6 +13,9 @@ struct _CellsPlan {
   void          *base;
   PetscLogDouble flops;
   void (*solve)(const CellsPlan *, PetscCount batch);
+  /* until the plan is finished */
+  PatchFDCellsDesc desc;
+  PatchFDCellFit   fit;
 };
 
 /* numbers of a record that are used after set-up */
@@ -116,51 +119,122 @@ static PetscErrorCode CellsDestroy(void **plan)
 
   PetscFunctionBegin;
   if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDHostCellFitDestroy(&p->fit));
   PetscCall(IndexDestroy(&p->index));
   PetscCall(PetscFree(p->base));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CellsCreate(const PatchFDCellsDesc *desc, void **plan)
+/* the fits of all cells, each for itself */
+static PetscErrorCode CellsFit(const PointsPlan *points, PatchFDCellFit *fit)
 {
-  const PetscInt n = desc->degree + 1, size = PetscPowInt(n, desc->dim), used = desc->dim * CellsRecord(n);
-  CellsPlan     *p;
-  PetscReal     *scale;
-  V             *v = NULL;
+  PatchFDFitMeans m;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDHostFitMeansCreate(points->dim, points->c, VL, points->stiff, points->mass, &m));
+  for (PetscCount batch = 0; batch < points->nbatch; batch++) {
+    PetscCall(PetscArrayzero(m.mean, VL * m.dim * m.dim * m.points));
+    PetscCall(PetscArrayzero(m.shift, VL));
+    FitMeansAdd(points, batch, 0, &m);
+    for (PetscInt l = 0; l < VL && batch * VL + l < fit->ncells; l++) PatchFDHostCellFitSet(&m, l, batch * VL + l, fit);
+  }
+  PetscCall(PatchFDHostFitMeansDestroy(&m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CellsCreate(const PatchFDCellsDesc *desc, void *operatorplan, void **plan)
+{
+  const PatchFDPoints *nodes  = &desc->points;
+  const PointsPlan    *points = ((const OperatorPlan *)operatorplan)->points;
+  CellsPlan           *p;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
   *plan     = p;
-  p->dim    = desc->dim;
-  p->n      = n;
-  p->ncomp  = desc->ncomp;
-  p->size   = size;
-  p->nbatch = (desc->ncells + VL - 1) / VL;
-  p->flops  = PatchFDCellsFlops(desc);
-  PetscCall(IndexCreate(desc->ncells, size, desc->index, &p->index));
-  PetscCall(VMalloc((size_t)p->nbatch * (size_t)(used + size + 1) + (size_t)size, &v, &p->base));
-  p->record = v;
+  p->desc   = *desc;
+  p->dim    = nodes->dim;
+  p->n      = nodes->degree + 1;
+  p->ncomp  = nodes->ncomp;
+  p->size   = PetscPowInt(p->n, p->dim);
+  p->nbatch = (nodes->ncells + VL - 1) / VL;
+  p->flops  = PatchFDCellsFlops(nodes);
+  PetscCall(IndexCreate(nodes->ncells, p->size, nodes->index, &p->index));
+  PetscCall(PatchFDHostCellFitCreate(nodes, points->gauss ? points->c : 0, &p->fit));
+  PetscCall(CellsFit(points, &p->fit));
+  CellsChoose(p);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CellsSides(void *plan, PetscInt number, PetscBool add, double *sums)
+{
+  CellsPlan *p = (CellsPlan *)plan;
+
+  PetscFunctionBegin;
+  if (add) PatchFDHostCellSidesAdd(&p->desc.points, number, &p->fit, sums);
+  else PatchFDHostCellSidesGet(&p->desc.points, number, sums, &p->fit);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CellsCount(void *plan, double *sums)
+{
+  PetscFunctionBegin;
+  PatchFDHostCellCount(&((CellsPlan *)plan)->desc.points, sums);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* v at all nodes of cells */
+static PetscErrorCode CellsWeights(const PatchFDPoints *nodes, const double count[], const REAL diagonal[], PetscReal v[],
+                                   PetscBool *positive)
+{
+  PetscFunctionBegin;
+  *positive = PETSC_TRUE;
+  for (PetscCount i = 0; i < nodes->nnodes; i++) {
+    const PetscReal entry = (PetscReal)diagonal[i * nodes->ncomp];
+
+    if (!(count[i * nodes->ncomp] > 0)) continue;
+    *positive = (PetscBool)(*positive && entry > 0 && entry < PETSC_MAX_REAL);
+    v[i]      = 1 / PetscSqrtReal(PetscAbsReal(entry) * count[i * nodes->ncomp]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CellsFinish(void *plan, const double *count, const void *diagonal, PetscBool *positive)
+{
+  CellsPlan           *p     = (CellsPlan *)plan;
+  const PatchFDPoints *nodes = &p->desc.points;
+  const PetscInt       n = p->n, used = p->dim * CellsRecord(n), size = p->size;
+  const PetscCount     stride = p->dim * PatchFDFitRecordSize(n);
+  PetscReal           *record, *v, *scale;
+  V                   *base = NULL;
+
+  PetscFunctionBegin;
+  PatchFDHostCellSidesRobin(&p->desc, &p->fit);
+  PetscCall(PetscCalloc3(nodes->ncells * stride, &record, nodes->nnodes, &v, size, &scale));
+  PetscCall(CellsWeights(nodes, count, (const REAL *)diagonal, v, positive));
+  PetscCall(PatchFDHostCellFitRecords(&p->fit, record));
+  PetscCall(VMalloc((size_t)p->nbatch * (size_t)(used + size + 1) + (size_t)size, &base, &p->base));
+  p->record = base;
   p->scale  = p->record + p->nbatch * used;
   p->shift  = p->scale + p->nbatch * size;
   p->u      = p->shift + p->nbatch;
-  PetscCall(PetscMalloc1(size, &scale));
   for (PetscCount i = 0; i < p->nbatch * VL; i++) { /* empty lanes are the last cell once more */
-    const PetscCount cell = PetscMin(i, desc->ncells - 1), batch = i / VL;
+    const PetscCount cell = PetscMin(i, nodes->ncells - 1), batch = i / VL;
+    const PetscReal *own  = record + cell * stride;
     const int        lane = (int)(i % VL);
 
-    for (PetscInt d = 0; d < desc->dim; d++) {
-      const PetscReal *from = desc->record + (cell * desc->dim + d) * n * (n + 3);
-      V               *to   = p->record + batch * used + d * CellsRecord(n);
+    for (PetscInt d = 0; d < p->dim; d++) {
+      V *to = p->record + batch * used + d * CellsRecord(n);
 
-      for (PetscInt j = 0; j < CellsRecord(n); j++) to[j][lane] = (REAL)from[j];
+      for (PetscInt j = 0; j < CellsRecord(n); j++) to[j][lane] = (REAL)own[d * PatchFDFitRecordSize(n) + j];
     }
-    PatchFDCellsScale(desc, cell, scale);
+    PatchFDHostCellScale(nodes, own, p->fit.shift[cell], nodes->index + cell * size, v, scale);
     for (PetscInt j = 0; j < size; j++) p->scale[batch * size + j][lane] = (REAL)scale[j];
-    p->shift[batch][lane] = (REAL)desc->shift[cell];
+    p->shift[batch][lane] = (REAL)p->fit.shift[cell];
   }
-  PetscCall(PetscFree(scale));
-  CellsChoose(p);
+  PetscCall(PetscFree3(record, v, scale));
+  PetscCall(PatchFDHostCellFitDestroy(&p->fit));
+  p->desc = (PatchFDCellsDesc){0};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

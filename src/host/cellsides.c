@@ -1,24 +1,30 @@
 /* The sides of a mesh's cells: what both cells of a side have in common, by way of its nodes */
 #include <patchfd/private/fit.h>
-#include <patchfd/private/plexcells.h>
 
 /* the nodes of a side in a cell: node (i, j), 0 <= i, j < n, is first + i step[0] + j step[1] */
 typedef struct {
   PetscInt first, n[2], step[2];
 } Side;
 
-static Side SideOf(const PlexCells *c, PetscInt direction, PetscInt end)
+static Side SideOf(const PatchFDPoints *p, PetscInt direction, PetscInt end)
 {
-  const PetscInt n = c->degree + 1, stride[3] = {1, n, n * n};
+  const PetscInt n = p->degree + 1, stride[3] = {1, n, n * n};
   const PetscInt a = direction == 0 ? 1 : 0, b = direction == 2 ? 1 : 2;
 
-  return (Side){end * c->degree * stride[direction], {n, c->dim == 3 ? n : 1}, {stride[a], c->dim == 3 ? stride[b] : 0}};
+  return (Side){end * p->degree * stride[direction], {n, p->dim == 3 ? n : 1}, {stride[a], p->dim == 3 ? stride[b] : 0}};
 }
 
-/* the first node inside of a side, or -1 */
-static PetscInt SideInner(const PlexCells *c, const Side *s)
+/* side `at` of [ncells][dim][2], and the nodes of its cell */
+static Side SideGet(const PatchFDPoints *p, PetscCount at, const PetscInt **index)
 {
-  return c->degree > 1 ? s->first + s->step[0] + s->step[1] : -1;
+  *index = p->index + at / (2 * p->dim) * PetscPowInt(p->degree + 1, p->dim);
+  return SideOf(p, (PetscInt)(at / 2 % p->dim), (PetscInt)(at % 2));
+}
+
+/* the number of the first node inside of a side, or -1 */
+static PetscInt SideInner(const PatchFDPoints *p, const Side *s, const PetscInt index[])
+{
+  return p->degree > 1 ? index[s->first + s->step[0] + s->step[1]] : -1;
 }
 
 static PetscBool SideIsFixed(const Side *s, const PetscInt index[])
@@ -29,35 +35,50 @@ static PetscBool SideIsFixed(const Side *s, const PetscInt index[])
   return PETSC_TRUE;
 }
 
-void PatchFDHostCellSidesAdd(const PlexCells *c, PetscInt k, const PetscReal side[], PetscReal local[])
+void PatchFDHostCellSidesAdd(const PatchFDPoints *p, PetscInt k, const PatchFDCellFit *fit, double sums[])
 {
-  for (PetscCount at = 0; at < c->ncells * c->dim * 2; at++) {
-    const PetscInt *index = c->index + at / (2 * c->dim) * c->size;
-    const Side      s     = SideOf(c, (PetscInt)(at / 2 % c->dim), (PetscInt)(at % 2));
-    const PetscInt  inner = SideInner(c, &s);
+  const PetscInt *index;
 
-    if (inner >= 0 && index[inner] >= 0) {
-      for (PetscInt j = 1; j < PetscMax(2, s.n[1] - 1); j++)
-        for (PetscInt i = 1; i < s.n[0] - 1; i++) local[index[s.first + i * s.step[0] + j * s.step[1]]] += side[at * PATCHFD_CELL_END + k];
-    }
+  for (PetscCount at = 0; at < p->ncells * p->dim * 2; at++) {
+    const Side s = SideGet(p, at, &index);
+
+    if (SideInner(p, &s, index) < 0) continue;
+    for (PetscInt j = 1; j < PetscMax(2, s.n[1] - 1); j++)
+      for (PetscInt i = 1; i < s.n[0] - 1; i++)
+        sums[index[s.first + i * s.step[0] + j * s.step[1]] * p->ncomp] += fit->end[at * PATCHFD_CELL_END + k];
   }
 }
 
-void PatchFDHostCellSidesGet(const PlexCells *c, PetscInt k, const PetscReal side[], const PetscReal local[], PetscReal other[])
+void PatchFDHostCellSidesGet(const PatchFDPoints *p, PetscInt k, const double sums[], PatchFDCellFit *fit)
 {
-  for (PetscCount at = 0; at < c->ncells * c->dim * 2; at++) {
-    const PetscInt *index = c->index + at / (2 * c->dim) * c->size;
-    const Side      s     = SideOf(c, (PetscInt)(at / 2 % c->dim), (PetscInt)(at % 2));
-    const PetscInt  inner = SideInner(c, &s);
-    const PetscReal own   = side[at * PATCHFD_CELL_END + k];
+  const PetscInt *index;
 
-    if (SideIsFixed(&s, index)) other[at * PATCHFD_CELL_END + k] = -1;
-    else other[at * PATCHFD_CELL_END + k] = inner >= 0 ? (index[inner] >= 0 ? local[index[inner]] - own : 0) : own;
+  for (PetscCount at = 0; at < p->ncells * p->dim * 2; at++) {
+    const Side      s     = SideGet(p, at, &index);
+    const PetscInt  inner = SideInner(p, &s, index);
+    const PetscReal own   = fit->end[at * PATCHFD_CELL_END + k];
+    PetscReal      *other = fit->other + at * PATCHFD_CELL_END + k;
+
+    if (SideIsFixed(&s, index)) *other = -1;
+    else if (p->degree == 1) *other = own;
+    else *other = inner < 0 ? 0 : sums[inner * p->ncomp] - own;
   }
 }
 
-void PatchFDHostCellCount(const PlexCells *c, PetscReal local[])
+void PatchFDHostCellSidesRobin(const PatchFDCellsDesc *desc, PatchFDCellFit *fit)
 {
-  for (PetscCount i = 0; i < c->ncells * c->size; i++)
-    if (c->index[i] >= 0) local[c->index[i]] += 1;
+  for (PetscCount i = 0; i < desc->nside; i++) {
+    const PetscReal *end   = fit->end + (PetscCount)desc->side[i] * PATCHFD_CELL_END;
+    PetscReal       *other = fit->other + (PetscCount)desc->side[i] * PATCHFD_CELL_END;
+
+    if (other[2] < 0) continue;
+    if (other[2] == 0) other[2] = end[2];
+    other[0] += PetscMax(0, desc->mean[i]);
+  }
+}
+
+void PatchFDHostCellCount(const PatchFDPoints *p, double sums[])
+{
+  for (PetscCount i = 0; i < p->ncells * PetscPowInt(p->degree + 1, p->dim); i++)
+    if (p->index[i] >= 0) sums[p->index[i] * p->ncomp] += 1;
 }

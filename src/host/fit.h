@@ -141,28 +141,31 @@ static PetscErrorCode FitMakeRecords(FitPlan *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the metric at the points of all cells of the operator */
-static PetscErrorCode FitMeans(const PointsPlan *points, PatchFDFitMeans *m)
+/* the metric at the points of the cells of a batch, which are those of m from number `first` on */
+static void FitMeansAdd(const PointsPlan *points, PetscCount batch, PetscCount first, PatchFDFitMeans *m)
 {
-  const PetscInt c = points->c;
-  PetscReal      w[PATCHFD_FIT_MAX_POINTS];
+  PetscReal w[PATCHFD_FIT_MAX_POINTS];
 
-  PetscFunctionBegin;
-  PetscCall(PatchFDHostFitMeansCreate(points->dim, c, points->ncells, points->stiff, points->mass, m));
-  for (PetscInt i = 0; i < c; i++) w[i] = (PetscReal)points->w[i];
-  for (PetscCount batch = 0; batch < points->nbatch; batch++) {
-    for (PetscInt q = 0; q < points->npoint; q++) {
-      V g[7];
+  for (PetscInt i = 0; i < points->c; i++) w[i] = (PetscReal)points->w[i];
+  for (PetscInt q = 0; q < points->npoint; q++) {
+    V g[7];
 
-      PointsFactorsAt(points, batch, q, g);
-      for (PetscCount l = 0; l < VL && batch * VL + l < points->ncells; l++) {
-        PetscReal factor[7];
+    PointsFactorsAt(points, batch, q, g);
+    for (PetscCount l = 0; l < VL && batch * VL + l < points->ncells; l++) {
+      PetscReal factor[7];
 
-        for (PetscInt f = 0; f < points->nfactor; f++) factor[f] = (PetscReal)g[f][l];
-        PatchFDHostFitMeansAdd(m, w, batch * VL + l, q, factor);
-      }
+      for (PetscInt f = 0; f < points->nfactor; f++) factor[f] = (PetscReal)g[f][l];
+      PatchFDHostFitMeansAdd(m, w, first + l, q, factor);
     }
   }
+}
+
+/* that of all cells of the operator */
+static PetscErrorCode FitMeans(const PointsPlan *points, PatchFDFitMeans *m)
+{
+  PetscFunctionBegin;
+  PetscCall(PatchFDHostFitMeansCreate(points->dim, points->c, points->ncells, points->stiff, points->mass, m));
+  for (PetscCount batch = 0; batch < points->nbatch; batch++) FitMeansAdd(points, batch, batch * VL, m);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

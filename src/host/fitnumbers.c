@@ -353,106 +353,59 @@ PetscErrorCode PatchFDHostFitNumbers(PatchFDFit *fit, const PatchFDFitRule *rule
 
 /* ---- closed cells ---- */
 
-/* the logarithm of the geometric mean of the eigenvalues of K */
-static PetscReal LogConductivity(PetscInt dim, PetscInt nkappa, const PetscReal k[])
+void PatchFDHostCellFitSet(const PatchFDFitMeans *m, PetscInt i, PetscCount cell, PatchFDCellFit *fit)
 {
-  PetscReal K[3][3] = {{0}}, c[3], det = 0;
+  const PatchFDRule *rule = &fit->rule;
+  const PetscInt     dim = fit->dim, q = m->points, k = fit->degree;
+  const PetscReal   *mean     = m->mean + i * dim * dim * q;
+  PetscReal          total[3] = {0}, sum = 0;
 
-  if (nkappa == 1) return PetscLogReal(k[0]);
-  FillTensor(dim, nkappa, k, K);
-  Cofactors(dim, (const PetscReal(*)[3])K, 0, c);
-  for (PetscInt a = 0; a < dim; a++) det += K[a][0] * c[a];
-  return PetscLogReal(det) / (PetscReal)dim;
-}
-
-static PetscReal MeanConductivity(const PatchFDPoints *p, const PatchFDRule *rule, PetscCount cell)
-{
-  const PetscInt c = rule->points, npoint = PetscPowInt(c, p->dim);
-  PetscReal      sum = 0;
-
-  if (!p->nkappa) return 1;
-  if (p->kappaconstant) return PetscExpReal(LogConductivity(p->dim, p->nkappa, p->kappa));
-  for (PetscInt q = 0; q < npoint; q++) {
-    const PetscReal weight = rule->w[q % c] * rule->w[q / c % c] * (p->dim == 3 ? rule->w[q / c / c] : 1);
-
-    sum += weight * LogConductivity(p->dim, p->nkappa, p->kappa + (cell * npoint + q) * p->nkappa);
-  }
-  return PetscExpReal(sum);
-}
-
-/* weights, level and ends of a cell from the means of lane l */
-static void FitCell(const PatchFDPoints *p, const PatchFDRule *rule, const PatchFDFitMeans *m, PetscInt l, PetscCount cell,
-                    PatchFDCellFit *fit)
-{
-  const PetscInt   dim = fit->dim, q = m->points, k = fit->degree;
-  const PetscReal *mean = m->mean + l * dim * dim * q, K = MeanConductivity(p, rule, cell);
-  PetscReal        total[3] = {0}, sum = 0;
-
-  fit->shift[cell] = m->shift[l];
+  fit->shift[cell] = m->shift[i];
   for (PetscInt a = 0; a < dim; a++) {
-    for (PetscInt i = 0; i < q; i++) total[a] += rule->w[i] * mean[a * dim * q + i];
+    for (PetscInt p = 0; p < q; p++) total[a] += rule->w[p] * mean[a * dim * q + p];
     sum += total[a];
   }
   for (PetscInt b = 0; b < dim; b++) {
-    PetscReal *A = fit->weight + (cell * dim + b) * 2 * q, *M = A + q, *end = fit->end + (cell * dim + b) * 2 * PATCHFD_CELL_END;
+    const PetscReal level = (sum - total[b]) / (PetscReal)(dim - 1);
+    PetscReal      *A = fit->weight + (cell * dim + b) * 2 * q, *M = A + q, *end = fit->end + (cell * dim + b) * 2 * PATCHFD_CELL_END;
 
-    fit->level[cell * dim + b] = PetscExpReal((sum - total[b]) / (PetscReal)(dim - 1));
-    for (PetscInt i = 0; i < q; i++) {
+    fit->level[cell * dim + b] = PetscExpReal(level);
+    for (PetscInt p = 0; p < q; p++) {
       PetscReal log = 0;
 
-      for (PetscInt a = 0; a < dim; a++) log += a == b ? 0 : mean[(a * dim + b) * q + i] - total[a];
-      A[i] = m->stiff ? PetscExpReal(mean[(b * dim + b) * q + i]) : 0;
-      M[i] = PetscExpReal(log / (PetscReal)(dim - 1));
+      for (PetscInt a = 0; a < dim; a++) log += a == b ? 0 : mean[(a * dim + b) * q + p] - total[a];
+      A[p] = m->stiff ? PetscExpReal(mean[(b * dim + b) * q + p]) : 0;
+      M[p] = PetscExpReal(log / (PetscReal)(dim - 1));
     }
     for (PetscInt e = 0; e < 2; e++, end += PATCHFD_CELL_END) {
-      for (PetscInt i = 0; i < q; i++) {
-        const PetscInt at = i * (k + 1) + e * k;
+      for (PetscInt p = 0; p < q; p++) {
+        const PetscInt at = p * (k + 1) + e * k;
 
-        end[0] += rule->w[i] * A[i] * PetscSqr(rule->D[at]);
-        end[1] += rule->w[i] * M[i] * PetscSqr(rule->B[at]) * fit->level[cell * dim + b];
+        end[0] += rule->w[p] * A[p] * PetscSqr(rule->D[at]);
+        end[1] += rule->w[p] * M[p] * PetscSqr(rule->B[at]) * fit->level[cell * dim + b];
       }
-      end[2] = K;
+      end[2] = PetscExpReal((total[b] + level) / 2);
     }
   }
 }
 
-PetscErrorCode PatchFDHostCellFitCreate(const PatchFDPoints *p, PatchFDCellFit *fit)
+PetscErrorCode PatchFDHostCellFitCreate(const PatchFDPoints *nodes, PetscInt gauss, PatchFDCellFit *fit)
 {
-  const PetscInt  dim = p->dim;
-  PatchFDGeometry g;
-  PatchFDFitMeans m;
-  Lanes          *factor;
-  PetscReal      *f;
+  const PetscCount lines = nodes->ncells * nodes->dim;
 
   PetscFunctionBegin;
-  *fit = (PatchFDCellFit){.dim = dim, .degree = p->degree, .gauss = p->gauss, .ncells = p->ncells};
-  PetscCall(PatchFDGeometryCreate(p, &g));
-  PetscCall(PatchFDHostFitMeansCreate(dim, g.rule.points, LANES, (PetscBool)(p->nkappa > 0), (PetscBool)(p->shift != NULL), &m));
-  PetscCall(PetscMalloc2(g.npoint * g.nfactor, &factor, g.nfactor, &f));
-  PetscCall(PetscCalloc4(p->ncells * dim * 2 * g.rule.points, &fit->weight, p->ncells * dim, &fit->level, p->ncells, &fit->shift,
-                         p->ncells * dim * 2 * PATCHFD_CELL_END, &fit->end));
-  for (PetscCount first = 0; first < p->ncells; first += LANES) {
-    PetscCall(PatchFDGeometryCells(&g, first, factor));
-    PetscCall(PetscArrayzero(m.mean, LANES * dim * dim * g.rule.points));
-    PetscCall(PetscArrayzero(m.shift, LANES));
-    for (PetscInt l = 0; l < PetscMin(LANES, p->ncells - first); l++) {
-      for (PetscInt q = 0; q < g.npoint; q++) {
-        for (PetscInt i = 0; i < g.nfactor; i++) f[i] = factor[q * g.nfactor + i][l];
-        PatchFDHostFitMeansAdd(&m, g.rule.w, l, q, f);
-      }
-      FitCell(p, &g.rule, &m, l, first + l, fit);
-    }
-  }
-  PetscCall(PetscFree2(factor, f));
-  PetscCall(PatchFDHostFitMeansDestroy(&m));
-  PetscCall(PatchFDGeometryDestroy(&g));
+  *fit = (PatchFDCellFit){.dim = nodes->dim, .degree = nodes->degree, .gauss = gauss, .ncells = nodes->ncells};
+  PetscCall(PatchFDRuleCreate(nodes->degree, gauss, &fit->rule));
+  PetscCall(PetscCalloc5(lines * 2 * fit->rule.points, &fit->weight, lines, &fit->level, nodes->ncells, &fit->shift,
+                         lines * 2 * PATCHFD_CELL_END, &fit->end, lines * 2 * PATCHFD_CELL_END, &fit->other));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PatchFDHostCellFitDestroy(PatchFDCellFit *fit)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree4(fit->weight, fit->level, fit->shift, fit->end));
+  PetscCall(PetscFree5(fit->weight, fit->level, fit->shift, fit->end, fit->other));
+  PetscCall(PatchFDRuleDestroy(&fit->rule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -473,7 +426,7 @@ static void AddEnd(PetscInt n, PetscInt at, int l, const PetscReal own[], const 
   }
 }
 
-PetscErrorCode PatchFDHostCellFitRecords(const PatchFDCellFit *fit, const PetscReal other[], PetscReal records[])
+PetscErrorCode PatchFDHostCellFitRecords(const PatchFDCellFit *fit, PetscReal records[])
 {
   const PetscInt   dim = fit->dim, n = fit->degree + 1, ends = 2 * PATCHFD_CELL_END;
   const PetscCount size = PatchFDFitRecordSize(n);
@@ -504,7 +457,7 @@ PetscErrorCode PatchFDHostCellFitRecords(const PatchFDCellFit *fit, const PetscR
       for (PetscInt e = 0; e < 2; e++) {
         const PetscCount side = at * ends + e * PATCHFD_CELL_END;
 
-        AddEnd(n, e * (n - 1), l, fit->end + side, other + side, fit->level[at], w.A, w.M);
+        AddEnd(n, e * (n - 1), l, fit->end + side, fit->other + side, fit->level[at], w.A, w.M);
       }
     }
     SolveRecords(&w, n, guess, record);
@@ -514,32 +467,23 @@ PetscErrorCode PatchFDHostCellFitRecords(const PatchFDCellFit *fit, const PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = v times the root of the diagonal of the sum of products */
-void PatchFDCellsScale(const PatchFDCellsDesc *desc, PetscCount cell, PetscReal scale[])
+void PatchFDHostCellScale(const PatchFDPoints *nodes, const PetscReal record[], PetscReal shift, const PetscInt index[],
+                          const PetscReal v[], PetscReal scale[])
 {
-  const PetscInt   n = desc->degree + 1, size = PetscPowInt(n, desc->dim);
-  const PetscInt  *index  = desc->index + cell * size;
-  const PetscReal *record = desc->record + cell * desc->dim * PatchFDFitRecordSize(n);
+  const PetscInt n = nodes->degree + 1, size = PetscPowInt(n, nodes->dim);
 
   for (PetscInt i = 0; i < size; i++) {
     const PetscInt at[3] = {i % n, i / n % n, i / n / n};
     PetscReal      sum = 0, product = 1;
 
-    for (PetscInt d = 0; d < desc->dim; d++) {
+    for (PetscInt d = 0; d < nodes->dim; d++) {
       const PetscReal A = record[(d * (n + 3) + n + 1) * n + at[d]], M = record[(d * (n + 3) + n + 2) * n + at[d]];
 
       sum = sum * M + A * product;
       product *= M;
     }
-    scale[i] = index[i] < 0 ? 1 : desc->v[index[i]] * PetscSqrtReal(sum + desc->shift[cell] * product);
+    scale[i] = index[i] < 0 ? 1 : v[index[i]] * PetscSqrtReal(sum + shift * product);
   }
-}
-
-PetscLogDouble PatchFDCellsFlops(const PatchFDCellsDesc *desc)
-{
-  const PetscInt n = desc->degree + 1;
-
-  return (PetscLogDouble)(desc->ncells * desc->ncomp) * PetscPowInt(n, desc->dim) * (4.0 * desc->dim * n + 5);
 }
 
 /* ---- exact solvers ---- */

@@ -2,15 +2,29 @@
 #include <patchfd/private/bakeoffimpl.h>
 #include <patchfd/private/cellspace.h>
 
-static PetscErrorCode GetPoints(const CellSpace *s, PatchFDPoints *p)
+static PetscErrorCode Describe(const CellSpace *s, PETSC_UNUSED PatchFDKernels kern, PatchFDCellsDesc *desc)
 {
+  const Mat_Bakeoff *m = (const Mat_Bakeoff *)s->ctx;
+
   PetscFunctionBegin;
-  BakeoffDescribe((const Mat_Bakeoff *)s->ctx, p);
+  *desc = (PatchFDCellsDesc){.nside = m->sides.n, .side = m->sides.side, .mean = m->sides.mean};
+  BakeoffDescribe(m, &desc->points);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RestorePoints(PETSC_UNUSED const CellSpace *s, PETSC_UNUSED PatchFDPoints *p)
+static PetscErrorCode GetMetric(const CellSpace *s, PatchFDKernels kern, void **plan)
 {
+  BakeoffKernels *k;
+
+  PetscFunctionBegin;
+  PetscCall(BakeoffGetKernels((Mat_Bakeoff *)s->ctx, kern, &k));
+  *plan = k->plan;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestoreMetric(PETSC_UNUSED const CellSpace *s, PETSC_UNUSED PatchFDKernels kern, void **plan)
+{
+  *plan = NULL;
   return PETSC_SUCCESS;
 }
 
@@ -29,22 +43,26 @@ static PetscErrorCode SumEnd(const CellSpace *s, PatchFDKernels kern, void *glob
   return MatBakeoffSumEnd((Mat_Bakeoff *)s->ctx, kern, global, local);
 }
 
-static PetscErrorCode SumAll(const CellSpace *s, PetscReal local[])
+static PetscErrorCode SumAll(const CellSpace *s, PatchFDKernels kern, void *local)
 {
-  Mat_Bakeoff         *m    = (Mat_Bakeoff *)s->ctx;
-  const PatchFDKernels host = &PatchFDKernelsHostDouble;
-  const size_t         n    = (size_t)m->cells.ncomp;
-  PetscReal           *all;
+  Mat_Bakeoff *m = (Mat_Bakeoff *)s->ctx;
 
   PetscFunctionBegin;
   if (!m->sf) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCalloc1(m->nlocal, &all));
-  for (size_t i = 0; i < m->nlocal; i += n) all[i] = local[i / n];
-  PetscCall(BakeoffSum(m, host, BakeoffGhosts(m, host, all), all));
-  PetscCall(BakeoffBroadcast(m, host, all, BakeoffGhosts(m, host, all)));
-  for (size_t i = 0; i < m->nlocal; i += n) local[i / n] = all[i];
-  PetscCall(PetscFree(all));
+  PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, local), local));
+  PetscCall(BakeoffBroadcast(m, kern, local, BakeoffGhosts(m, kern, local)));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* at x, for meshes of size *ctx: waves that no mesh resolves */
+static PetscErrorCode Waves(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt n, PetscReal u[], void *ctx)
+{
+  const PetscReal wave[3] = {7919, 10007, 12553};
+  PetscReal       phase   = 0;
+
+  for (PetscInt d = 0; d < dim; d++) phase += wave[d] * x[d] / *(const PetscReal *)ctx;
+  for (PetscInt c = 0; c < n; c++) u[c] = PetscSinReal(phase + (PetscReal)c);
+  return PETSC_SUCCESS;
 }
 
 /* ranks that own nodes of which they have no cells have zeros there */
@@ -63,7 +81,7 @@ static PetscErrorCode Noise(const CellSpace *s, Vec v)
   PetscCall(VecGetSize(v, &N));
   PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)v), n, N, &u));
   PetscCall(VecGetArray(u, &a));
-  PetscCall(PlexCellsInterpolate(m->dm, &m->cells, PatchFDNoise, &size, a));
+  PetscCall(PlexCellsInterpolate(m->dm, &m->cells, Waves, &size, a));
   PetscCall(VecRestoreArray(u, &a));
   PetscCall(VecSingleConvert(u, 1, v));
   PetscCall(VecDestroy(&u));
@@ -79,11 +97,14 @@ PetscErrorCode MatGetCellSpace_Bakeoff(Mat A, CellSpace *space)
   PetscCheck(m, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
              "PCPATCHFD needs the layout MAT_BAKEOFF_LAYOUT_GLOBAL of a matrix of MatCreateBakeoff()");
   *space = (CellSpace){.ctx           = m,
-                       .sides         = &m->sides,
-                       .cells         = &m->cells,
+                       .dim           = m->cells.dim,
+                       .degree        = m->cells.degree,
+                       .ncomp         = m->cells.ncomp,
+                       .ncells        = m->cells.ncells,
                        .nlocal        = m->nlocal,
-                       .getpoints     = GetPoints,
-                       .restorepoints = RestorePoints,
+                       .describe      = Describe,
+                       .getmetric     = GetMetric,
+                       .restoremetric = RestoreMetric,
                        .tolocal       = ToLocal,
                        .sumbegin      = SumBegin,
                        .sumend        = SumEnd,

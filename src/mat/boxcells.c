@@ -1,34 +1,64 @@
 /* The cells of a DMBOX for local solvers on closed cells (patchfd/private/cellspace.h): a rank's own, in the local box of nodes */
 #include <patchfd/private/cellspace.h>
+#include <patchfd/private/fit.h>
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
 
 typedef struct {
-  Mat_Box      *m;
-  PlexCells     cells;
-  PatchFDPoints given; /* while `positive` is in use */
+  Mat_Box  *m;
+  PetscInt *index; /* of the nodes in the local box, for kernels in host memory */
 } BoxCells;
 
-static PetscErrorCode GetPoints(const CellSpace *s, PatchFDPoints *p)
+static PetscErrorCode Describe(const CellSpace *s, PatchFDKernels kern, PatchFDCellsDesc *desc)
 {
-  BoxCells     *c   = (BoxCells *)s->ctx;
-  const DM_Box *box = (const DM_Box *)c->m->dm->data;
+  BoxCells         *c     = (BoxCells *)s->ctx;
+  const DM_Box     *box   = (const DM_Box *)c->m->dm->data;
+  const DMBoxField *field = &box->field[0];
 
   PetscFunctionBegin;
-  PetscCall(MatBoxGetPoints(c->m, (const PetscInt(*)[2])box->owncells, PETSC_FALSE, &c->given));
-  if (c->given.given) PetscCall(PatchFDHostPositiveCreate(&c->given, p));
-  else *p = c->given;
+  *desc = (PatchFDCellsDesc){.points = {.nodes  = PATCHFD_NODES_BOX,
+                                        .dim    = s->dim,
+                                        .degree = s->degree,
+                                        .ncomp  = s->ncomp,
+                                        .ncells = s->ncells,
+                                        .nnodes = (PetscCount)s->nlocal},
+                             .field  = {.xbox = field->local, .ybox = field->local}};
+  DMBoxFreeNodes(field, PETSC_TRUE, desc->field.read);
+  DMBoxFreeNodes(field, PETSC_TRUE, desc->field.write);
+  PetscCall(PetscArraycpy(desc->cells, box->owncells, 3));
+  if (PetscMemTypeDevice(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!c->index) {
+    PetscCall(PetscMalloc1(s->ncells * PetscPowInt(s->degree + 1, s->dim), &c->index));
+    PatchFDHostCellNodes(s->dim, s->degree, 1, (const PetscInt(*)[2])box->owncells, (const PetscInt(*)[2])field->free, &field->local,
+                         c->index);
+  }
+  desc->points.nodes = PATCHFD_NODES_INDEX;
+  desc->points.index = c->index;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RestorePoints(const CellSpace *s, PatchFDPoints *p)
+/* the operator of the matrix, where it has the rank's own cells and no others */
+static PetscErrorCode GetMetric(const CellSpace *s, PatchFDKernels kern, void **plan)
 {
   BoxCells     *c   = (BoxCells *)s->ctx;
   const DM_Box *box = (const DM_Box *)c->m->dm->data;
 
   PetscFunctionBegin;
-  if (c->given.given) PetscCall(PatchFDHostPositiveDestroy(p));
-  PetscCall((*box->op->ops.pointsdestroy)(&c->given));
+  if (box->halo || box->restricted) PetscCall(MatBoxMetricCreate(c->m, kern, (const PetscInt(*)[2])box->owncells, plan));
+  else PetscCall(MatBoxGetOperator(c->m, kern, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* and what is not needed any more */
+static PetscErrorCode RestoreMetric(const CellSpace *s, PatchFDKernels kern, void **plan)
+{
+  BoxCells     *c   = (BoxCells *)s->ctx;
+  const DM_Box *box = (const DM_Box *)c->m->dm->data;
+
+  PetscFunctionBegin;
+  if (box->halo || box->restricted) PetscCall((*kern->operatordestroy)(plan));
+  *plan = NULL;
+  PetscCall(PetscFree(c->index));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,14 +89,14 @@ static PetscErrorCode SumEnd(const CellSpace *s, PatchFDKernels kern, void *glob
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SumAll(const CellSpace *s, PetscReal local[])
+static PetscErrorCode SumAll(const CellSpace *s, PatchFDKernels kern, void *local)
 {
   const DM dm = ((const BoxCells *)s->ctx)->m->dm;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxHaloAdd(dm, &PatchFDKernelsHostDouble, local));
-  PetscCall(DMBoxHaloBegin(dm, &PatchFDKernelsHostDouble, 1, (void *const[]){local}));
-  PetscCall(DMBoxHaloEnd(dm, &PatchFDKernelsHostDouble, 1, (void *const[]){local}));
+  PetscCall(DMBoxHaloAdd(dm, kern, local));
+  PetscCall(DMBoxHaloBegin(dm, kern, 1, &local));
+  PetscCall(DMBoxHaloEnd(dm, kern, 1, &local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,13 +107,17 @@ static PetscErrorCode Fixed(const CellSpace *s, PatchFDKernels kern, const void 
 
 static PetscErrorCode Noise(const CellSpace *s, Vec v)
 {
-  const DM  dm     = ((const BoxCells *)s->ctx)->m->dm;
-  PetscReal low[3] = {0}, high[3] = {0}, size = 0;
+  const DM     dm = ((const BoxCells *)s->ctx)->m->dm;
+  Vec          u;
+  PetscScalar *a;
 
   PetscFunctionBegin;
-  PetscCall(DMGetBoundingBox(dm, low, high));
-  for (int d = 0; d < 3; d++) size = PetscMax(size, high[d] - low[d]);
-  PetscCall(DMBoxInterpolateFunction(dm, 0, PatchFDNoise, &size, v));
+  PetscCall(PatchFDVecCreate(PetscObjectComm((PetscObject)dm), VECSTANDARD, v->map->n, NULL, &u));
+  PetscCall(VecGetArrayWrite(u, &a));
+  PatchFDHostNoise(&((const DM_Box *)dm->data)->field[0].global, a);
+  PetscCall(VecRestoreArrayWrite(u, &a));
+  PetscCall(VecSingleConvert(u, 1, v));
+  PetscCall(VecDestroy(&u));
   PetscCall(DMBoxSetFixedVec(dm, v, 0, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -93,7 +127,7 @@ static PetscErrorCode Destroy(CellSpace *s)
   BoxCells *c = (BoxCells *)s->ctx;
 
   PetscFunctionBegin;
-  PetscCall(PetscFree(c->cells.index));
+  PetscCall(PetscFree(c->index));
   PetscCall(MatBoxRelease(&c->m));
   PetscCall(PetscFree(s->ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -101,36 +135,29 @@ static PetscErrorCode Destroy(CellSpace *s)
 
 PetscErrorCode MatGetCellSpace_Box(Mat A, CellSpace *space)
 {
-  BoxCells         *c;
-  Mat_Box          *m;
-  const DM_Box     *box;
-  const DMBoxField *field;
+  BoxCells     *c;
+  Mat_Box      *m;
+  const DM_Box *box;
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(A, &m));
   PetscCheck(m->form.points, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
              "PCPATCHFD: -pc_patchfd_patch cell is for -dm_box_operator diffusion and matrices of a DMPLEX; -dm_box_operator %s takes "
-             "vertex "
-             "or box",
+             "vertex or box",
              MatBoxName(m));
   PetscCall(PetscNew(&c));
   m->holders++;
-  box      = (const DM_Box *)m->dm->data;
-  field    = &box->field[0];
-  c->m     = m;
-  c->cells = (PlexCells){.dim    = m->dm->dim,
-                         .degree = box->degree,
-                         .ncomp  = 1,
-                         .ncells = PatchFDRangeSize((const PetscInt(*)[2])box->owncells),
-                         .size   = PetscPowInt(box->degree + 1, m->dm->dim)};
-  PetscCall(PetscMalloc1(c->cells.ncells * c->cells.size, &c->cells.index));
-  PatchFDHostCellNodes(m->dm->dim, box->degree, 1, (const PetscInt(*)[2])box->owncells, (const PetscInt(*)[2])field->free, &field->local,
-                       c->cells.index);
+  c->m   = m;
+  box    = (const DM_Box *)m->dm->data;
   *space = (CellSpace){.ctx           = c,
-                       .cells         = &c->cells,
+                       .dim           = m->dm->dim,
+                       .degree        = box->degree,
+                       .ncomp         = 1,
+                       .ncells        = PatchFDRangeSize((const PetscInt(*)[2])box->owncells),
                        .nlocal        = box->nlocal,
-                       .getpoints     = GetPoints,
-                       .restorepoints = RestorePoints,
+                       .describe      = Describe,
+                       .getmetric     = GetMetric,
+                       .restoremetric = RestoreMetric,
                        .tolocal       = ToLocal,
                        .sumbegin      = SumBegin,
                        .sumend        = SumEnd,
@@ -141,17 +168,16 @@ PetscErrorCode MatGetCellSpace_Box(Mat A, CellSpace *space)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Measured (benchmarks/diffusion): cells take one residual a step in place of one a colour, and a third more iterations; at low degrees
-   vertex patches are solved exactly for little, and with vectors on a GPU they are made there, cells on the host */
+/* Measured (benchmarks/diffusion; doc/log/cells.md): cells take one residual a step in place of one a colour, and a third more iterations.
+   At degree 1 they have no nodes of their own; at degree 2 on the host vertex patches are solved exactly for little */
 PetscErrorCode MatBoxPrefersCells(Mat A, PetscBool *cells)
 {
-  const PetscInt least = 3;
   Mat_Box       *m;
   PatchFDKernels kern;
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(A, &m));
   PetscCall(PatchFDVecTypeGetKernels(A->defaultvectype, &kern));
-  *cells = (PetscBool)(m && m->form.points && PetscMemTypeHost(kern->memtype) && MatBoxDegree(m) >= least);
+  *cells = (PetscBool)(m && m->form.points && MatBoxDegree(m) >= (PetscMemTypeHost(kern->memtype) ? 3 : 2));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

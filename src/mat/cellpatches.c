@@ -9,31 +9,69 @@
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include <petsc/private/matimpl.h>
-#include <math.h>
 
 typedef struct {
-  CellSpace  space;
-  PetscReal *record, *shift, *v; /* as in PatchFDCellsDesc, for plans */
-  void      *plan[PATCHFD_NUM_KERNELS];
+  CellSpace space;
+  void     *plan[PATCHFD_NUM_KERNELS];
 } CellPatches;
+
+/* what stands on the other side of each face, in `sums`, and then the number of cells at nodes there */
+static PetscErrorCode SumCells(const CellSpace *s, PatchFDKernels kern, PatchFDKernels twice, void *plan, double *sums)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < PATCHFD_CELL_END; k++) {
+    PetscCall((*twice->zero)(s->nlocal, sums));
+    PetscCall((*kern->cellssides)(plan, k, PETSC_TRUE, sums));
+    PetscCall((*s->sumall)(s, twice, sums));
+    PetscCall((*kern->cellssides)(plan, k, PETSC_FALSE, sums));
+  }
+  PetscCall((*twice->zero)(s->nlocal, sums));
+  PetscCall((*kern->cellscount)(plan, sums));
+  PetscCall((*s->sumall)(s, twice, sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FinishCells(Mat A, const CellSpace *s, PatchFDKernels kern, void *plan, const double *count, PetscBool *positive)
+{
+  const VecType types[PATCHFD_NUM_KERNELS] = {VECSTANDARD, VECSINGLE, VECCUDA, VECSINGLECUDA};
+  const void   *a, *local;
+  Vec           own, diagonal;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &own, NULL));
+  PetscCall(MatGetDiagonal(A, own));
+  PetscCall(PatchFDVecCreate(PetscObjectComm((PetscObject)A), types[kern->id], A->rmap->n, NULL, &diagonal));
+  PetscCall(VecSingleConvert(own, 1, diagonal));
+  PetscCall(PatchFDVecGetArrayRead(diagonal, kern, &a));
+  PetscCall((*s->tolocal)(s, kern, a, &local));
+  PetscCall((*kern->cellsfinish)(plan, count, local, positive));
+  PetscCall(PatchFDVecRestoreArrayRead(diagonal, kern, &a));
+  PetscCall(VecDestroy(&diagonal));
+  PetscCall(VecDestroy(&own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode MatPatchesPrepare_Cells(MatPatches p, PatchFDKernels kern, PETSC_UNUSED PetscBool transpose)
 {
   CellPatches     *x = (CellPatches *)p->data;
-  const PlexCells *c = x->space.cells;
+  const CellSpace *s = &x->space;
+  const PatchFDKernels
+                   twice = PatchFDKernelTables[PetscMemTypeHost(kern->memtype) ? PATCHFD_KERNELS_HOST_DOUBLE : PATCHFD_KERNELS_CUDA_DOUBLE];
+  PatchFDCellsDesc desc;
+  PetscBool        positive;
+  void            *metric, *sums;
 
   PetscFunctionBegin;
   if (x->plan[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*kern->cellscreate)(&(PatchFDCellsDesc){.dim    = c->dim,
-                                                     .degree = c->degree,
-                                                     .ncomp  = c->ncomp,
-                                                     .ncells = c->ncells,
-                                                     .nnodes = (PetscCount)(x->space.nlocal / (size_t)c->ncomp),
-                                                     .index  = c->index,
-                                                     .record = x->record,
-                                                     .shift  = x->shift,
-                                                     .v      = x->v},
-                                 &x->plan[kern->id]));
+  PetscCall((*s->describe)(s, kern, &desc));
+  PetscCall((*s->getmetric)(s, kern, &metric));
+  PetscCall((*kern->cellscreate)(&desc, metric, &x->plan[kern->id]));
+  PetscCall((*twice->malloc)(s->nlocal, &sums));
+  PetscCall(SumCells(s, kern, twice, x->plan[kern->id], (double *)sums));
+  PetscCall(FinishCells(p->A, s, kern, x->plan[kern->id], (const double *)sums, &positive));
+  PetscCall((*twice->free)(sums));
+  PetscCall((*s->restoremetric)(s, kern, &metric));
+  if (!positive) p->singular = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,13 +112,13 @@ static PetscErrorCode MatPatchesFinish_Cells(MatPatches p, PatchFDKernels kern, 
 
 static PetscErrorCode MatPatchesView_Cells(MatPatches p, PetscViewer viewer)
 {
-  const PlexCells *c = ((const CellPatches *)p->data)->space.cells;
+  const CellSpace *s = &((const CellPatches *)p->data)->space;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  closed cells of degree %" PetscInt_FMT " with their %" PetscInt_FMT
                                    " nodes, summed with square-root weights\n",
-                                   c->degree, c->size));
+                                   s->degree, PetscPowInt(s->degree + 1, s->dim)));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %" PetscInt_FMT " sweep(s)", PCPatchFDTypes[p->spec.type], p->spec.sweeps));
   if (MatPatchesSpecIsChebyshev(&p->spec)) PetscCall(PetscViewerASCIIPrintf(viewer, ", eigenvalues below %g\n", (double)p->largest));
   else PetscCall(PetscViewerASCIIPrintf(viewer, ", damping %g\n", (double)p->omega));
@@ -90,10 +128,10 @@ static PetscErrorCode MatPatchesView_Cells(MatPatches p, PetscViewer viewer)
 
 static PetscLogDouble MatPatchesBytes_Cells(MatPatches p, PatchFDKernels kern)
 {
-  const PlexCells *c = ((const CellPatches *)p->data)->space.cells;
-  const PetscInt   n = c->degree + 1;
+  const CellSpace *s = &((const CellPatches *)p->data)->space;
+  const PetscInt   n = s->degree + 1, size = PetscPowInt(n, s->dim);
 
-  return (PetscLogDouble)c->ncells * ((c->dim * n * (n + 1) + c->size + 1) * (PetscLogDouble)kern->size + c->size * sizeof(PetscInt));
+  return (PetscLogDouble)s->ncells * ((s->dim * n * (n + 1) + size + 1) * (PetscLogDouble)kern->size + size * sizeof(PetscInt));
 }
 
 static PetscErrorCode MatPatchesDestroy_Cells(MatPatches p)
@@ -103,104 +141,8 @@ static PetscErrorCode MatPatchesDestroy_Cells(MatPatches p)
   PetscFunctionBegin;
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
     if (x->plan[i]) PetscCall(PatchFDKernelTables[i]->cellsdestroy(&x->plan[i]));
-  PetscCall(PetscFree3(x->record, x->shift, x->v));
   if (x->space.destroy) PetscCall((*x->space.destroy)(&x->space));
   PetscCall(PetscFree(p->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- numbers, in double precision on the host ---- */
-
-/* What stands on the other side of each face, in place of the cells' own numbers end[] */
-static PetscErrorCode ExchangeEnds(const CellSpace *s, const PetscReal end[], PetscReal other[])
-{
-  const size_t nnodes = s->nlocal / (size_t)s->cells->ncomp;
-  PetscReal   *local;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(nnodes, &local));
-  for (PetscInt k = 0; k < PATCHFD_CELL_END; k++) {
-    PetscCall(PetscArrayzero(local, nnodes));
-    PatchFDHostCellSidesAdd(s->cells, k, end, local);
-    PetscCall((*s->sumall)(s, local));
-    PatchFDHostCellSidesGet(s->cells, k, end, local, other);
-  }
-  PetscCall(PetscFree(local));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* v = 1 / sqrt(diagonal of A times the number of cells) at all nodes of cells; false where a diagonal entry is not positive */
-static PetscErrorCode MakeWeights(Mat A, const CellSpace *s, PetscReal v[], PetscBool *positive)
-{
-  const size_t       n = (size_t)s->cells->ncomp, nnodes = s->nlocal / n;
-  const PetscScalar *a;
-  const void        *d;
-  PetscReal         *count;
-  Vec                diagonal, converted;
-
-  PetscFunctionBegin;
-  *positive = PETSC_TRUE;
-  PetscCall(MatCreateVecs(A, &diagonal, NULL));
-  PetscCall(MatGetDiagonal(A, diagonal));
-  PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)A), A->rmap->n, A->rmap->N, &converted));
-  PetscCall(VecSingleConvert(diagonal, 1, converted));
-  PetscCall(PetscCalloc1(nnodes, &count));
-  PatchFDHostCellCount(s->cells, count);
-  PetscCall((*s->sumall)(s, count));
-  PetscCall(VecGetArrayRead(converted, &a));
-  PetscCall((*s->tolocal)(s, &PatchFDKernelsHostDouble, a, &d));
-  for (size_t i = 0; i < nnodes; i++) {
-    const PetscReal entry = ((const PetscReal *)d)[i * n];
-
-    if (!(count[i] > 0)) continue;
-    *positive = (PetscBool)(*positive && entry > 0 && entry < PETSC_MAX_REAL);
-    v[i]      = 1 / sqrt(entry * count[i]);
-  }
-  PetscCall(VecRestoreArrayRead(converted, &a));
-  PetscCall(PetscFree(count));
-  PetscCall(VecDestroy(&converted));
-  PetscCall(VecDestroy(&diagonal));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* h u v is to the one-dimensional matrix of a side's direction what a neighbour is */
-static void AddSides(const PlexSides *s, const PetscReal end[], PetscReal other[])
-{
-  for (PetscCount i = 0; i < s->n; i++) {
-    const PetscCount at = (PetscCount)s->side[i] * PATCHFD_CELL_END;
-
-    if (other[at + 2] < 0) continue;
-    if (other[at + 2] == 0) other[at + 2] = end[at + 2];
-    other[at] += PetscMax(0, s->mean[i]);
-  }
-}
-
-static PetscErrorCode MakeNumbers(MatPatches p)
-{
-  CellPatches     *x = (CellPatches *)p->data;
-  const CellSpace *s = &x->space;
-  const PlexCells *c = s->cells;
-  PatchFDPoints    points;
-  PatchFDCellFit   fit;
-  PetscReal       *other;
-  PetscBool        positive;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc3(c->ncells * c->dim * PatchFDFitRecordSize(c->degree + 1), &x->record, c->ncells, &x->shift,
-                         s->nlocal / (size_t)c->ncomp, &x->v));
-  PetscCall((*s->getpoints)(s, &points));
-  PetscCall(PatchFDHostCellFitCreate(&points, &fit));
-  PetscCall((*s->restorepoints)(s, &points));
-  PetscCall(PetscMalloc1(c->ncells * c->dim * 2 * PATCHFD_CELL_END, &other));
-  PetscCall(ExchangeEnds(s, fit.end, other));
-  if (s->sides) AddSides(s->sides, fit.end, other);
-  PetscCall(PatchFDHostCellFitRecords(&fit, other, x->record));
-  PetscCall(PetscArraycpy(x->shift, fit.shift, c->ncells));
-  PetscCall(PetscFree(other));
-  PetscCall(PatchFDHostCellFitDestroy(&fit));
-  PetscCall(MakeWeights(p->A, s, x->v, &positive));
-  p->singular = (PetscBool)!positive;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &p->singular, 1, PATCHFD_MPI_BOOL, MPI_LOR, PetscObjectComm((PetscObject)p->A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,14 +170,12 @@ static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FindLargest(MatPatches p)
+static PetscErrorCode FindLargest(MatPatches p, PatchFDKernels kern)
 {
   const CellSpace *space = &((CellPatches *)p->data)->space;
-  PatchFDKernels   kern;
   Vec              noise;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecTypeGetKernels(p->A->defaultvectype, &kern));
   PetscCall(MatCreateVecs(p->A, &noise, NULL));
   PetscCall((*space->noise)(space, noise));
   PetscCall(MatPatchesFindLargest(p, kern, noise));
@@ -254,9 +194,11 @@ static PetscErrorCode CreatePatches(Mat A, const CellSpace *space, const MatPatc
                                             .destroy = MatPatchesDestroy_Cells};
   MatPatches                         p;
   CellPatches                       *x;
+  PatchFDKernels                     kern;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, A, 0, 0, 0));
+  PetscCall(PatchFDVecTypeGetKernels(A->defaultvectype, &kern));
   PetscCall(MatPatchesDestroy(patches));
   PetscCall(MatPatchesCreate(A, spec, patches));
   p      = *patches;
@@ -267,8 +209,9 @@ static PetscErrorCode CreatePatches(Mat A, const CellSpace *space, const MatPatc
   PetscCall(PetscNew(&x));
   p->data  = x;
   x->space = *space;
-  PetscCall(MakeNumbers(p));
-  if (MatPatchesSpecIsChebyshev(spec) && !p->singular) PetscCall(FindLargest(p));
+  PetscCall(MatPatchesPrepare_Cells(p, kern, PETSC_FALSE));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &p->singular, 1, PATCHFD_MPI_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  if (MatPatchesSpecIsChebyshev(spec) && !p->singular) PetscCall(FindLargest(p, kern));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

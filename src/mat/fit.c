@@ -76,14 +76,14 @@ static PetscErrorCode FitDiagonal(Mat_Box *m, PatchFDKernels kern, void **diagon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* an operator on local arrays, on all cells of the patches */
-static void FitDescribe(const DM_Box *box, const PatchFDFitMesh *mesh, PatchFDField *field, PatchFDOperatorDesc *desc)
+/* an operator on local arrays in these cells */
+static void FitDescribe(const DM_Box *box, const PatchFDRange cells, PatchFDField *field, PatchFDOperatorDesc *desc)
 {
   *field = (PatchFDField){.xbox = box->field[0].local, .ybox = box->field[0].local};
   *desc  = (PatchFDOperatorDesc){.nfield = 1, .field = field};
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, field->read);
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, field->write);
-  memcpy(desc->cells, mesh->cells, sizeof(desc->cells));
+  memcpy(desc->cells, cells, sizeof(desc->cells));
 }
 
 static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFDFitMesh *mesh, MatBoxFit fit)
@@ -98,35 +98,46 @@ static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFD
     PetscCall(MatBoxGetOperator(m, kern, &fit->whole));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  FitDescribe(box, mesh, &field, &desc);
+  FitDescribe(box, (const PetscInt(*)[2])mesh->cells, &field, &desc);
   PetscCall(MatBoxOperatorCreate(m, kern, &desc, &fit->whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* fits, to a metric that is positive: where the operator has factors of a finer mesh, to means of them (PatchFDHostPositiveCreate()) */
-static PetscErrorCode FitCreate(const Mat_Box *m, PatchFDKernels kern, const PatchFDFitMesh *mesh, const PatchFDFitRule *rule,
-                                MatBoxFit fit)
+PetscErrorCode MatBoxMetricCreate(const Mat_Box *m, PatchFDKernels kern, const PatchFDRange cells, void **metric)
 {
-  const DM_Box       *box    = (const DM_Box *)m->dm->data;
-  void               *metric = NULL;
+  const DM_Box       *box = (const DM_Box *)m->dm->data;
   PatchFDField        field;
   PatchFDOperatorDesc desc;
   PatchFDPoints       points, positive;
 
   PetscFunctionBegin;
-  if (!box->restricted || PatchFDFitIsExact(rule)) {
-    PetscCall(kern->fitcreate(&fit->desc, rule, fit->whole, &fit->plan));
+  FitDescribe(box, cells, &field, &desc);
+  if (!box->restricted) {
+    PetscCall(MatBoxOperatorCreate(m, kern, &desc, metric));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  FitDescribe(box, mesh, &field, &desc);
   PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc.cells, PETSC_FALSE, &points));
   PetscCall(PatchFDHostPositiveCreate(&points, &positive));
   desc.points = &positive;
-  PetscCall(kern->operatorcreate(&desc, &metric));
-  PetscCall(kern->fitcreate(&fit->desc, rule, metric, &fit->plan));
-  PetscCall(kern->operatordestroy(&metric));
+  PetscCall(kern->operatorcreate(&desc, metric));
   PetscCall(PatchFDHostPositiveDestroy(&positive));
   PetscCall((*box->op->ops.pointsdestroy)(&points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FitCreate(const Mat_Box *m, PatchFDKernels kern, const PatchFDFitMesh *mesh, const PatchFDFitRule *rule,
+                                MatBoxFit fit)
+{
+  void *metric = NULL;
+
+  PetscFunctionBegin;
+  if (!((const DM_Box *)m->dm->data)->restricted || PatchFDFitIsExact(rule)) {
+    PetscCall(kern->fitcreate(&fit->desc, rule, fit->whole, &fit->plan));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatBoxMetricCreate(m, kern, (const PetscInt(*)[2])mesh->cells, &metric));
+  PetscCall(kern->fitcreate(&fit->desc, rule, metric, &fit->plan));
+  PetscCall(kern->operatordestroy(&metric));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

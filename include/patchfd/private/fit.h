@@ -91,6 +91,8 @@ PATCHFD_FIT_FUNCTION double PatchFDFitNoise(unsigned i, unsigned j, unsigned k)
   }
   return h * (2.0 / 4294967296.0) - 1;
 }
+/* the same at the nodes of a box */
+PETSC_INTERN void PatchFDHostNoise(const PatchFDBox *, PetscReal u[]);
 
 /*
   How far T may be from A on a patch, from logarithms v_i = log G_i - log T_i of the ratios of the metric's diagonal to that of T at all
@@ -240,27 +242,43 @@ PETSC_INTERN PetscErrorCode PatchFDHostFitNumbers(PatchFDFit *, const PatchFDFit
 /*
   The fit `own` to closed cells one by one (PatchFDCellsDesc), which their face neighbours then add to: at the end e of direction i,
     A_i[e, e] += f A', M_i[e, e] += f M' / exp T_i,  f = max(1, K / K'),
-  A', M' (times its own exp T') and K' the numbers of the neighbour at its side of the face, K the geometric mean of the conductivity
+  A', M' (times its own exp T') and K' the numbers of the neighbour at its side of the face.  K = (g_i exp T_i)^(1/2), g_i = exp of the mean
+  of log G_i: with sides at right angles (K_i (prod of K_a, a != i)^(1 / (d - 1)))^(1/2), times what both cells have of the face.
 */
 typedef struct {
-  PetscInt   dim, degree, gauss;
-  PetscCount ncells;
-  PetscReal *weight; /* [cell][direction][A, M][point], of the one-dimensional matrices */
-  PetscReal *level;  /* [cell][direction]: exp T */
-  PetscReal *shift;  /* [cell] */
-  PetscReal *end;    /* [cell][direction][end][3]: A', M', K' of the cell itself */
+  PetscInt    dim, degree, gauss;
+  PetscCount  ncells;
+  PatchFDRule rule;
+  PetscReal  *weight;      /* [cell][direction][A, M][point], of the one-dimensional matrices */
+  PetscReal  *level;       /* [cell][direction]: exp T */
+  PetscReal  *shift;       /* [cell] */
+  PetscReal  *end, *other; /* [cell][direction][end][3]: A', M', K' of the cell itself, and of what is on the other side, where K' = 0 is
+                              nothing, and K' < 0 that the nodes of the face are fixed */
 } PatchFDCellFit;
-enum {
-  PATCHFD_CELL_END = 3 /* numbers of a side of a cell */
-};
-PETSC_INTERN PetscErrorCode PatchFDHostCellFitCreate(const PatchFDPoints *, PatchFDCellFit *);
+PETSC_INTERN PetscErrorCode PatchFDHostCellFitCreate(const PatchFDPoints *nodes, PetscInt gauss, PatchFDCellFit *);
 PETSC_INTERN PetscErrorCode PatchFDHostCellFitDestroy(PatchFDCellFit *);
-/* records[cell][direction] from what is on the other side of each face: other[cell][direction][end][3], where K' = 0 is nothing, and K' < 0
-   that the nodes of the face are fixed */
-PETSC_INTERN PetscErrorCode PatchFDHostCellFitRecords(const PatchFDCellFit *, const PetscReal other[], PetscReal records[]);
-/* C_c at the nodes of a cell, 1 where there is no node, and the flops of a correction of all cells */
-PETSC_INTERN void           PatchFDCellsScale(const PatchFDCellsDesc *, PetscCount cell, PetscReal scale[]);
-PETSC_INTERN PetscLogDouble PatchFDCellsFlops(const PatchFDCellsDesc *);
+/* the fit of a cell, from means of some cells, of which it is number i */
+PETSC_INTERN void PatchFDHostCellFitSet(const PatchFDFitMeans *, PetscInt i, PetscCount cell, PatchFDCellFit *);
+/* sums += number k of each side at the nodes inside of it, which no third cell has */
+PETSC_INTERN void PatchFDHostCellSidesAdd(const PatchFDPoints *nodes, PetscInt k, const PatchFDCellFit *, double sums[]);
+/* number k of what is on the other side, from these sums; that of the cell itself where a side has no inner nodes */
+PETSC_INTERN void PatchFDHostCellSidesGet(const PatchFDPoints *nodes, PetscInt k, const double sums[], PatchFDCellFit *);
+/* sums += the number of cells at a node */
+PETSC_INTERN void PatchFDHostCellCount(const PatchFDPoints *nodes, double sums[]);
+/* h u v is to the one-dimensional matrix of a side's direction what a neighbour is */
+PETSC_INTERN void PatchFDHostCellSidesRobin(const PatchFDCellsDesc *, PatchFDCellFit *);
+/* records[cell][direction], as in PatchFDFit */
+PETSC_INTERN PetscErrorCode PatchFDHostCellFitRecords(const PatchFDCellFit *, PetscReal records[]);
+/* C_c at the nodes of a cell, from v at all nodes; 1 where there is no node */
+PETSC_INTERN void PatchFDHostCellScale(const PatchFDPoints *nodes, const PetscReal record[], PetscReal shift, const PetscInt index[],
+                                       const PetscReal v[], PetscReal scale[]);
+/* flops of a correction of all cells */
+static inline PetscLogDouble PatchFDCellsFlops(const PatchFDPoints *nodes)
+{
+  const PetscInt n = nodes->degree + 1;
+
+  return (PetscLogDouble)(nodes->ncells * nodes->ncomp) * PetscPowInt(n, nodes->dim) * (4.0 * (PetscLogDouble)(nodes->dim * n) + 5);
+}
 
 /* the extreme eigenvalues, bound[count][2], from a and b of n steps of conjugate gradients, [n][count] */
 PETSC_INTERN PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscReal a[], const PetscReal b[], PetscReal bound[]);

@@ -309,15 +309,21 @@ typedef struct {
   Corrections of closed cells: all (degree + 1)^dim nodes of a cell, boundary nodes too, are a patch, whose matrix is a sum of products
   that is diagonalized.  With D_c its diagonal, R_c taking the nodes of the cell, and v a number a node,
     B = sum of R_c' C_c (S (x) S (x) S) diag(1 / (lambda_i + mu_j + nu_k + shift)) (S (x) S (x) S)' C_c R_c,  C_c = v D_c^{1/2}
+  with v = 1 / sqrt(diagonal of A times the number of cells) at a node.
 */
 typedef struct {
-  PetscInt         dim, degree, ncomp;
-  PetscCount       ncells, nnodes;
-  const PetscInt  *index;  /* [ncells][(degree + 1)^dim], as in PatchFDPoints */
-  const PetscReal *record; /* [ncells][dim]: S, lambda, diag A and diag M, as in PatchFDFit */
-  const PetscReal *shift;  /* [ncells] */
-  const PetscReal *v;      /* for each node of the arrays */
+  PatchFDPoints points; /* of these the nodes; in host memory they have numbers.  Arrays live until cellsfinish() */
+  PatchFDField  field;  /* NODES_BOX: where they are, and the cells */
+  PatchFDRange  cells;
+  /* sides with conditions K du/dn + h u: [nside] their number among all, [ncells][dim][2], and h by the area of a unit cell's side */
+  PetscCount       nside;
+  const PetscInt  *side;
+  const PetscReal *mean;
 } PatchFDCellsDesc;
+
+enum {
+  PATCHFD_CELL_END = 3 /* numbers of a side of a cell */
+};
 
 typedef struct PatchFDCG      PatchFDCG;  /* patchfd/private/cg.h */
 typedef struct PatchFDFit     PatchFDFit; /* patchfd/private/fit.h */
@@ -421,8 +427,16 @@ struct _PatchFDKernels {
   PetscErrorCode (*fitfused)(void *plan, PetscInt group, PetscReal omega, PetscBool zero, const void *b, void *x);
   PetscErrorCode (*fitdestroy)(void **plan);
 
-  /* y += alpha B x for closed cells */
-  PetscErrorCode (*cellscreate)(const PatchFDCellsDesc *, void **plan);
+  /*
+    y += alpha B x for closed cells, fitted to an operator by quadrature on them (patchfd/private/fit.h) in four steps, between which sums of
+    all ranks are made, in double precision in the table's memory, at the first component of each node: cellscreate; for each number of a
+    side cellssides() adds those of this rank's cells at the nodes inside of sides, and then finds in the sums what stands on the other side;
+    cellscount() adds the number of cells at nodes; cellsfinish() gets that, and the diagonal of A.  positive: is that?
+  */
+  PetscErrorCode (*cellscreate)(const PatchFDCellsDesc *, void *operatorplan, void **plan);
+  PetscErrorCode (*cellssides)(void *plan, PetscInt number, PetscBool add, double *sums);
+  PetscErrorCode (*cellscount)(void *plan, double *sums);
+  PetscErrorCode (*cellsfinish)(void *plan, const double *count, const void *diagonal, PetscBool *positive);
   PetscErrorCode (*cellsapply)(void *plan, PetscReal alpha, const void *x, void *y);
   PetscErrorCode (*cellsdestroy)(void **plan);
 

@@ -417,6 +417,9 @@ PETSC_INTERN void MatBoxLocalRange(const Mat_Box *, const MatBoxLocal *, PatchFD
 
 /* for operators by quadrature, fit.c: inverses of all patches that a rank has, each a class of its own */
 PETSC_INTERN PetscErrorCode MatBoxPointsDense(const Mat_Box *, MatBoxLocal *);
+/* an operator by quadrature in these cells, on local arrays, to whose metric something is fitted: where that of the matrix has factors of
+   a finer mesh, means of them, which are positive.  Collective */
+PETSC_INTERN PetscErrorCode MatBoxMetricCreate(const Mat_Box *, PatchFDKernels, const PatchFDRange cells, void **plan);
 PETSC_INTERN PetscErrorCode MatBoxFitSetUp(Mat_Box *, const MatBoxLocal *, PetscBool shared, PatchFDKernels, MatBoxFit *,
                                            PetscBool *regular);
 PETSC_INTERN PetscErrorCode MatBoxFitDestroy(PatchFDKernels, MatBoxFit *);

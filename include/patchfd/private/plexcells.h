@@ -83,14 +83,3 @@ PETSC_INTERN PetscErrorCode PlexRobinDestroy(PlexRobin *);
 /* Bodies: cells that hang together.  How many have neither Dirichlet conditions nor such sides; which of these each owned node belongs to,
    or -1: the caller frees.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsFindBodies(MPI_Comm, const PlexCells *, const PlexSides *, PetscInt *nbody, PetscInt **body);
-
-/* ---- numbers of the sides of cells, [ncells][dim][2][3] (patchfd/private/fit.h), and of nodes; loops in src/host/cellsides.c ---- */
-
-/* local += number k of each side at the nodes inside of it, which no third cell has */
-PETSC_INTERN void PatchFDHostCellSidesAdd(const PlexCells *, PetscInt k, const PetscReal side[], PetscReal local[]);
-/* other = number k of the neighbour at each side, from the sums of both at nodes; -1 where all nodes are fixed; that of the cell itself
-   where a side has no inner nodes */
-PETSC_INTERN void PatchFDHostCellSidesGet(const PlexCells *, PetscInt k, const PetscReal side[], const PetscReal local[],
-                                          PetscReal other[]);
-/* local = the number of the rank's cells at a node */
-PETSC_INTERN void PatchFDHostCellCount(const PlexCells *, PetscReal local[]);

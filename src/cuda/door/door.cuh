@@ -194,6 +194,10 @@ struct OperatorDoor {
   {
     return Fit<T>::create(desc, rule, ((DoorPlan *)plan)->plan, fit);
   }
+  static PetscErrorCode cells(const PatchFDCellsDesc *desc, void *plan, void **cells)
+  {
+    return Cells<T>::create(desc, ((DoorPlan *)plan)->plan, cells);
+  }
   static PetscErrorCode destroy(void **plan)
   {
     return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(plan);

@@ -47,7 +47,8 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .cellmatrices = patchfd::PointsCellMatrices, .invert = patchfd::Invert, .fitcreate = patchfd::OperatorDoor<T>::fit, \
     .fitgroups = patchfd::Fit<T>::groups, .fitapply = patchfd::Fit<T>::apply, .fitwork = patchfd::Fit<T>::work, \
     .fitcg = patchfd::Fit<T>::cg, .fitsteps = patchfd::Fit<T>::steps, .fitexact = NULL, .fitfused = NULL, \
-    .fitdestroy = patchfd::Fit<T>::destroy, .cellscreate = patchfd::Cells<T>::create, .cellsapply = patchfd::Cells<T>::apply, \
+    .fitdestroy = patchfd::Fit<T>::destroy, .cellscreate = patchfd::OperatorDoor<T>::cells, .cellssides = patchfd::Cells<T>::sides, \
+    .cellscount = patchfd::Cells<T>::count, .cellsfinish = patchfd::Cells<T>::finish, .cellsapply = patchfd::Cells<T>::apply, \
     .cellsdestroy = patchfd::Cells<T>::destroy, .operatorname = patchfd::OperatorDoor<T>::name, \
     .transfername = patchfd::TransferDoor<T>::name, .localname = patchfd::LocalDoor<T>::name, \
     .boxsolvecreate = patchfd::BoxSolve<T>::create, .boxsolveapply = patchfd::BoxSolve<T>::apply, \

@@ -8,8 +8,8 @@
 #include "base/dispatch.cuh"
 #include "fit/block.cuh"
 #include "fit/cells.cuh"
+#include "fit/makecells.cuh"
 #include "points/plan.cuh"
-#include <patchfd/private/fit.h>
 
 namespace patchfd
 {
@@ -96,12 +96,16 @@ struct CellsPlan {
   CellsArguments<T> arg = {};
   PointsPlan<T>     points; /* the numbers of nodes */
   int               dim = 0, degree = 0;
-  PetscLogDouble    flops = 0;
-  PoolMemory        memory;
+  PetscLogDouble    flops  = 0;
+  PatchFDCellsDesc  desc   = {};
+  CellsMaker<T>     maker  = {}; /* until the plan is finished, as desc and making */
+  T                *record = NULL, *shift = NULL, *scale = NULL;
+  PoolMemory        memory, making;
 
   PetscErrorCode free()
   {
     PetscFunctionBegin;
+    PetscCall(making.free());
     PetscCall(points.free());
     PetscCall(memory.free());
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -119,23 +123,24 @@ static PetscErrorCode CellsShape(const CellsPlan<T> *p, F &&work)
   });
 }
 
+/* the numbers of the nodes */
 template <typename T>
 static PetscErrorCode CellsNodes(const PatchFDCellsDesc *desc, CellsPlan<T> *p)
 {
-  PatchFDPoints       points    = {};
+  const size_t        size      = (size_t)desc->points.ncells * (size_t)PetscPowInt(desc->points.degree + 1, desc->points.dim);
+  PatchFDPoints       points    = desc->points;
   PatchFDOperatorDesc operator_ = {};
   PatchFDRule         rule;
   PetscErrorCode      ierr;
+  unsigned           *index;
+  cudaStream_t        stream;
 
   PetscFunctionBegin;
+  operator_.nfield = 1;
+  operator_.field  = &desc->field;
   operator_.points = &points;
-  points.nodes     = PATCHFD_NODES_INDEX;
-  points.dim       = desc->dim;
-  points.degree    = desc->degree;
-  points.ncomp     = desc->ncomp;
-  points.ncells    = desc->ncells;
-  points.nnodes    = desc->nnodes;
-  points.index     = desc->index;
+  PetscCall(PetscArraycpy(operator_.cells, desc->cells, 3));
+  points.gauss     = 0;
   points.geodegree = 1;
   points.factors   = PATCHFD_FACTORS_STORED;
   PetscCall(PatchFDRuleCreate(points.degree, points.gauss, &rule));
@@ -145,38 +150,72 @@ static PetscErrorCode CellsNodes(const PatchFDCellsDesc *desc, CellsPlan<T> *p)
   p->arg.cells = p->points.arg.cells;
   p->arg.ncomp = p->points.arg.nodes.ncomp;
   p->arg.index = p->points.arg.nodes.index;
+  if (points.nodes == PATCHFD_NODES_INDEX || !size) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(points.nnodes <= (PetscCount)points_node, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%" PetscCount_FMT " nodes; on GPUs closed cells have up to %u on a rank", points.nnodes, points_node);
+  PetscCall(Stream(&stream));
+  PetscCall(p->memory.borrow(size, &index));
+  CellsIndexKernel<T><<<CellsBlocks(size), fit_threads, 0, stream>>>(p->points.generic, p->points.arg.nodes, size, index);
+  PetscCallCUDA(cudaGetLastError());
+  p->arg.index = index;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename T>
-PetscErrorCode Cells<T>::create(const PatchFDCellsDesc *desc, void **plan)
+PetscErrorCode Cells<T>::create(const PatchFDCellsDesc *desc, void *operatorplan, void **plan)
 {
-  const size_t n = (size_t)desc->degree + 1, cells = (size_t)desc->ncells, size = (size_t)PetscPowInt((PetscInt)n, desc->dim),
-               used = n * (n + 1), stride = n * (n + 3);
-  CellsPlan<T>          *p = new CellsPlan<T>;
-  std::vector<T>         record(cells * (size_t)desc->dim * used), scale(cells * size);
-  std::vector<PetscReal> one(size);
-  T                     *a;
+  const size_t  n = (size_t)desc->points.degree + 1, cells = (size_t)desc->points.ncells, dim = (size_t)desc->points.dim;
+  CellsPlan<T> *p = new CellsPlan<T>;
 
   PetscFunctionBegin;
   *plan     = p;
-  p->dim    = (int)desc->dim;
-  p->degree = (int)desc->degree;
-  p->flops  = PatchFDCellsFlops(desc);
+  p->desc   = *desc;
+  p->dim    = (int)desc->points.dim;
+  p->degree = (int)desc->points.degree;
+  p->flops  = PatchFDCellsFlops(&desc->points);
   PetscCall(CellsNodes(desc, p));
-  for (size_t i = 0; i < cells * (size_t)desc->dim; i++)
-    for (size_t j = 0; j < used; j++) record[i * used + j] = (T)desc->record[i * stride + j];
-  for (size_t i = 0; i < cells; i++) {
-    PatchFDCellsScale(desc, (PetscCount)i, one.data());
-    for (size_t j = 0; j < size; j++) scale[i * size + j] = (T)one[j];
-  }
-  PetscCall(p->memory.send(record.size(), record.data(), &a));
-  p->arg.record = a;
-  PetscCall(p->memory.send(scale.size(), scale.data(), &a));
-  p->arg.scale = a;
-  PetscCall(p->memory.send(cells, desc->shift, &a));
-  p->arg.shift = a;
+  PetscCall(p->memory.borrow(cells * dim * n * (n + 1), &p->record));
+  PetscCall(p->memory.borrow(cells * (size_t)PetscPowInt((PetscInt)n, p->dim), &p->scale));
+  PetscCall(p->memory.borrow(cells, &p->shift));
+  PetscCall(CellsMakerCreate(&desc->points, PointsOperator<T>::generic(operatorplan), p->arg.index, &p->making, p->shift, &p->maker));
+  p->arg.record = p->record;
+  p->arg.scale  = p->scale;
+  p->arg.shift  = p->shift;
   PetscCall(CellsShape(p, [&](auto shape) { return AllowShared(CellsKernel<decltype(shape)>, decltype(shape)::shared); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Cells<T>::sides(void *plan, PetscInt number, PetscBool add, double *sums)
+{
+  return CellsMakerSides(((CellsPlan<T> *)plan)->maker, number, add, sums);
+}
+
+template <typename T>
+PetscErrorCode Cells<T>::count(void *plan, double *sums)
+{
+  const CellsMaker<T> &m     = ((CellsPlan<T> *)plan)->maker;
+  const size_t         nodes = (size_t)m.cells * (size_t)PointsPower(m.n, m.dim);
+  cudaStream_t         stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  if (nodes) CellsCountKernel<T><<<CellsBlocks(nodes), fit_threads, 0, stream>>>(m, nodes, sums);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Cells<T>::finish(void *plan, const double *count, const void *diagonal, PetscBool *positive)
+{
+  CellsPlan<T> *p = (CellsPlan<T> *)plan;
+
+  PetscFunctionBegin;
+  PetscCall(CellsMakerRobin(p->maker, p->desc.nside, p->desc.side, p->desc.mean, &p->making));
+  PetscCall(CellsMakerFinish(p->maker, count, (const T *)diagonal, p->shift, p->record, p->scale, &p->making, positive));
+  PetscCall(p->making.free());
+  p->maker = {};
+  p->desc  = {};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

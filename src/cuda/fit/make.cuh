@@ -8,14 +8,14 @@
   In the table's precision, but for eigenvectors, which are in double precision.
 */
 #pragma once
-#include "fit/fit.cuh"
+#include "fit/eigen.cuh"
 #include "fit/groups.cuh"
 #include "points/generic.cuh"
 
 namespace patchfd
 {
 
-static constexpr int fit_points = PATCHFD_FIT_MAX_POINTS, fit_warp = 32;
+static constexpr int fit_points = PATCHFD_FIT_MAX_POINTS;
 
 template <typename R>
 struct FitWeights {
@@ -29,7 +29,7 @@ struct FitMetric {
   bool   stiff, hasshift;
   R     *room; /* [block][dim][npoint] while this is made, if a block of threads has too little shared memory */
   R     *mean, *shift;
-  float *cross, *log, *logshift;
+  float *cross, *log, *logshift; /* logarithms are NULL where nobody asks for them */
 };
 
 /* the sums or the largest ones of N values of a block's threads, for all of them */
@@ -79,14 +79,14 @@ static __device__ __forceinline__ void FitCellMeans(const PointsGeneric<T> &g, c
     for (int a = 0; a < dim && m.stiff; a++) {
       const T of = f[PointsEntry(dim, a, a)], v = log(of / weight);
 
-      logs[a * m.npoint + i]                         = v;
-      m.log[((size_t)cell * dim + a) * m.npoint + i] = (float)v;
+      logs[a * m.npoint + i] = v;
+      if (m.log) m.log[((size_t)cell * dim + a) * m.npoint + i] = (float)v;
       for (int b = 0; b < a; b++) sum += f[PointsEntry(dim, b, a)] * f[PointsEntry(dim, b, a)] / (of * f[PointsEntry(dim, b, b)]);
     }
     cross[0] = fmax(cross[0], sum);
     if (!m.hasshift) continue;
     shift[0] += f[g.layout.numbers - 1];
-    m.logshift[(size_t)cell * m.npoint + i] = (float)FitLogShift(f[g.layout.numbers - 1] / weight);
+    if (m.logshift) m.logshift[(size_t)cell * m.npoint + i] = (float)FitLogShift(f[g.layout.numbers - 1] / weight);
   }
   FitBlock<true>(cross, work);
   FitBlock<false>(shift, work);
@@ -298,220 +298,31 @@ static __global__ void __launch_bounds__(128, 8) FitNumbersKernel(const __grid_c
   }
 }
 
-/* ---- eigenvectors: small matrices of a team of threads of a warp in shared memory, as those of src/host/lanes.h ---- */
-
-template <int TEAM>
-struct FitTeam {
-  int      n, lane;
-  unsigned mask;
-  double  *A, *M, *S, *V, *work; /* [n][n] */
-
-  __device__ void sync() const { __syncwarp(mask); }
-  template <typename F>
-  __device__ void entries(F &&f) const
-  {
-    for (int e = lane; e < n * n; e += TEAM) f(e / n, e % n);
-    sync();
-  }
-  /* Z = X Y or X' Y */
-  __device__ void product(bool transpose, const double *X, const double *Y, double *Z) const
-  {
-    entries([&](int i, int j) {
-      double sum = 0;
-
-      for (int k = 0; k < n; k++) sum += X[transpose ? k * n + i : i * n + k] * Y[k * n + j];
-      Z[i * n + j] = sum;
-    });
-  }
-  /* X = the integrals of a weight times products of the kind's functions, or of their derivatives */
-  template <typename T>
-  __device__ void matrix(const PatchFDFitKind &kind, int k, int c, const T *w, const T *basis, const T *weight, bool zero, double *X) const
-  {
-    entries([&](int i, int j) {
-      double sum = 0;
-
-      for (int cell = 0; cell < (int)kind.ncells && !zero; cell++) {
-        const int a = i + (int)kind.lower - cell * k, b = j + (int)kind.lower - cell * k;
-
-        if (a < 0 || a > k || b < 0 || b > k) continue;
-        for (int q = 0; q < c; q++)
-          sum += (double)(w[q] * weight[cell * c + q]) * (double)basis[q * (k + 1) + a] * (double)basis[q * (k + 1) + b];
-      }
-      X[i * n + j] = sum;
-    });
-  }
-  /* M = L L' in place of M, column by column */
-  __device__ void cholesky() const
-  {
-    for (int j = 0; j < n; j++) {
-      const double root = sqrt(M[j * n + j]);
-
-      sync();
-      for (int i = j + lane; i < n; i += TEAM) M[i * n + j] = i == j ? root : M[i * n + j] / root;
-      sync();
-      for (int e = lane; e < (n - j - 1) * (n - j - 1); e += TEAM) {
-        const int i = j + 1 + e / (n - j - 1), k = j + 1 + e % (n - j - 1);
-
-        if (k <= i) M[i * n + k] -= M[i * n + j] * M[k * n + j];
-      }
-      sync();
-    }
-  }
-  /* X = L^{-1} X or L^{-T} X: a lane a column */
-  __device__ void solve(bool transpose, double *X) const
-  {
-    for (int j = lane; j < n; j += TEAM) {
-      for (int s = 0; s < n; s++) {
-        const int i   = transpose ? n - 1 - s : s;
-        double    sum = X[i * n + j];
-
-        for (int k = transpose ? i + 1 : 0; k < (transpose ? n : i); k++) sum -= M[transpose ? k * n + i : i * n + k] * X[k * n + j];
-        X[i * n + j] = sum / M[i * n + i];
-      }
-    }
-    sync();
-  }
-  __device__ void transpose(double *X) const
-  {
-    for (int e = lane; e < n * n; e += TEAM) {
-      const int i = e / n, j = e % n;
-
-      if (i <= j) continue;
-      const double x = X[i * n + j];
-
-      X[i * n + j] = X[j * n + i];
-      X[j * n + i] = x;
-    }
-    sync();
-  }
-  __device__ bool diagonal(double tolerance, const double *X) const
-  {
-    double off = 0, trace = 0;
-
-    for (int i = 0; i < n; i++) trace += X[i * n + i];
-    for (int e = lane; e < n * n; e += TEAM)
-      if (e / n > e % n) off = fmax(off, fabs(X[e]));
-    for (int step = TEAM / 2; step > 0; step /= 2) off = fmax(off, __shfl_xor_sync(mask, off, step));
-    return !(off > tolerance * fabs(trace));
-  }
-  /* pair i of round r of a tournament of `even` players, in which all meet once; player n may be nobody */
-  __device__ bool pair(int even, int r, int i, int *p, int *q) const
-  {
-    const int others = even - 1, x = i ? (r + i) % others : r, y = i ? (r - i + others) % others : others;
-
-    *p = min(x, y);
-    *q = max(x, y);
-    return *q < n;
-  }
-  /* makes A[p][q] zero */
-  __device__ void rotation(int p, int q, double *c, double *s) const
-  {
-    const double off = A[p * n + q], theta = off == 0 ? 0 : (A[q * n + q] - A[p * n + p]) / (2 * off);
-    const double t = off == 0 ? 0 : (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1));
-
-    *c = rsqrt(t * t + 1);
-    *s = t * *c;
-  }
-  /* eigenvalues on the diagonal of A, V times the eigenvectors: Jacobi's method, the rotations of a round at once, which are in work */
-  __device__ void jacobi(double tolerance) const
-  {
-    const int even = n + n % 2, pairs = even / 2;
-    int       p, q;
-
-    for (int sweep = 0; sweep < 30 && !diagonal(tolerance, A); sweep++) {
-      for (int r = 0; r < even - 1; r++) {
-        for (int i = lane; i < pairs; i += TEAM)
-          if (pair(even, r, i, &p, &q)) rotation(p, q, &work[2 * i], &work[2 * i + 1]);
-        sync();
-        for (int e = lane; e < pairs * 2 * n; e += TEAM) {
-          const int i = e / (2 * n), row = e % (2 * n);
-
-          if (pair(even, r, i, &p, &q)) rotate(work[2 * i], work[2 * i + 1], row < n ? A + row * n : V + (row - n) * n, p, q);
-        }
-        sync();
-        for (int e = lane; e < pairs * n; e += TEAM)
-          if (pair(even, r, e / n, &p, &q)) rotate(work[e / n * 2], work[e / n * 2 + 1], A + e % n, p * n, q * n);
-        sync();
-      }
-    }
-  }
-  __device__ static void rotate(double c, double s, double *x, int p, int q)
-  {
-    const double u = x[p], v = x[q];
-
-    x[p] = c * u - s * v;
-    x[q] = s * u + c * v;
-  }
-  /* S from a guess S, eigenvalues on the diagonal of A; A and M are overwritten */
-  __device__ void eigen(double tolerance) const
-  {
-    product(false, A, S, work);
-    product(true, S, work, A);
-    product(false, M, S, work);
-    product(true, S, work, M);
-    cholesky();
-    solve(false, A);
-    transpose(A);
-    solve(false, A);
-    entries([&](int i, int j) { V[i * n + j] = i == j; });
-    jacobi(tolerance);
-    solve(true, V);
-    product(false, S, V, work);
-    entries([&](int i, int j) { S[i * n + j] = work[i * n + j]; });
-  }
-  /* S, lambda, diagonals of A and M, which are there before */
-  template <typename T>
-  __device__ void record(const T *guess, T *out) const
-  {
-    double largest = 0;
-
-    for (int i = lane; i < n; i += TEAM) {
-      out[n * (n + 1) + i] = (T)A[i * n + i];
-      out[n * (n + 2) + i] = (T)M[i * n + i];
-    }
-    entries([&](int i, int j) { S[i * n + j] = guess[i * n + j]; });
-    eigen(sizeof(T) == 4 ? 1e-9 : 1e-13);
-    for (int i = 0; i < n; i++) largest = fmax(largest, A[i * n + i]);
-    entries([&](int i, int j) { out[i * n + j] = (T)S[i * n + j]; });
-    /* what rounding makes of zero */
-    for (int i = lane; i < n; i += TEAM) out[n * n + i] = (T)(A[i * n + i] > 1e-12 * largest ? A[i * n + i] : 0);
-  }
-};
-
-static constexpr int fit_threads = 128; /* of a block with the kernel below */
-
 template <typename T, int TEAM>
 static __global__ void __launch_bounds__(fit_threads) FitEigenKernel(const __grid_constant__ FitSource<T> s, int patches, int longest)
 {
   extern __shared__ double fit_numbers[]; /* [teams][5][n n] */
-  const int                dim = s.metric.dim, c = s.metric.points, team = (int)threadIdx.x / TEAM, size = longest * longest;
+  const int                dim = s.metric.dim, c = s.metric.points, team = (int)threadIdx.x / TEAM;
   const int                item = (int)blockIdx.x * (fit_threads / TEAM) + team, patch = item / dim, d = item % dim;
   const int               *of[3];
-  FitTeam<TEAM>            t;
 
   if (patch >= patches) return;
   s.grid.get(s.first + patch, of);
   const PatchFDFitKind kind   = s.grid.kind[d][of[d][2]];
   const T             *weight = s.weight + (size_t)item * (4 * c);
+  T                   *record = s.records + s.at + (size_t)(s.first + patch) * s.stride + d * (s.stride / dim);
+  const FitTeam<TEAM>  t(fit_numbers, longest, (int)kind.n);
 
-  t.n    = (int)kind.n;
-  t.lane = (int)threadIdx.x % TEAM;
-  t.mask = (TEAM == fit_warp ? ~0u : (1u << TEAM % fit_warp) - 1) << (int)threadIdx.x % fit_warp / TEAM * TEAM;
-  t.A    = fit_numbers + team * 5 * size;
-  t.M    = t.A + size;
-  t.S    = t.M + size;
-  t.V    = t.S + size;
-  t.work = t.V + size;
   t.matrix(kind, s.degree, c, s.w, s.D, weight, !s.metric.stiff, t.A);
   t.matrix(kind, s.degree, c, s.w, s.B, weight + 2 * c, false, t.M);
-  t.record(s.constants + kind.record, s.records + s.at + (size_t)(s.first + patch) * s.stride + d * (s.stride / dim));
+  t.record(s.constants + kind.record, record, record + t.n * (t.n + 1));
 }
 
 /* ---- launches ---- */
 
 /* the metric of all cells, in `memory` */
 template <typename T>
-static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRule *rule, PoolMemory *memory, FitMetric<T> *m,
+static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRule *rule, bool logs, PoolMemory *memory, FitMetric<T> *m,
                                       cudaStream_t stream)
 {
   const size_t  cells  = (size_t)g.cells;
@@ -532,8 +343,8 @@ static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRu
   PetscCall(memory->borrow(cells * (size_t)(g.dim * g.dim * g.c), &m->mean));
   PetscCall(memory->borrow(cells, &m->shift));
   PetscCall(memory->borrow(cells, &m->cross));
-  PetscCall(memory->borrow(g.stiff ? cells * (size_t)(g.dim * npoint) : 0, &m->log));
-  PetscCall(memory->borrow(g.shift ? cells * (size_t)npoint : 0, &m->logshift));
+  if (logs && g.stiff) PetscCall(memory->borrow(cells * (size_t)(g.dim * npoint), &m->log));
+  if (logs && g.shift) PetscCall(memory->borrow(cells * (size_t)npoint, &m->logshift));
   if (!cells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SharedFits(FitMeansKernel<T>, shared, &fits));
   if (fits) PetscCall(AllowShared(FitMeansKernel<T>, shared));
@@ -550,21 +361,27 @@ static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRu
 template <typename T>
 static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest, PoolMemory *memory, cudaStream_t stream)
 {
-  const int dim = s.metric.dim, most = PetscMin(patches, 1 << 16), team = longest <= 5 ? 8 : (longest <= 9 ? 16 : fit_warp),
-            teams      = fit_threads / team;
-  const size_t shared  = (size_t)(teams * 5 * longest * longest) * sizeof(double);
-  auto        *numbers = dim == 3 ? FitNumbersKernel<T, 3> : FitNumbersKernel<T, 2>;
-  auto        *eigen   = team == 8 ? FitEigenKernel<T, 8> : (team == 16 ? FitEigenKernel<T, 16> : FitEigenKernel<T, fit_warp>);
+  const int dim = s.metric.dim, most = PetscMin(patches, 1 << 16);
+  auto     *numbers = dim == 3 ? FitNumbersKernel<T, 3> : FitNumbersKernel<T, 2>;
 
   PetscFunctionBegin;
   if (!s.shared) PetscCall(memory->borrow((size_t)most * (size_t)(dim * 4 * s.metric.points), &s.weight));
-  PetscCall(AllowShared(eigen, shared));
   for (s.first = 0; s.first < patches; s.first += most) {
     const int count = PetscMin(most, patches - s.first);
 
     numbers<<<(unsigned)count, s.metric.npoint <= 64 ? 64 : 128, 0, stream>>>(s);
-    if (!s.shared) eigen<<<(unsigned)((count * dim + teams - 1) / teams), fit_threads, shared, stream>>>(s, count, longest);
     PetscCallCUDA(cudaGetLastError());
+    if (s.shared) continue;
+    PetscCall(FitTeams(longest, [&](auto team) {
+      constexpr int TEAM = decltype(team)::value, teams = fit_threads / TEAM;
+
+      PetscFunctionBegin;
+      PetscCall(AllowShared(FitEigenKernel<T, TEAM>, FitTeamsShared(longest, TEAM)));
+      FitEigenKernel<T, TEAM>
+        <<<(unsigned)((count * dim + teams - 1) / teams), fit_threads, FitTeamsShared(longest, TEAM), stream>>>(s, count, longest);
+      PetscCallCUDA(cudaGetLastError());
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -584,7 +401,7 @@ static PetscErrorCode FitNumbersCreate(const PatchFDFit *fit, const PatchFDFitRu
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(PatchFDRuleCreate(fit->degree, generic.c, &points));
-  PetscCall(FitMetricCreate(generic, &points, &memory, &s.metric, stream));
+  PetscCall(FitMetricCreate(generic, &points, true, &memory, &s.metric, stream));
   s.grid = grid;
   for (int d = 0; d < 3; d++) {
     s.low[d]   = (int)fit->cells[d][0];
