@@ -564,7 +564,7 @@ static PetscErrorCode PCApplyTranspose_Single(PC pc, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- options, view, destroy ---- */
+/* ---- options, view ---- */
 
 static PetscErrorCode PCSetFromOptions_Single(PC pc, PatchFDOptionItems PetscOptionsObject)
 {
@@ -610,24 +610,6 @@ static PetscErrorCode PCView_Single(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCDestroy_Single(PC pc)
-{
-  PC_Single *s = (PC_Single *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCall(PCReset_Single(pc));
-  PetscCall(PCDestroy(&s->pc));
-  for (int i = 0; i < 2; i++) PetscCall(PetscFree(s->maker[i].type));
-  PetscCall(PetscFree(pc->data));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetPC_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleSetScale_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetScale_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleSetWarn_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSetReusePreconditioner_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetWarn_C", NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ---- setters and getters ---- */
 
 static PetscErrorCode PCSingleGetPC_Single(PC pc, PC *inner)
@@ -640,8 +622,8 @@ static PetscErrorCode PCSingleGetPC_Single(PC pc, PC *inner)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PATCHFD_SETTING(PC, Single, Scale, PetscBool, scale)
-PATCHFD_SETTING(PC, Single, Warn, PetscBool, warn)
+PATCHFD_SETTING(PC, Single, Scale, PetscBool, ((PC_Single *)object->data)->scale, )
+PATCHFD_SETTING(PC, Single, Warn, PetscBool, ((PC_Single *)object->data)->warn, )
 
 /* the inner PC looks at its matrix in every application, and others than those of a DMBOX are the matrix outside */
 static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
@@ -650,6 +632,24 @@ static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
 
   PetscFunctionBegin;
   if (s->pc && pc->setupcalled) PetscCall(PCSetReusePreconditioner(s->pc, flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const PatchFDMethod methods[] = {PATCHFD_METHOD(PCSingleGetPC, Single), PATCHFD_METHODS(PC, Single, Scale),
+                                        PATCHFD_METHODS(PC, Single, Warn), PATCHFD_METHOD(PCSetReusePreconditioner, Single)};
+
+/* ---- destroy, create ---- */
+
+static PetscErrorCode PCDestroy_Single(PC pc)
+{
+  PC_Single *s = (PC_Single *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PCReset_Single(pc));
+  PetscCall(PCDestroy(&s->pc));
+  for (int i = 0; i < 2; i++) PetscCall(PetscFree(s->maker[i].type));
+  PetscCall(PetscFree(pc->data));
+  PetscCall(PatchFDComposeMethods((PetscObject)pc, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -704,11 +704,6 @@ PetscErrorCode PCCreate_Single(PC pc)
   pc->ops->view           = PCView_Single;
   pc->ops->reset          = PCReset_Single;
   pc->ops->destroy        = PCDestroy_Single;
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetPC_C", PCSingleGetPC_Single));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleSetScale_C", PCSingleSetScale_Single));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetScale_C", PCSingleGetScale_Single));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleSetWarn_C", PCSingleSetWarn_Single));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSetReusePreconditioner_C", PCSetReusePreconditioner_Single));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetWarn_C", PCSingleGetWarn_Single));
+  PetscCall(PatchFDComposeMethods((PetscObject)pc, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
