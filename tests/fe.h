@@ -4,7 +4,7 @@
 #include <lapacke.h>
 #include "runtest.h"
 
-#define MAXCELLS  64
+#define MAXCELLS 64
 
 static PetscBool verbose = PETSC_FALSE;
 

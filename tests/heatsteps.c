@@ -406,7 +406,8 @@ static PetscErrorCode Restart(void)
 
 int main(int argc, char **argv)
 {
-  static const Test parts[] = {{"energy", EnergyPart}, {"space", Space}, {"time", Time}, {"iterations", Iterations}, {"types", Types}, {"multigrid", Multigrid}, {"restart", Restart}};
+  static const Test parts[] = {{"energy", EnergyPart}, {"space", Space},         {"time", Time},      {"iterations", Iterations},
+                               {"types", Types},       {"multigrid", Multigrid}, {"restart", Restart}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

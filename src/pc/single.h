@@ -25,6 +25,7 @@ typedef struct {
   PetscBool   lent[2];      /* where it has them from the user; others were made for it */
 } PC_Single;
 
-/* the DM of the operator and whether the operator is a matrix-free one of a DMBOX; a clone of it that makes Vecs for the inner PC (singledm.c) */
+/* singledm.c: the DM of the operator, and is that a matrix-free one of a DMBOX? */
 PETSC_INTERN PetscErrorCode PCSingleFindDM(PC, DM *, PetscBool *native);
+/* the DM inside, which makes Vecs of the type there */
 PETSC_INTERN PetscErrorCode PCSingleCloneDM(PC, DM);

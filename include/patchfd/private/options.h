@@ -76,7 +76,7 @@ static inline PetscErrorCode PatchFDComposeMethods(PetscObject object, size_t n,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the methods behind KSPFusedCGSetGraph(), KSPFusedCGGetGraph() and others like them: a number of the object; before: what a change needs */
+/* the methods behind KSPFusedCGSetGraph() and others like it: a number of the object; before: what a change needs */
 #define PATCHFD_SETTING(Object, Type, Name, Kind, number, before) \
   static PetscErrorCode Object##Type##Set##Name##_##Type(Object object, Kind value) \
   { \

@@ -1,4 +1,4 @@
-/* Of the march (march.cu) the cells: their matrices, the products with a line, and where a block of threads is */
+/* Of the march (march.cu) the cells: their matrices, the products with a line, where a block of threads is, and the first stage */
 #pragma once
 #include "base/dispatch.cuh"
 #include "base/march.cuh"
@@ -186,5 +186,95 @@ static __device__ __forceinline__ const CellScale<T> *Scale(const CellMatrices<T
   if constexpr (PLACE) return m.scale[d] + (ptrdiff_t)(block + 1) * R;
   else return NULL;
 }
+
+/* stage 1 and its y-line: K nodes below the tile, its L nodes, one above */
+template <typename T, int K, bool PLACE>
+struct MarchY {
+  using S                = March<T, K, PLACE>;
+  static constexpr int L = S::L, N = S::N;
+  int                  k, at;        /* plane of the step; where p and q go */
+  bool                 load, inside; /* is there such a line; has x all of its nodes? */
+  ptrdiff_t            from;
+  T                    u[K + N];
+
+  __device__ MarchY(const OperatorGeometry &g, const MarchPlace<S> &place)
+  {
+    const int t = threadIdx.x, i = t % S::NX;
+
+    k      = t / S::NX;
+    at     = k * S::PLANE + S::at(L - K + i);
+    load   = t < S::LINES1 && Inside(g.read, 0, place.i - K + i);
+    inside = place.j - K >= g.read.lo[1] && place.j + L < g.read.hi[1];
+    from   = g.xl.at(place.i - K + i, place.j - K, place.k + k);
+  }
+
+  /* u of step c, zero where it has no such plane */
+  __device__ void fetch(const OperatorGeometry &g, const MarchPlace<S> &place, const T *x, int c)
+  {
+    const int      z    = place.k + c * L + k;
+    const bool     is   = load && Inside(g.read, 2, z) && k >= (c < 0 ? L - K : 0) && k < (c < place.steps ? L : c == place.steps);
+    const T       *node = x + from + (ptrdiff_t)c * L * g.xl.plane;
+    const unsigned row  = Opaque((unsigned)g.xl.row);
+
+    if (is && inside) {
+#pragma unroll
+      for (int j = 0; j < K + N; j++) u[j] = node[j * (size_t)row];
+    } else {
+#pragma unroll
+      for (int j = 0; j < K + N; j++) u[j] = is && Inside(g.read, 1, place.j - K + j) ? node[j * (size_t)row] : T(0);
+    }
+  }
+
+  /* P = p, R = q */
+  __device__ void apply(const CellMatrices<T, N, PLACE> &m, const OperatorGeometry &g, const MarchPlace<S> &place, T *P, T *R) const
+  {
+    T p0 = 0, q0 = 0, v[N];
+
+#pragma unroll
+    for (int j = 0; j <= K; j++) { /* from below the tile */
+      p0 += m.M[1][S::FIRST + K - j] * u[j];
+      q0 += m.A[1][S::FIRST + K - j] * u[j];
+    }
+#pragma unroll
+    for (int j = 0; j < N; j++) v[j] = u[K + j];
+    S::split(v);
+
+    const CellScale<T> *scale = Scale<S::R>(m, 1, (int)blockIdx.y);
+
+    if constexpr (PLACE) {
+      q0 = scale[-1].a * q0 + scale[-1].s * p0;
+      p0 *= scale[-1].m;
+    }
+#pragma unroll
+    for (int r = 0; r < S::H; r++) {
+      T p = 0, ph = 0, q = 0, qh = 0;
+
+      if constexpr (PLACE) {
+        S::template products<2>({m.M[1], m.A[1]}, {v, v}, r, [&](int lo, int hi, const T rows[2][2]) {
+          p += scale[lo].m * rows[0][0];
+          q += scale[lo].a * rows[1][0] + scale[lo].s * rows[0][0];
+          ph += scale[hi].m * rows[0][1];
+          qh += scale[hi].a * rows[1][1] + scale[hi].s * rows[0][1];
+        });
+      } else {
+        S::add(m.M[1], v, r, p, ph);
+        S::add(m.A[1], v, r, q, qh);
+        if (r < N / 2) S::split(p, ph);
+        if (r < N / 2) S::split(q, qh);
+      }
+      P[at + r * S::ROW] = r ? p : p + p0;
+      R[at + r * S::ROW] = r ? q : q + q0;
+      if (r && r < N / 2) {
+        P[at + (L - r) * S::ROW] = ph;
+        R[at + (L - r) * S::ROW] = qh;
+      }
+    }
+    if constexpr (PLACE) return;
+    RemoveEnd<L>(g.end[1], place.j, [&](int r) {
+      P[at + r * S::ROW] -= m.M[1][S::FIRST] * u[K + r];
+      R[at + r * S::ROW] -= m.A[1][S::FIRST] * u[K + r];
+    });
+  }
+};
 
 } // namespace patchfd
