@@ -263,30 +263,21 @@ PetscErrorCode PCPatchFDSetAutoOrder(PC pc, PCPatchFDOrder order)
 */
 PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
 {
-  const MatPatchesSpec *p        = &((const PC_PatchFD *)pc->data)->spec;
-  const PCPatchFDOrder  mirror[] = {[PC_PATCHFD_ORDER_AUTO]      = PC_PATCHFD_ORDER_AUTO,
-                                    [PC_PATCHFD_ORDER_FORWARD]   = PC_PATCHFD_ORDER_BACKWARD,
-                                    [PC_PATCHFD_ORDER_BACKWARD]  = PC_PATCHFD_ORDER_FORWARD,
-                                    [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
+  const PCPatchFDOrder mirror[] = {[PC_PATCHFD_ORDER_AUTO]      = PC_PATCHFD_ORDER_AUTO,
+                                   [PC_PATCHFD_ORDER_FORWARD]   = PC_PATCHFD_ORDER_BACKWARD,
+                                   [PC_PATCHFD_ORDER_BACKWARD]  = PC_PATCHFD_ORDER_FORWARD,
+                                   [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
+  MatPatchesSpec       spec     = ((const PC_PatchFD *)pc->data)->spec, *own;
+  PetscBool            same;
 
   PetscFunctionBegin;
   PetscCall(PCSetType(adjoint, PCPATCHFD));
-  PetscCall(PCPatchFDSetType(adjoint, p->type));
-  PetscCall(PCPatchFDSetPatch(adjoint, p->patch));
-  PetscCall(PCPatchFDSetVariant(adjoint, p->variant));
-  PetscCall(PCPatchFDSetLocal(adjoint, p->local));
-  PetscCall(PCPatchFDSetFit(adjoint, p->fit));
-  PetscCall(PCPatchFDSetFitSteps(adjoint, p->rule.maxsteps, p->rule.reduction, p->rule.stable, p->rule.lanczos));
-  PetscCall(PCPatchFDSetFitExact(adjoint, p->rule.exact));
-  PetscCall(PCPatchFDSetClasses(adjoint, p->classes));
-  PetscCall(PCPatchFDSetPrecision(adjoint, p->precision));
-  PetscCall(PCPatchFDSetUpdate(adjoint, p->update));
-  PetscCall(PCPatchFDSetOrder(adjoint, HasColors(p) ? mirror[p->order] : p->order));
+  own = &((PC_PatchFD *)adjoint->data)->spec;
+  if (HasColors(&spec)) spec.order = mirror[spec.order];
+  PetscCall(PetscMemcmp(own, &spec, sizeof(spec), &same));
+  if (!same) adjoint->setupcalled = PETSC_FALSE;
+  *own = spec;
   PetscCall(PCPatchFDSetAutoOrder(adjoint, mirror[((const PC_PatchFD *)pc->data)->autoorder]));
-  PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
-  PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
-  PetscCall(PCPatchFDSetBrickSize(adjoint, p->bricksize));
-  PetscCall(PCPatchFDSetSchurTolerances(adjoint, p->schurrtol, p->schurmaxit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
