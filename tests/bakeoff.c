@@ -470,6 +470,46 @@ static PetscErrorCode Periodic(PetscInt dim, PetscInt degree)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* single precision: the product, the diagonal, and a solve with PCSINGLE inside; x becomes the solution */
+static PetscErrorCode SingleVectors(Mat A, const char name[], PetscInt degree, Vec b, Vec x)
+{
+  Vec       single, result, y, z;
+  PetscReal found[2];
+  PetscInt  its[2], n;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &result));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &single));
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecSetSizes(single, n, PETSC_DETERMINE));
+  PetscCall(VecSetType(single, VECSINGLE));
+  PetscCall(VecDuplicate(single, &z));
+  PetscCall(VecSingleConvert(x, 1, single));
+  PetscCall(MatMult(A, single, z));
+  PetscCall(VecSingleConvert(z, 1, result));
+  PetscCall(Compare("product in single precision", name, degree, result, y, 3e-6));
+  PetscCall(MatGetDiagonal(A, z));
+  PetscCall(VecSingleConvert(z, 1, result));
+  PetscCall(MatGetDiagonal(A, y));
+  PetscCall(Compare("diagonal in single precision", name, degree, result, y, 1e-6));
+  PetscCall(Solve(A, PCJACOBI, 1e-10, b, x, &its[0], NULL));
+  PetscCall(MatResidual(A, b, x, y));
+  PetscCall(VecNorm(y, NORM_2, &found[0]));
+  PetscCall(VecNorm(b, NORM_2, &found[1]));
+  PetscCall(Check("residual after a solve", name, degree, found[0] / found[1], 0, 1.1e-10));
+  PetscCall(Solve(A, PCJACOBI, 1e-4, b, x, &its[0], NULL));
+  PetscCall(PetscOptionsSetValue(NULL, "-single_pc_type", PCJACOBI));
+  PetscCall(Solve(A, PCSINGLE, 1e-4, b, x, &its[1], NULL));
+  PetscCall(Check("iterations with PCSINGLE of Jacobi", name, degree, its[1], its[0], 1));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&single));
+  PetscCall(VecDestroy(&result));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- operations, precisions, options ---- */
 
 static PetscErrorCode Vectors(PetscInt degree, PetscBool turn, MatBakeoffProblem problem, MatBakeoffLayout layout)
@@ -477,9 +517,8 @@ static PetscErrorCode Vectors(PetscInt degree, PetscBool turn, MatBakeoffProblem
   const PetscBool vector = (PetscBool)(problem == MAT_BAKEOFF_BP2 || problem == MAT_BAKEOFF_BP4 || problem == MAT_BAKEOFF_BP6);
   const Mesh      m      = {3, {2, 3, 4}, degree, vector ? 3 : 1, degree + 2, turn, PETSC_TRUE, PETSC_FALSE, Sine};
   const char     *name   = MatBakeoffProblems[problem];
-  Vec             g, b, x, y, z, single, result, own[2];
+  Vec             g, b, x, y, z, result, own[2];
   PetscReal       found[2];
-  PetscInt        its[2];
   PetscBool       symmetric;
   Mat             A;
   DM              dm;
@@ -527,40 +566,12 @@ static PetscErrorCode Vectors(PetscInt degree, PetscBool turn, MatBakeoffProblem
     PetscCall(VecDestroy(&own[i]));
   }
 
-  /* single precision: the product, the diagonal, and a solve with PCSINGLE inside */
-  PetscCall(VecCreate(PETSC_COMM_WORLD, &single));
-  {
-    PetscInt n;
-
-    PetscCall(VecGetLocalSize(x, &n));
-    PetscCall(VecSetSizes(single, n, PETSC_DETERMINE));
-  }
-  PetscCall(VecSetType(single, VECSINGLE));
-  PetscCall(VecDestroy(&z));
-  PetscCall(VecDuplicate(single, &z));
-  PetscCall(VecSingleConvert(x, 1, single));
-  PetscCall(MatMult(A, single, z));
-  PetscCall(VecSingleConvert(z, 1, result));
-  PetscCall(Compare("product in single precision", name, degree, result, y, 3e-6));
-  PetscCall(MatGetDiagonal(A, z));
-  PetscCall(VecSingleConvert(z, 1, result));
-  PetscCall(MatGetDiagonal(A, y));
-  PetscCall(Compare("diagonal in single precision", name, degree, result, y, 1e-6));
-  PetscCall(Solve(A, PCJACOBI, 1e-10, b, x, &its[0], NULL));
-  PetscCall(MatResidual(A, b, x, y));
-  PetscCall(VecNorm(y, NORM_2, &found[0]));
-  PetscCall(VecNorm(b, NORM_2, &found[1]));
-  PetscCall(Check("residual after a solve", name, degree, found[0] / found[1], 0, 1.1e-10));
-  PetscCall(Solve(A, PCJACOBI, 1e-4, b, x, &its[0], NULL));
-  PetscCall(PetscOptionsSetValue(NULL, "-single_pc_type", PCJACOBI));
-  PetscCall(Solve(A, PCSINGLE, 1e-4, b, x, &its[1], NULL));
-  PetscCall(Check("iterations with PCSINGLE of Jacobi", name, degree, its[1], its[0], 1));
+  PetscCall(SingleVectors(A, name, degree, b, x));
   PetscCall(VecDestroy(&g));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&z));
-  PetscCall(VecDestroy(&single));
   PetscCall(VecDestroy(&result));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
