@@ -108,7 +108,9 @@ SONAME  := libpatchfd.$(SL_LINKER_SUFFIX).$(word 1,$(VERSION)).$(word 2,$(VERSIO
 LIB     := $(OUT)/lib/libpatchfd.$(SL_LINKER_SUFFIX)
 ARCHIVE := $(OUT)/obj/libpatchfd.a
 # Programs are linked as a user's are, but those that call hidden functions: with CUDA 200 MB each.  $1: the name of the program.
-HIDDEN := $(basename $(shell grep -lE '<patchfd/private/([^c]|c[^o])|"(twins|twinsmain)\.h"' tests/*.c benchmarks/*.c))
+HIDDEN := <patchfd/private/([^c]|c[^o])
+HIDDEN := $(HIDDEN)$(patsubst tests/%,|"%",$(shell grep -lE '$(HIDDEN)' tests/*.h))
+HIDDEN := $(basename $(shell grep -lE '$(subst $() |,|,$(HIDDEN))' tests/*.c benchmarks/*.c))
 link = $(if $(filter $(HIDDEN),$1),$(ARCHIVE),-L$(OUT)/lib -Wl,-rpath,$(OUT)/lib -lpatchfd) $(if $(filter tutorials/%,$1),,$(LAPACKE_LIB)) $(PETSC_LIB)
 # a PETSc without CUDA knows nvcc, too, where there is one
 HAVE_CUDA := $(shell grep "define PETSC_HAVE_CUDA " $(PETSCCONF_H))
@@ -215,6 +217,7 @@ TIMEOUT ?= 180
 # What "requires: gpu" means: a device is there now.  gmakegentest.py reads it from <pkg-dir>/include/<pkg-name>conf.h.
 gentest: $(LIB) $(TESTDIR)/.DIR
 	@mkdir -p $(OUT)/include
+	@$(foreach p,$(TEST_PROGRAMS),echo '$(call link,$p)' >$(TESTDIR)/$p.lib &&) true
 	@if nvidia-smi -L >/dev/null 2>&1; then echo '#define PATCHFD_HAVE_GPU 1'; fi >$(OUT)/include/patchfdconf.h
 	@$(PYTHON) $(dir $(HARNESS))config/gmakegentest.py --petsc-dir=$(PETSC_DIR) --petsc-arch=$(PETSC_ARCH) --srcdir=$(CURDIR) --testdir=$(TESTDIR) \
 	  --pkg-name=patchfd --pkg-dir=$(OUT) --pkg-arch= --pkg-pkgs="tests tutorials"
@@ -223,8 +226,7 @@ gentest: $(LIB) $(TESTDIR)/.DIR
 # each program's own are in a file beside it.
 TEST_PROGRAMS := $(basename $(wildcard tests/*.c tutorials/*.c))
 $(TESTDIR)/.DIR: $(ARCHIVE)
-	@mkdir -p $(TESTDIR)/tests $(TESTDIR)/tutorials && $(RM) $(TEST_PROGRAMS:%=$(TESTDIR)/%)
-	@$(foreach p,$(TEST_PROGRAMS),echo '$(call link,$p)' >$(TESTDIR)/$p.lib &&) touch $@
+	@mkdir -p $(TESTDIR)/tests $(TESTDIR)/tutorials && $(RM) $(TEST_PROGRAMS:%=$(TESTDIR)/%) && touch $@
 
 PLUGIN_PROGRAMS := $(patsubst %,$(OUT)/bin/plugin/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex29 ksp/ksp/tutorials/ex34 ksp/ksp/tutorials/ex45 ksp/ksp/tutorials/ex50 snes/tutorials/ex5 snes/tutorials/ex12 snes/tutorials/ex13 snes/tutorials/ex19 ts/tutorials/ex7 ts/tutorials/ex45)
 $(OUT)/bin/plugin/%: $(dir $(HARNESS))src/%.c $(OUT)/flags

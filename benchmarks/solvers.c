@@ -103,13 +103,28 @@ static PetscErrorCode SetMeshes(PC pc, DM dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the lines of the table that -solvers names, or all; *n of them, at first as many as there is room for */
+static PetscErrorCode GetLines(PetscInt nlines, PetscInt *n, PetscInt lines[])
+{
+  PetscBool some;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-solvers", lines, n, &some));
+  if (!some)
+    for (*n = 0; *n < nlines; (*n)++) lines[*n] = *n;
+  for (PetscInt l = 0; l < *n; l++)
+    PetscCheck(lines[l] >= 0 && lines[l] < nlines, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+               "-solvers has %" PetscInt_FMT "; the table has lines from 0 to %" PetscInt_FMT, lines[l], nlines - 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt cells[] = {16, 16, 16};
   const char    *operator;
   const Solver  *solvers = poisson;
   PetscInt       lines[16], nlines = PETSC_STATIC_ARRAY_LENGTH(poisson), n = 16;
-  PetscBool      flow, some;
+  PetscBool      flow;
   Mat            mass = NULL;
   DM             dm;
   Mat            A, B;
@@ -132,12 +147,7 @@ int main(int argc, char **argv)
     nlines  = PETSC_STATIC_ARRAY_LENGTH(stokes);
     PetscCall(PressureMass(dm, &mass));
   }
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-solvers", lines, &n, &some));
-  if (!some)
-    for (n = 0; n < nlines; n++) lines[n] = n;
-  for (PetscInt l = 0; l < n; l++)
-    PetscCheck(lines[l] >= 0 && lines[l] < nlines, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
-               "-solvers has %" PetscInt_FMT "; the table has lines from 0 to %" PetscInt_FMT, lines[l], nlines - 1);
+  PetscCall(GetLines(nlines, &n, lines));
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(PetscTime(&assembly[0]));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));

@@ -3,6 +3,7 @@ static char help[] = "DMBOX: layout, halo, hierarchy, functions, files, errors.\
 
 #include <patchfd/private/boximpl.h>
 #include "catch.h"
+#include "runtest.h"
 #include "vtkfile.h"
 
 #define RANGE(r) ((const PetscInt(*)[2])(r))
@@ -169,7 +170,7 @@ static PetscErrorCode CheckLayout(DM dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestLayout(MPI_Comm comm)
+static PetscErrorCode TestLayout(void)
 {
   const struct {
     PetscInt dim, cells[3], degree, line; /* line: all processes in this direction, or -1 */
@@ -179,13 +180,13 @@ static PetscErrorCode TestLayout(MPI_Comm comm)
   PetscMPIInt size;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(c); t++) {
     DM       dm, coarse;
     PetscInt levels, processes[3] = {1, 1, 1}, empty = 0;
     DM_Box  *box;
 
-    PetscCall(DMBoxCreate(comm, c[t].dim, c[t].cells, c[t].degree, &dm));
+    PetscCall(DMBoxCreate(PETSC_COMM_WORLD, c[t].dim, c[t].cells, c[t].degree, &dm));
     if (c[t].line >= 0) {
       processes[c[t].line] = size;
       PetscCall(DMBoxSetProcesses(dm, processes));
@@ -207,7 +208,7 @@ static PetscErrorCode TestLayout(MPI_Comm comm)
     if (size == 8 && t == 8) PetscCheck(empty == 6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " ranks without cells, not 6", empty);
     PetscCall(DMDestroy(&dm));
   }
-  PetscCall(PetscPrintf(comm, "layout and halo: %d boxes\n", (int)PETSC_STATIC_ARRAY_LENGTH(c)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "layout and halo: %d boxes\n", (int)PETSC_STATIC_ARRAY_LENGTH(c)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -286,7 +287,7 @@ static PetscErrorCode CheckGraded(DM dm, PetscInt nx, PetscInt ny)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestRefineOption(MPI_Comm comm)
+static PetscErrorCode TestRefineOption(void)
 {
   DM       dm, clone;
   PetscInt cells[2] = {3, 5}, level;
@@ -294,7 +295,7 @@ static PetscErrorCode TestRefineOption(MPI_Comm comm)
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsSetValue(NULL, "-r_dm_refine", "2"));
-  PetscCall(DMBoxCreate(comm, 2, cells, 1, &dm));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
   PetscCall(DMBoxSetVertices(dm, 0, 5, Graded));
   PetscCall(DMSetOptionsPrefix(dm, "r_"));
   PetscCall(DMSetFromOptions(dm));
@@ -316,7 +317,7 @@ static PetscErrorCode TestRefineOption(MPI_Comm comm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestOptions(MPI_Comm comm)
+static PetscErrorCode TestOptions(void)
 {
   DM                dm;
   PetscInt          cells[3], dim, degree;
@@ -328,7 +329,7 @@ static PetscErrorCode TestOptions(MPI_Comm comm)
     NULL, "-o_dm_box_dim 2 -o_dm_box_cells 10 -o_dm_box_lower -1 -o_dm_box_upper 2,3 -o_dm_box_degree 5 -o_dm_box_space q "
           "-o_dm_box_boundary Dirichlet,neumann,NEUMANN,neumann -o_dm_box_diffusion 3,4 -o_dm_box_shift 0.25 -o_dm_box_processes -1,1"));
   PetscCall(PatchFDInitializePackage());
-  PetscCall(DMCreate(comm, &dm));
+  PetscCall(DMCreate(PETSC_COMM_WORLD, &dm));
   PetscCall(DMSetType(dm, DMBOX));
   PetscCall(DMSetOptionsPrefix(dm, "o_"));
   PetscCall(DMSetFromOptions(dm));
@@ -350,7 +351,7 @@ static PetscErrorCode TestOptions(MPI_Comm comm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestHierarchy(MPI_Comm comm)
+static PetscErrorCode TestHierarchy(void)
 {
   DM              dm, fine, coarse, clone;
   const PetscReal diffusion[2] = {2, 5}, other[2] = {1, 1};
@@ -358,14 +359,14 @@ static PetscErrorCode TestHierarchy(MPI_Comm comm)
   PetscInt        n, up, down;
 
   PetscFunctionBegin;
-  PetscCall(CreateGraded(comm, &dm));
+  PetscCall(CreateGraded(PETSC_COMM_WORLD, &dm));
   PetscCall(CheckGraded(dm, 4, 8));
   PetscCall(DMBoxSetSemicoarsening(dm, 0)); /* for all that is made from it, too */
   PetscCall(DMBoxGetNumCoarsenings(dm, &n));
   PetscCheck(n == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " coarsenings", n);
   PetscCall(DMRefine(dm, MPI_COMM_NULL, &fine));
   PetscCall(CheckGraded(fine, 8, 16));
-  PetscCall(DMCoarsen(fine, comm, &coarse));
+  PetscCall(DMCoarsen(fine, PETSC_COMM_WORLD, &coarse));
   PetscCall(CheckGraded(coarse, 4, 8));
   PetscCall(DMGetRefineLevel(coarse, &up));
   PetscCall(DMGetCoarsenLevel(coarse, &down));
@@ -378,7 +379,7 @@ static PetscErrorCode TestHierarchy(MPI_Comm comm)
   PetscCall(DMBoxSetPoisson(fine, diffusion, 0.5));
   PetscCall(DMRestrict(fine, NULL, NULL, NULL, coarse));
   PetscCall(DMDestroy(&fine));
-  PetscCall(DMCoarsen(coarse, comm, &fine));
+  PetscCall(DMCoarsen(coarse, PETSC_COMM_WORLD, &fine));
   PetscCall(CheckGraded(fine, 2, 4));
   PetscCall(DMClone(fine, &clone));
   PetscCall(CheckGraded(clone, 2, 4));
@@ -389,9 +390,9 @@ static PetscErrorCode TestHierarchy(MPI_Comm comm)
   PetscCall(DMDestroy(&dm));
   PetscCall(CheckGraded(clone, 4, 8));
   PetscCall(DMDestroy(&clone));
-  PetscCall(TestRefineOption(comm));
-  PetscCall(TestOptions(comm));
-  PetscCall(PetscPrintf(comm, "hierarchy and options\n"));
+  PetscCall(TestRefineOption());
+  PetscCall(TestOptions());
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "hierarchy and options\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -591,7 +592,7 @@ static PetscErrorCode CheckDirichletRows(DM neumann, PetscInt degree)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestFunction(MPI_Comm comm)
+static PetscErrorCode TestFunction(void)
 {
   const DMBoxBoundaryType neumann[6] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN,
                                         DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
@@ -602,7 +603,7 @@ static PetscErrorCode TestFunction(MPI_Comm comm)
       DM       dm, coarse;
       PetscInt n;
 
-      PetscCall(CreateStretched(comm, dim, degree, neumann, &dm));
+      PetscCall(CreateStretched(PETSC_COMM_WORLD, dim, degree, neumann, &dm));
       PetscCall(CheckInterpolation(dm, degree));
       PetscCall(CheckLoad(dm, degree));
       PetscCall(CheckDirichletRows(dm, degree));
@@ -617,74 +618,13 @@ static PetscErrorCode TestFunction(MPI_Comm comm)
       PetscCall(DMDestroy(&dm));
     }
   }
-  PetscCall(PetscPrintf(comm, "functions: interpolation, load, Neumann load, error\n"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "functions: interpolation, load, Neumann load, error\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ------------------------------------------------ VTK ------------------------------------------------ */
 
-/* a piece is a box of nodes: each of them must be where the mesh has it, and have the value that was written */
-static PetscErrorCode CheckPiece(const VTKFile *f, char *piece, PetscInt dim, PetscReal *const nodes[3], PetscInt *visited)
-{
-  long long  e[6];
-  PetscInt   n[3], one = 1;
-  PetscReal *x, *u;
-
-  PetscFunctionBegin;
-  PetscCheck(sscanf(piece, "<Piece Extent=\"%lld %lld %lld %lld %lld %lld\">", &e[0], &e[1], &e[2], &e[3], &e[4], &e[5]) == 6,
-             PETSC_COMM_SELF, PETSC_ERR_PLIB, "No extent");
-  for (PetscInt d = 0; d < 3; d++) n[d] = (PetscInt)(e[2 * d + 1] - e[2 * d] + 1);
-  PetscCall(PetscMalloc2(3 * n[0] * n[1] * n[2], &x, n[0] * n[1] * n[2], &u));
-  PetscCall(VTKFileArray(f, piece, "Name=\"Position\"", 3 * n[0] * n[1] * n[2], x));
-  PetscCall(VTKFileArray(f, piece, "Name=\"temperature\"", n[0] * n[1] * n[2], u));
-  for (PetscInt k = 0, m = 0; k < n[2]; k++) {
-    for (PetscInt j = 0; j < n[1]; j++) {
-      for (PetscInt i = 0; i < n[0]; i++, m++, (*visited)++) {
-        const PetscInt at[3] = {i + (PetscInt)e[0], j + (PetscInt)e[2], k + (PetscInt)e[4]};
-        PetscScalar    value;
-
-        for (PetscInt d = 0; d < 3; d++) {
-          PetscCheck(x[3 * m + d] == (d < dim ? nodes[d][at[d]] : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB,
-                     "Coordinate %" PetscInt_FMT " of node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is %g", d, at[0], at[1],
-                     at[2], (double)x[3 * m + d]);
-        }
-        PetscCall(Power(dim, 0, &x[3 * m], 1, &value, &one));
-        PetscCheck(u[m] == value, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-                   "Node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " has the value %g, not %g", at[0], at[1], at[2], (double)u[m],
-                   (double)value);
-      }
-    }
-  }
-  PetscCall(PetscFree2(x, u));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* all nodes of the mesh are in the file, once each, since pieces of a structured grid do not overlap */
-static PetscErrorCode CheckFile(MPI_Comm comm, const char name[], PetscInt dim, PetscReal *const nodes[3], const PetscInt n[3],
-                                PetscInt pieces)
-{
-  PetscMPIInt rank;
-  VTKFile     f;
-  PetscInt    count = 0, visited = 0;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCallMPI(MPI_Barrier(comm));
-  if (rank) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VTKFileRead(name, &f));
-  for (char *piece = strstr(f.text, "<Piece "); piece && piece < f.data; piece = strstr(piece + 1, "<Piece ")) {
-    PetscCall(CheckPiece(&f, piece, dim, nodes, &visited));
-    count++;
-  }
-  PetscCheck(count == pieces && visited == n[0] * n[1] * n[2], PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "%s, %" PetscInt_FMT "D: %" PetscInt_FMT " pieces with %" PetscInt_FMT " nodes, not %" PetscInt_FMT " with %" PetscInt_FMT,
-             name, dim, count, visited, pieces, n[0] * n[1] * n[2]);
-  PetscCall(PetscFree(f.text));
-  remove(name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TestVTK(MPI_Comm comm)
+static PetscErrorCode TestVTK(void)
 {
   const DMBoxBoundaryType dirichlet[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET,
                                           DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
@@ -692,14 +632,14 @@ static PetscErrorCode TestVTK(MPI_Comm comm)
   PetscInt                one = 1;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (PetscInt dim = 1; dim <= 3; dim++) {
     DM          dm, coarse;
     Vec         u, v;
     PetscViewer viewer;
     const int   levels = size <= 4 ? 2 : 1; /* more ranks than cells of the coarse mesh cannot write a file */
 
-    PetscCall(CreateStretched(comm, dim, 2, dirichlet, &dm));
+    PetscCall(CreateStretched(PETSC_COMM_WORLD, dim, 2, dirichlet, &dm));
     for (int level = 0; level < levels; level++) {
       const DM_Box *box = (DM_Box *)dm->data;
       PetscReal    *nodes[3];
@@ -716,7 +656,7 @@ static PetscErrorCode TestVTK(MPI_Comm comm)
       PetscCall(VecSet(v, 3));
       PetscCall(PetscObjectSetName((PetscObject)u, "temperature"));
       PetscCall(PetscObjectSetName((PetscObject)v, "other"));
-      PetscCall(PetscViewerVTKOpen(comm, "box_test.vts", FILE_MODE_WRITE, &viewer));
+      PetscCall(PetscViewerVTKOpen(PETSC_COMM_WORLD, "box_test.vts", FILE_MODE_WRITE, &viewer));
       PetscCall(VecView(u, viewer));
       PetscCall(VecView(v, viewer));
       PetscCall(VecDestroy(&v));
@@ -728,11 +668,11 @@ static PetscErrorCode TestVTK(MPI_Comm comm)
         dm = coarse;
       }
       PetscCall(PetscViewerDestroy(&viewer));
-      PetscCall(CheckFile(comm, "box_test.vts", dim, nodes, n, size));
+      PetscCall(VTKFileCheck(PETSC_COMM_WORLD, "box_test.vts", dim, nodes, n, size, Power, &one));
       for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
     }
   }
-  PetscCall(PetscPrintf(comm, "VTK files\n"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "VTK files\n"));
   {
     DM       dm;
     PetscInt cells = 1;
@@ -743,7 +683,7 @@ static PetscErrorCode TestVTK(MPI_Comm comm)
     PetscCall(DMCreateGlobalVector(dm, &u));
     PetscCall(VecSet(u, 3));
     PetscMPIInt rank;
-    PetscCallMPI(MPI_Comm_rank(comm, &rank));
+    PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
     if (rank == 0) {
       PetscCall(DMView(dm, PETSC_VIEWER_STDOUT_SELF));
       PetscCall(VecView(u, PETSC_VIEWER_STDOUT_SELF));
@@ -948,17 +888,17 @@ static PetscErrorCode TestBadCalls(MPI_Comm comm, PetscInt *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestErrors(MPI_Comm comm)
+static PetscErrorCode TestErrors(void)
 {
   PetscInt count = 0;
 
   PetscFunctionBegin;
   PetscCall(PatchFDInitializePackage());
-  PetscCall(TestBadOptions(comm, &count));
-  PetscCall(TestBadVertices(comm, &count));
-  PetscCall(TestBadCalls(comm, &count));
+  PetscCall(TestBadOptions(PETSC_COMM_WORLD, &count));
+  PetscCall(TestBadVertices(PETSC_COMM_WORLD, &count));
+  PetscCall(TestBadCalls(PETSC_COMM_WORLD, &count));
   PetscCall(PetscOptionsClearValue(NULL, "-malloc_dump")); /* calls that fail do not free what they had allocated */
-  PetscCall(PetscPrintf(comm, "errors: all caught\n"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "errors: all caught\n"));
   PetscCall(PetscInfo(NULL, "%" PetscInt_FMT " errors\n", count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -973,7 +913,7 @@ static PetscErrorCode Sine(PetscInt dim, PETSC_UNUSED PetscReal time, const Pets
   return PETSC_SUCCESS;
 }
 
-static PetscErrorCode TestSpeed(MPI_Comm comm)
+static PetscErrorCode TestSpeed(void)
 {
   const PetscInt cells[3] = {32, 32, 32};
   DM             dm;
@@ -981,7 +921,7 @@ static PetscErrorCode TestSpeed(MPI_Comm comm)
   PetscLogDouble t[5];
 
   PetscFunctionBegin;
-  PetscCall(DMBoxCreate(comm, 3, cells, 3, &dm));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 3, &dm));
   PetscCall(PetscTime(&t[0]));
   PetscCall(DMSetUp(dm));
   PetscCall(DMCreateGlobalVector(dm, &v));
@@ -992,36 +932,15 @@ static PetscErrorCode TestSpeed(MPI_Comm comm)
   PetscCall(PetscTime(&t[3]));
   PetscCall(DMBoxComputeError(dm, 0, Sine, NULL, v, NULL, NULL));
   PetscCall(PetscTime(&t[4]));
-  PetscCall(PetscPrintf(comm, "set-up %.3f s, interpolation %.3f s, load %.3f s, error %.3f s\n", t[1] - t[0], t[2] - t[1], t[3] - t[2],
-                        t[4] - t[3]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "set-up %.3f s, interpolation %.3f s, load %.3f s, error %.3f s\n", t[1] - t[0], t[2] - t[1],
+                        t[3] - t[2], t[4] - t[3]));
   PetscCall(VecDestroy(&v));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
-{
-  char      test[64] = "layout";
-  PetscBool is[6];
-
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-test", test, sizeof(test), NULL));
-  PetscCall(PetscStrcmp(test, "layout", &is[0]));
-  PetscCall(PetscStrcmp(test, "hierarchy", &is[1]));
-  PetscCall(PetscStrcmp(test, "function", &is[2]));
-  PetscCall(PetscStrcmp(test, "vtk", &is[3]));
-  PetscCall(PetscStrcmp(test, "errors", &is[4]));
-  PetscCall(PetscStrcmp(test, "speed", &is[5]));
-  PetscCheck(is[0] || is[1] || is[2] || is[3] || is[4] || is[5], PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-test %s does not exist", test);
-  if (is[0]) PetscCall(TestLayout(PETSC_COMM_WORLD));
-  if (is[1]) PetscCall(TestHierarchy(PETSC_COMM_WORLD));
-  if (is[2]) PetscCall(TestFunction(PETSC_COMM_WORLD));
-  if (is[3]) PetscCall(TestVTK(PETSC_COMM_WORLD));
-  if (is[4]) PetscCall(TestErrors(PETSC_COMM_WORLD));
-  if (is[5]) PetscCall(TestSpeed(PETSC_COMM_WORLD));
-  PetscCall(PetscFinalize());
-  return 0;
-}
+TEST_MAIN("layout", {"layout", TestLayout}, {"hierarchy", TestHierarchy}, {"function", TestFunction}, {"vtk", TestVTK},
+          {"errors", TestErrors}, {"speed", TestSpeed})
 
 /*TEST
 

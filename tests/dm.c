@@ -627,20 +627,8 @@ static PetscErrorCode TestContexts(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
-{
-  const Test tests[] = {
-    {"coordinates", TestCoordinates}, {"local", TestLocal},   {"files", TestFiles}, {"snes", TestSNES},
-    {"contexts", TestContexts},       {"errors", TestErrors},
-  };
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
-  PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "coordinates"));
-  PetscCall(PetscFinalize());
-  return 0;
-}
+TEST_MAIN("coordinates", {"coordinates", TestCoordinates}, {"local", TestLocal}, {"files", TestFiles}, {"snes", TestSNES},
+          {"contexts", TestContexts}, {"errors", TestErrors})
 
 /*TEST
 

@@ -564,35 +564,9 @@ static PetscErrorCode TestFactors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode TestOptions(Mat A)
 {
-  const PetscInt     cells[] = {4, 4, 4}, odd[] = {6, 4, 4};
-  DM                 dm, other;
-  Mat                A, B, P;
-  Vec                x, b, small;
-  KSP                ksp;
-  PC                 pc;
-  KSPConvergedReason reason;
-  PetscInt           first, end;
-  PetscBool          memory = PETSC_FALSE, stream = PETSC_FALSE;
-
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &memory, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-stream", &stream, NULL));
-#if defined(PETSC_HAVE_CUDA)
-  if (memory) PetscCall(TestMemory());
-  if (stream) PetscCall(TestStream());
-#endif
-  if (memory || stream) return PetscFinalize();
-  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 2, &dm));
-  PetscCall(DMSetFromOptions(dm));
-  PetscCall(DMSetUp(dm));
-  PetscCall(DMCreateMatrix(dm, &A));
-  PetscCall(DMCreateGlobalVector(dm, &x));
-  PetscCall(VecDuplicate(x, &b));
-
   PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_damping", "0", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_damping", "(0, 2)"));
   PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_damping", "-0.5", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_damping", "-0.5"));
   PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_damping", "2", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_damping", "(0, 2)"));
@@ -611,8 +585,16 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsInsertString(NULL, "-mg_levels_ksp_type richardson"));
   PetscCall(TestOption(A, PCPATCHMG, "-pc_mg_levels", "5", PETSC_ERR_ARG_OUTOFRANGE, "coarse", "2"));
   PetscCall(PetscOptionsClearValue(NULL, "-mg_levels_ksp_type"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* matrices that are not ours */
+/* matrices that are not ours, and what ours refuse */
+static PetscErrorCode TestForeign(Mat A)
+{
+  Mat B;
+  PC  pc;
+
+  PetscFunctionBeginUser;
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
   PetscCall(NewPC(B, PCPATCHFD, "", &pc));
   FAILS("PCPATCHFD on an AIJ matrix", PCSetUp(pc), PETSC_ERR_ARG_INCOMP, "PCPATCHFD", "aij");
@@ -623,7 +605,64 @@ int main(int argc, char **argv)
   FAILS("conversion in place", MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A), PETSC_ERR_SUP, "in place", "DMBOX");
   FAILS("MatShift", MatShift(A, 2), PETSC_ERR_SUP, "MatShift", "-dm_mat_type aij");
   PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
+/* NaN in the right-hand side: no loop, no wrong answer */
+static PetscErrorCode TestNaN(DM dm, Mat A, Vec b, Vec x)
+{
+  KSP                ksp;
+  PC                 pc;
+  KSPConvergedReason reason;
+  PetscInt           first, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetDM(ksp, dm));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPFGMRES));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHMG));
+  PetscCall(VecSet(b, 1));
+  PetscCall(VecGetOwnershipRange(b, &first, &end));
+  if (first == 0) PetscCall(VecSetValue(b, 0, NAN, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "NaN in the right-hand side: %s\n", KSPConvergedReasons[reason]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt cells[] = {4, 4, 4}, odd[] = {6, 4, 4};
+  DM             dm, other;
+  Mat            A, P;
+  Vec            x, b, small;
+  PC             pc;
+  PetscBool      memory = PETSC_FALSE, stream = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &memory, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-stream", &stream, NULL));
+#if defined(PETSC_HAVE_CUDA)
+  if (memory) PetscCall(TestMemory());
+  if (stream) PetscCall(TestStream());
+#endif
+  if (memory || stream) return PetscFinalize();
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 2, &dm));
+  PetscCall(DMSetFromOptions(dm));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(DMCreateGlobalVector(dm, &x));
+  PetscCall(VecDuplicate(x, &b));
+
+  PetscCall(TestOptions(A));
+  PetscCall(TestForeign(A));
   /* meshes that are not nested, vectors of another layout */
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, odd, 2, &other));
   PetscCall(DMSetUp(other));
@@ -644,22 +683,7 @@ int main(int argc, char **argv)
   PetscCall(TestMesh());
   PetscCall(TestFactors());
 
-  /* NaN in the right-hand side: no loop, no wrong answer */
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetDM(ksp, dm));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPFGMRES));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCPATCHMG));
-  PetscCall(VecSet(b, 1));
-  PetscCall(VecGetOwnershipRange(b, &first, &end));
-  if (first == 0) PetscCall(VecSetValue(b, 0, NAN, INSERT_VALUES));
-  PetscCall(VecAssemblyBegin(b));
-  PetscCall(VecAssemblyEnd(b));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "NaN in the right-hand side: %s\n", KSPConvergedReasons[reason]));
-  PetscCall(KSPDestroy(&ksp));
+  PetscCall(TestNaN(dm, A, b, x));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));

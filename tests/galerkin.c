@@ -327,17 +327,7 @@ static PetscErrorCode TestErrors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
-{
-  static const Test tests[] = {{"product", TestProduct}, {"channel", TestChannel}, {"fold", TestFold}, {"errors", TestErrors}};
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
-  PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "product"));
-  PetscCall(PetscFinalize());
-  return 0;
-}
+TEST_MAIN("product", {"product", TestProduct}, {"channel", TestChannel}, {"fold", TestFold}, {"errors", TestErrors})
 
 /*TEST
 

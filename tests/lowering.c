@@ -209,20 +209,7 @@ static PetscErrorCode TestSymmetric(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
-{
-  static const Test tests[] = {{"levels", TestLevels},
-                               {"transfer", TestTransfer},
-                               {"iterations", TestIterations},
-                               {"symmetric", TestSymmetric}};
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
-  PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "levels"));
-  PetscCall(PetscFinalize());
-  return 0;
-}
+TEST_MAIN("levels", {"levels", TestLevels}, {"transfer", TestTransfer}, {"iterations", TestIterations}, {"symmetric", TestSymmetric})
 
 /*TEST
 

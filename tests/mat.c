@@ -225,6 +225,30 @@ static PetscErrorCode SetUpKSP(DM dm, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* C and its copy become zero: products are right, solvers refuse */
+static PetscErrorCode TestZero(Mat A, Mat B, Mat C, Mat BC)
+{
+  PC  pc;
+  Vec x, y;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatZeroEntries(C));
+  PetscCall(MatZeroEntries(BC));
+  PetscCall(MatCreateVecs(C, &x, &y));
+  PetscCall(Fill(x));
+  PetscCall(Same("MatZeroEntries", C, BC));
+  for (int patch = 0; patch < 2; patch++) {
+    PetscCall(NewPC(C, patch ? PC_PATCHFD_PATCH_BOX : PC_PATCHFD_PATCH_VERTEX, &pc));
+    REFUSES(PCApply(pc, x, y), "singular");
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(MatAXPY(C, 1, A, SAME_NONZERO_PATTERN));
+  PetscCall(Same("MatAXPY to zero", C, B));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* operators are a linear space: B is A assembled */
 static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
 {
@@ -233,8 +257,6 @@ static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
   DM              other;
   Mat             C, F, BC, BF;
   PetscBool       flag;
-  PC              pc;
-  Vec             x, y;
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxGetPoisson(dm, old, &shift));
@@ -280,19 +302,7 @@ static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
   PetscCall(MatIsSymmetric(C, 1e-10, &flag));
   EXPECT(flag, "MatIsSymmetric");
 
-  /* zero: products are right, solvers refuse */
-  PetscCall(MatZeroEntries(C));
-  PetscCall(MatZeroEntries(BC));
-  PetscCall(MatCreateVecs(C, &x, &y));
-  PetscCall(Fill(x));
-  PetscCall(Same("MatZeroEntries", C, BC));
-  for (int patch = 0; patch < 2; patch++) {
-    PetscCall(NewPC(C, patch ? PC_PATCHFD_PATCH_BOX : PC_PATCHFD_PATCH_VERTEX, &pc));
-    REFUSES(PCApply(pc, x, y), "singular");
-    PetscCall(PCDestroy(&pc));
-  }
-  PetscCall(MatAXPY(C, 1, A, SAME_NONZERO_PATTERN));
-  PetscCall(Same("MatAXPY to zero", C, B));
+  PetscCall(TestZero(A, B, C, BC));
   PetscCall(MatDestroy(&C));
   PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &C));
   PetscCall(Same("a copy without values", C, BC));
@@ -315,8 +325,6 @@ static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
   PetscCall(DMBoxSetPoisson(dm, old, shift));
   PetscCall(MatBoxUpdate(C));
   PetscCall(Same("MatBoxUpdate", C, B));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&F));
   PetscCall(MatDestroy(&BC));

@@ -725,20 +725,9 @@ static PetscErrorCode TestView(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
-{
-  static const Test tests[] =
-    {{"levels", TestLevels},     {"observer", TestObserver}, {"directions", TestDirections}, {"mesh", TestMesh},     {"reuse", TestReuse},
-     {"singular", TestSingular}, {"patches", TestPatches},   {"constants", TestConstants},   {"errors", TestErrors}, {"blocks", TestBlocks},
-     {"view", TestView}};
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
-  PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "levels"));
-  PetscCall(PetscFinalize());
-  return 0;
-}
+TEST_MAIN("levels", {"levels", TestLevels}, {"observer", TestObserver}, {"directions", TestDirections}, {"mesh", TestMesh},
+          {"reuse", TestReuse}, {"singular", TestSingular}, {"patches", TestPatches}, {"constants", TestConstants}, {"errors", TestErrors},
+          {"blocks", TestBlocks}, {"view", TestView})
 
 /*TEST
 

@@ -3,340 +3,9 @@ static char help[] = "Operators, transfers and smoothing steps against dense Kro
   -tolerance <t>  : allowed relative deviation in the maximum norm\n\n";
 
 #include <petscpatchfd.h>
-#include <petscblaslapack.h>
 #include <patchfd/private/matimpl.h> /* to take terms out of an operator */
-#include "lines.h"
-
-/* ---- the reference: one-dimensional matrices of whole lines, entries of the operator as products of theirs ---- */
-
-typedef struct {
-  PetscInt  dim, N; /* N nodes in all */
-  Line      line[3];
-  PetscBool bending; /* the operator biharmonic, not poisson */
-  PetscReal D[3], shift;
-  PetscReal twist[3]; /* of the directions 1 and 0, 2 and 0, 2 and 1 */
-} Problem;
-
-static PetscErrorCode ProblemDestroy(Problem *p)
-{
-  PetscFunctionBeginUser;
-  for (int d = 0; d < 3; d++) PetscCall(LineDestroy(&p->line[d]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline void Node(const Problem *p, PetscInt i, PetscInt at[3])
-{
-  at[0] = i % p->line[0].n;
-  at[1] = i / p->line[0].n % p->line[1].n;
-  at[2] = i / p->line[0].n / p->line[1].n;
-}
-
-static inline PetscBool Fixed(const Problem *p, const PetscInt at[3])
-{
-  for (PetscInt d = 0; d < p->dim; d++)
-    if ((p->line[d].fixed[0] && at[d] == 0) || (p->line[d].fixed[1] && at[d] == p->line[d].n - 1)) return PETSC_TRUE;
-  return PETSC_FALSE;
-}
-
-static PetscReal Entry(const Problem *p, const PetscInt i[3], const PetscInt j[3])
-{
-  PetscReal M[3], A[3], L[3];
-
-  if (Fixed(p, i) || Fixed(p, j)) return i[0] == j[0] && i[1] == j[1] && i[2] == j[2];
-  for (int d = 0; d < 3; d++) {
-    M[d] = p->line[d].M[i[d] * p->line[d].n + j[d]];
-    A[d] = p->line[d].A[i[d] * p->line[d].n + j[d]];
-    L[d] = p->line[d].L[i[d] * p->line[d].n + j[d]];
-  }
-  return p->D[0] * A[0] * M[1] * M[2] + p->D[1] * M[0] * A[1] * M[2] + p->D[2] * M[0] * M[1] * A[2] + p->shift * M[0] * M[1] * M[2] +
-         p->twist[0] * L[0] * L[1] * M[2] + p->twist[1] * L[0] * M[1] * L[2] + p->twist[2] * M[0] * L[1] * L[2];
-}
-
-/*
-  A row of A x, with the entries of Entry(), whose common factors in a line of columns are taken out.  Only the nodes that share a cell with
-  the row's node can contribute, and, where there are face terms, those of the cells beside it
-*/
-static PetscReal MultiplyRow(const Problem *p, PetscInt r, const PetscReal x[])
-{
-  const Line *l = p->line;
-  PetscInt    i[3], lo[3], hi[3];
-  PetscReal   y = 0;
-
-  Node(p, r, i);
-  if (Fixed(p, i)) return x[r];
-  for (int d = 0; d < 3; d++) {
-    lo[d] = PetscMax(l[d].fixed[0] ? 1 : 0, i[d] - l[d].reach);
-    hi[d] = PetscMin(l[d].n - (l[d].fixed[1] ? 2 : 1), i[d] + l[d].reach);
-  }
-  for (PetscInt k = lo[2]; k <= hi[2]; k++) {
-    for (PetscInt j = lo[1]; j <= hi[1]; j++) {
-      const PetscInt  at1 = i[1] * l[1].n + j, at2 = i[2] * l[2].n + k;
-      const PetscReal M1 = l[1].M[at1], A1 = l[1].A[at1], L1 = l[1].L[at1], M2 = l[2].M[at2], A2 = l[2].A[at2], L2 = l[2].L[at2];
-      const PetscReal a = p->D[0] * M1 * M2, m = p->D[1] * A1 * M2 + p->D[2] * M1 * A2 + p->shift * M1 * M2 + p->twist[2] * L1 * L2,
-                      t  = p->twist[0] * L1 * M2 + p->twist[1] * M1 * L2;
-      const PetscReal *A = &l[0].A[i[0] * l[0].n], *M = &l[0].M[i[0] * l[0].n], *L = &l[0].L[i[0] * l[0].n],
-                      *xj = &x[(k * l[1].n + j) * l[0].n];
-
-      for (PetscInt c = lo[0]; c <= hi[0]; c++) y += (a * A[c] + m * M[c] + t * L[c]) * xj[c];
-    }
-  }
-  return y;
-}
-
-static void Multiply(const Problem *p, const PetscReal x[], PetscReal y[])
-{
-  for (PetscInt r = 0; r < p->N; r++) y[r] = MultiplyRow(p, r, x);
-}
-
-/* ---- reference smoother: dense Cholesky on each patch ---- */
-
-typedef struct {
-  PetscInt   color, n, *node;
-  PetscReal *L;
-} Patch;
-
-/* the unknowns of direction d of the patch of vertex v: strictly inside its two cells, and a Neumann end of the line; all of them without
-   continuity */
-static void PatchExtent(const Line *l, PetscInt v, PetscInt *lo, PetscInt *hi)
-{
-  const PetscInt first = l->cells == 1 ? 0 : v - 1, last = l->cells == 1 ? 1 : v + 1; /* in cells */
-
-  if (l->k == 0) *lo = *hi = 0;
-  else if (l->stride > l->k) {
-    *lo = first * l->stride;
-    *hi = last * l->stride - 1;
-  } else {
-    *lo = first == 0 && !l->fixed[0] ? 0 : first * l->k + 1;
-    *hi = last == l->cells && !l->fixed[1] ? l->n - 1 : last * l->k - 1;
-  }
-}
-
-/* the cells of the patch of vertices v as a plate of its own: clamped inside the mesh, as the mesh is where they end with it; first[] is
-   its first node */
-static PetscErrorCode AloneCreate(const Problem *p, const PetscInt v[3], Problem *alone, PetscInt first[3])
-{
-  PetscFunctionBeginUser;
-  *alone = *p;
-  for (int d = 0; d < 3; d++) {
-    const Line     *l      = &p->line[d];
-    const PetscInt  cells  = PetscMin(2, l->cells);
-    const PetscBool end[2] = {(PetscBool)(v[d] == 0), (PetscBool)(v[d] + cells == l->cells)}, fixed[2] = {PETSC_TRUE, PETSC_TRUE};
-    const PetscBool clamped[2] = {(PetscBool)(!end[0] || l->clamped[0]), (PetscBool)(!end[1] || l->clamped[1])};
-
-    PetscCall(PetscMemzero(&alone->line[d], sizeof(Line)));
-    PetscCall(LineCreate(l->k, PETSC_TRUE, cells, l->v + v[d], fixed, clamped, l->penalty, &alone->line[d]));
-    first[d] = v[d] * l->stride;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* alone: with the matrices of patches as plates of their own */
-static PetscErrorCode PatchesCreate(const Problem *p, PetscBool alone, PetscInt *np, Patch **patches)
-{
-  PetscInt nv[3], total = 1;
-
-  PetscFunctionBeginUser;
-  for (int d = 0; d < 3; d++) total *= nv[d] = PetscMax(1, p->line[d].cells - 1);
-  PetscCall(PetscCalloc1(total, patches));
-  *np = 0;
-  for (PetscInt t = 0; t < total; t++) {
-    const PetscInt v[3] = {t % nv[0], t / nv[0] % nv[1], t / nv[0] / nv[1]};
-    Patch         *q    = &(*patches)[*np];
-    PetscInt       lo[3], hi[3], at[3], first[3] = {0, 0, 0}, n = 0;
-    Problem        own;
-
-    for (int d = 0; d < 3; d++) PatchExtent(&p->line[d], v[d] + 1, &lo[d], &hi[d]);
-    q->n     = (hi[0] - lo[0] + 1) * (hi[1] - lo[1] + 1) * (hi[2] - lo[2] + 1);
-    q->color = 2 * (v[0] % 2 + 2 * (v[1] % 2) + 4 * (v[2] % 2)); /* twice the parity, plus the phase */
-    if (p->line[0].reach > p->line[0].k) q->color += (v[0] / 2 + v[1] / 2 + v[2] / 2) % 2;
-    if (q->n <= 0) continue;
-    PetscCall(PetscMalloc2(q->n, &q->node, q->n * q->n, &q->L));
-    for (at[2] = lo[2]; at[2] <= hi[2]; at[2]++)
-      for (at[1] = lo[1]; at[1] <= hi[1]; at[1]++)
-        for (at[0] = lo[0]; at[0] <= hi[0]; at[0]++) q->node[n++] = (at[2] * p->line[1].n + at[1]) * p->line[0].n + at[0];
-    if (alone) PetscCall(AloneCreate(p, v, &own, first));
-    for (PetscInt i = 0; i < n; i++) {
-      PetscInt ai[3], aj[3];
-
-      Node(p, q->node[i], ai);
-      for (int d = 0; d < 3; d++) ai[d] -= first[d];
-      for (PetscInt j = 0; j < n; j++) {
-        Node(p, q->node[j], aj);
-        for (int d = 0; d < 3; d++) aj[d] -= first[d];
-        q->L[i * n + j] = Entry(alone ? &own : p, ai, aj);
-      }
-    }
-    if (alone) PetscCall(ProblemDestroy(&own));
-    {
-      PetscBLASInt bn, info;
-
-      PetscCall(PetscBLASIntCast(n, &bn));
-      LAPACKpotrf_("L", &bn, q->L, &bn, &info);
-      PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "the reference's patch matrix is not positive definite");
-    }
-    (*np)++;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* x += omega A_j^{-1} r on one patch */
-static PetscErrorCode PatchSolve(const Patch *q, PetscReal omega, const PetscReal r[], PetscReal x[])
-{
-  PetscBLASInt n, one = 1, info;
-  PetscReal   *u;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscBLASIntCast(q->n, &n));
-  PetscCall(PetscMalloc1(q->n, &u));
-  for (PetscInt i = 0; i < q->n; i++) u[i] = r[q->node[i]];
-  LAPACKpotrs_("L", &n, &one, q->L, &n, u, &n, &info);
-  for (PetscInt i = 0; i < q->n; i++) x[q->node[i]] += omega * u[i];
-  PetscCall(PetscFree(u));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* phases: a colour has two, and the patches of the second see what the first has done */
-static PetscErrorCode ReferenceStep(const Problem *p, PetscInt np, const Patch q[], PetscBool phases, PetscBool exact, PCPatchFDType type,
-                                    PCPatchFDOrder order, PetscReal omega, const PetscReal b[], PetscReal x[])
-{
-  PetscReal *r;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(p->N, &r));
-  for (PetscInt s = 0; s < (type == PC_PATCHFD_TYPE_ADDITIVE ? 1 : (order == PC_PATCHFD_ORDER_SYMMETRIC ? 32 : 16)); s++) {
-    const PetscInt color = order == PC_PATCHFD_ORDER_BACKWARD || s >= 16 ? 15 - s % 16 : s;
-    const PetscInt mask  = phases ? ~0 : ~1;
-    PetscBool      last  = PETSC_TRUE; /* of the first half */
-
-    for (PetscInt i = 0; i < np; i++) last = (PetscBool)(last && (q[i].color & mask) <= color);
-    if (s >= 16 && last && omega == 1 && exact) continue; /* an exact solve repeated */
-    /* the residual of all patches of the colour, then their solves; patches of a colour have no common nodes */
-    if (type == PC_PATCHFD_TYPE_ADDITIVE) {
-      for (PetscInt i = 0; i < p->N; i++) r[i] = b[i] - MultiplyRow(p, i, x);
-    }
-    for (PetscInt i = 0; i < np && type == PC_PATCHFD_TYPE_MULTIPLICATIVE; i++)
-      for (PetscInt n = 0; n < q[i].n && (q[i].color & mask) == color; n++)
-        r[q[i].node[n]] = b[q[i].node[n]] - MultiplyRow(p, q[i].node[n], x);
-    for (PetscInt i = 0; i < np; i++)
-      if (type == PC_PATCHFD_TYPE_ADDITIVE || (q[i].color & mask) == color) PetscCall(PatchSolve(&q[i], omega, r, x));
-  }
-  for (PetscInt i = 0; i < p->N; i++) {
-    PetscInt at[3];
-
-    Node(p, i, at);
-    if (Fixed(p, at)) x[i] += omega * (b[i] - x[i]);
-  }
-  PetscCall(PetscFree(r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- between the library's numbering and the natural one ---- */
-
-/* the natural number of the node at x: how the test learns the layout without being told */
-static PetscErrorCode NaturalNumber(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
-                                    PetscScalar u[], void *ctx)
-{
-  const Problem *p     = (const Problem *)ctx;
-  PetscInt       at[3] = {0, 0, 0};
-
-  PetscFunctionBeginUser;
-  for (PetscInt d = 0; d < dim; d++)
-    for (PetscInt i = 1; i < p->line[d].n; i++)
-      if (PetscAbsReal(p->line[d].x[i] - x[d]) < PetscAbsReal(p->line[d].x[at[d]] - x[d])) at[d] = i;
-  u[0] = (at[2] * p->line[1].n + at[1]) * p->line[0].n + at[0];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-typedef struct {
-  DM         dm;
-  Problem   *p;
-  Vec        number, all;
-  VecScatter toall;
-} Layout;
-
-/* Without continuity nodes share positions: there the layout is what the manual page says, the rank's cells with x fastest. */
-static PetscErrorCode NumberCells(DM dm, const Problem *p, Vec number)
-{
-  PetscReal    lower[3], upper[3];
-  PetscInt     first[3] = {0, 0, 0}, end[3] = {1, 1, 1}, n = 0;
-  PetscScalar *a;
-
-  PetscFunctionBeginUser;
-  PetscUseTypeMethod(dm, getlocalboundingbox, lower, upper, first, end);
-  PetscCall(VecGetArrayWrite(number, &a));
-  for (PetscInt k = first[2] * p->line[2].stride; k < (p->dim > 2 ? end[2] * p->line[2].stride : 1); k++)
-    for (PetscInt j = first[1] * p->line[1].stride; j < (p->dim > 1 ? end[1] * p->line[1].stride : 1); j++)
-      for (PetscInt i = first[0] * p->line[0].stride; i < end[0] * p->line[0].stride; i++)
-        a[n++] = (k * p->line[1].n + j) * p->line[0].n + i;
-  PetscCall(VecRestoreArrayWrite(number, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode LayoutCreate(DM dm, Problem *p, Layout *l)
-{
-  DMBoxSpace space;
-
-  PetscFunctionBeginUser;
-  l->dm = dm;
-  l->p  = p;
-  PetscCall(DMCreateGlobalVector(dm, &l->number));
-  PetscCall(DMBoxGetSpace(dm, &space));
-  if (space == DMBOX_SPACE_Q) PetscCall(DMBoxInterpolateFunction(dm, 0, NaturalNumber, p, l->number));
-  else PetscCall(NumberCells(dm, p, l->number));
-  PetscCall(VecScatterCreateToAll(l->number, &l->toall, &l->all));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode LayoutDestroy(Layout *l)
-{
-  PetscFunctionBeginUser;
-  PetscCall(VecDestroy(&l->number));
-  PetscCall(VecDestroy(&l->all));
-  PetscCall(VecScatterDestroy(&l->toall));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ToVec(const Layout *l, const PetscReal a[], Vec v)
-{
-  const PetscScalar *i;
-  PetscScalar       *x;
-  PetscInt           n;
-
-  PetscFunctionBeginUser;
-  PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(VecGetArrayRead(l->number, &i));
-  PetscCall(VecGetArrayWrite(v, &x));
-  for (PetscInt j = 0; j < n; j++) x[j] = a[(PetscInt)i[j]];
-  PetscCall(VecRestoreArrayWrite(v, &x));
-  PetscCall(VecRestoreArrayRead(l->number, &i));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Compare(const Layout *l, const char *name, Vec v, const PetscReal a[], PetscReal tol, PetscInt *failures)
-{
-  const PetscScalar *i, *x;
-  PetscInt           n;
-  PetscReal          err = 0, max = 0;
-
-  PetscFunctionBeginUser;
-  PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(VecGetArrayRead(l->number, &i));
-  PetscCall(VecGetArrayRead(v, &x));
-  for (PetscInt j = 0; j < n; j++) {
-    const PetscReal e = PetscAbsScalar(x[j] - a[(PetscInt)i[j]]);
-
-    err = e > err || PetscIsNanReal(e) ? e : err;
-  }
-  for (PetscInt j = 0; j < l->p->N; j++) max = PetscMax(max, PetscAbsReal(a[j]));
-  PetscCall(VecRestoreArrayRead(v, &x));
-  PetscCall(VecRestoreArrayRead(l->number, &i));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &err, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
-  if (!(err <= tol * max)) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: deviates by %g\n", name, (double)(err / max)));
-    (*failures)++;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "reference.h"
+#include "layout.h"
 
 static PetscErrorCode ProblemGetCoefficients(DM dm, Problem *p)
 {
@@ -386,14 +55,6 @@ static PetscErrorCode ProblemCreate(DM dm, PetscReal *const vertices[3], Problem
                          d < p->dim ? vertices[d] : point, dirichlet, p->bending ? clamped : NULL, penalty, &p->line[d]));
     p->N *= p->line[d].n;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Random(PetscRandom rnd, PetscInt n, PetscReal **a)
-{
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(n, a));
-  for (PetscInt i = 0; i < n; i++) PetscCall(PetscRandomGetValueReal(rnd, &(*a)[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -607,6 +268,30 @@ static PetscErrorCode TestBendingLoad(const Layout *l, const PetscReal b[], Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the whole box as one patch solves exactly */
+static PetscErrorCode TestBox(const Layout *l, Mat A, const PetscReal x[], PetscReal tol, PetscInt *failures)
+{
+  PetscReal *y;
+  Vec        vx, vb;
+  KSP        ksp;
+  PC         pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(l->p->N, &y));
+  PetscCall(MatCreateVecs(A, &vx, &vb));
+  PetscCall(SmootherCreate(A, KSPPREONLY, &ksp, &pc));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
+  Multiply(l->p, x, y);
+  PetscCall(ToVec(l, y, vb));
+  PetscCall(KSPSolve(ksp, vb, vx));
+  PetscCall(Compare(l, "whole box", vx, x, tol, failures));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&vx));
+  PetscCall(VecDestroy(&vb));
+  PetscCall(PetscFree(y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* one smoothing step of every kind, from a given and from the zero guess, and as a preconditioner */
 static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local, PCPatchFDClassesType classes, const PetscReal x[],
                                    const PetscReal b[], PetscReal tol, PetscInt *failures)
@@ -646,14 +331,7 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
   PetscCall(PetscMalloc3(p->N, &y, p->N, &z, p->N, &t));
   PetscCall(MatCreateVecs(A, &vx, &vb));
   PetscCall(ToVec(l, b, vb));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
-  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
-  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
-  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCPATCHFD));
+  PetscCall(SmootherCreate(A, KSPRICHARDSON, &ksp, &pc));
   PetscCall(PCPatchFDSetLocal(pc, local));
   PetscCall(PCPatchFDSetClasses(pc, classes));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(kinds); i++) {
@@ -695,18 +373,6 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
       PetscCall(Compare(l, "PCApplyTranspose", vx, t, tol, failures));
     }
   }
-  PetscCall(KSPDestroy(&ksp));
-  /* the whole box as one patch solves exactly */
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPPREONLY));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCPATCHFD));
-  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
-  Multiply(p, x, y);
-  PetscCall(ToVec(l, y, vb));
-  PetscCall(KSPSolve(ksp, vb, vx));
-  PetscCall(Compare(l, "whole box", vx, x, 100 * tol, failures));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&vx));
   PetscCall(VecDestroy(&vb));
@@ -871,38 +537,40 @@ static PetscErrorCode TestSemicoarsening(const Layout *lf, PetscReal *v[3], Pets
 }
 
 /* one degree: the operator and smoothers on the mesh, the transfers to the twice refined mesh and to a higher degree */
+/* to a mesh with these vertices; coarse: halved by semicoarsening, too */
+static PetscErrorCode TestTransferTo(const Layout *l, DM fine, PetscReal *v[3], PetscReal *coarse[3], const PetscReal x[], PetscReal tol,
+                                     PetscRandom rnd, PetscInt *failures)
+{
+  PetscReal *xf;
+  Problem    p;
+  Layout     lf;
+
+  PetscFunctionBeginUser;
+  PetscCall(ProblemCreate(fine, v, &p));
+  PetscCall(LayoutCreate(fine, &p, &lf));
+  PetscCall(Random(rnd, p.N, &xf));
+  PetscCall(TestTransfer(l, &lf, x, xf, tol, failures));
+  if (coarse) PetscCall(TestSemicoarsening(&lf, coarse, v, xf, tol, rnd, failures));
+  PetscCall(LayoutDestroy(&lf));
+  PetscCall(ProblemDestroy(&p));
+  PetscCall(PetscFree(xf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, PetscRandom rnd, PetscInt *failures)
 {
   DM         dm, fine, higher;
   Mat        A;
-  PetscReal *v[3] = {NULL, NULL, NULL}, *vf[3], *x, *b, *xf, lower[3], upper[3], span;
-  PetscInt   dim, cells[3];
-  Problem    p, pf;
-  Layout     l, lf;
+  PetscReal *v[3] = {NULL, NULL, NULL}, *vf[3], *x, *b;
+  Problem    p;
+  Layout     l;
 
   PetscFunctionBeginUser;
-  PetscCall(DMCreate(PETSC_COMM_WORLD, &dm));
-  PetscCall(DMSetType(dm, DMBOX));
-  PetscCall(DMSetFromOptions(dm));
-  PetscCall(DMBoxSetDegree(dm, k));
-  PetscCall(DMGetDimension(dm, &dim));
-  PetscCall(DMBoxGetCells(dm, cells));
-  PetscCall(DMBoxGetBounds(dm, lower, upper));
-  for (PetscInt d = 0; d < dim; d++) {
-    PetscCall(PetscMalloc2(cells[d] + 1, &v[d], 2 * cells[d] + 1, &vf[d]));
-    v[d][0] = lower[d];
-    for (PetscInt c = 0; c < cells[d]; c++) {
-      PetscReal h = 0;
-
-      if (graded) PetscCall(PetscRandomGetValueReal(rnd, &h));
-      v[d][c + 1] = v[d][c] + 1 + 0.5 * h;
-    }
-    span = v[d][cells[d]] - lower[d];
-    for (PetscInt c = 0; c <= cells[d]; c++) v[d][c] = lower[d] + (v[d][c] - lower[d]) * (upper[d] - lower[d]) / span;
-    for (PetscInt c = 0; c <= 2 * cells[d]; c++) vf[d][c] = (v[d][c / 2] + v[d][(c + 1) / 2]) / 2;
-    if (graded) PetscCall(DMBoxSetVertices(dm, d, cells[d] + 1, v[d]));
-  }
-  PetscCall(DMSetUp(dm));
+  PetscCall(BoxCreate(PETSC_FALSE, k, &higher));
+  PetscCall(VerticesCreate(higher, graded, 0.5, rnd, v, vf));
+  PetscCall(DMDestroy(&higher));
+  PetscCall(BoxCreateOf(PETSC_FALSE, k, graded, v, &dm));
+  PetscCall(BoxCreateOf(PETSC_FALSE, k + 1, graded, v, &higher));
   PetscCall(ProblemCreate(dm, v, &p));
   PetscCall(LayoutCreate(dm, &p, &l));
   PetscCall(Random(rnd, p.N, &x));
@@ -913,6 +581,7 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, Pe
   PetscCall(TestLift(&l, A, x, b, tol, failures));
   PetscCall(TestBendingLoad(&l, b, tol, failures));
   PetscCall(TestUpdate(&l, A, x, tol, failures));
+  PetscCall(TestBox(&l, A, x, (p.bending ? 1e4 : 1e3) * tol, failures));
   if (p.bending) {
     for (int s = 0; s < 4; s++)
       PetscCall(TestSmoother(&l, A, s / 2 ? PC_PATCHFD_LOCAL_DENSE : PC_PATCHFD_LOCAL_FD_INEXACT,
@@ -921,65 +590,27 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, Pe
     PetscCall(TestSmoother(&l, A, PC_PATCHFD_LOCAL_AUTO, PC_PATCHFD_CLASSES_AUTO, x, b, 10 * tol, failures));
     PetscCall(TestSmoother(&l, A, PC_PATCHFD_LOCAL_DENSE, PC_PATCHFD_CLASSES_EXACT, x, b, 10 * tol, failures));
   }
-
   PetscCall(DMRefine(dm, PETSC_COMM_WORLD, &fine));
-  PetscCall(ProblemCreate(fine, vf, &pf));
-  PetscCall(LayoutCreate(fine, &pf, &lf));
-  PetscCall(Random(rnd, pf.N, &xf));
-  PetscCall(TestTransfer(&l, &lf, x, xf, tol, failures));
-  if (!p.bending) PetscCall(TestSemicoarsening(&lf, v, vf, xf, tol, rnd, failures));
-  PetscCall(LayoutDestroy(&lf));
-  PetscCall(ProblemDestroy(&pf));
-  PetscCall(PetscFree(xf));
-  PetscCall(DMDestroy(&fine));
-
-  PetscCall(DMCreate(PETSC_COMM_WORLD, &higher));
-  PetscCall(DMSetType(higher, DMBOX));
-  PetscCall(DMSetFromOptions(higher));
-  PetscCall(DMBoxSetDegree(higher, k + 1));
-  for (PetscInt d = 0; d < dim && graded; d++) PetscCall(DMBoxSetVertices(higher, d, cells[d] + 1, v[d]));
-  PetscCall(DMSetUp(higher));
-  PetscCall(ProblemCreate(higher, v, &pf));
-  PetscCall(LayoutCreate(higher, &pf, &lf));
-  PetscCall(Random(rnd, pf.N, &xf));
-  PetscCall(TestTransfer(&l, &lf, x, xf, tol, failures));
-  PetscCall(LayoutDestroy(&lf));
-  PetscCall(ProblemDestroy(&pf));
-  PetscCall(PetscFree(xf));
-  PetscCall(DMDestroy(&higher));
-
+  PetscCall(TestTransferTo(&l, fine, vf, p.bending ? NULL : v, x, tol, rnd, failures));
+  PetscCall(TestTransferTo(&l, higher, v, NULL, x, tol, rnd, failures));
   PetscCall(LayoutDestroy(&l));
   PetscCall(ProblemDestroy(&p));
-  for (PetscInt d = 0; d < dim; d++) PetscCall(PetscFree2(v[d], vf[d]));
+  for (PetscInt d = 0; d < p.dim; d++) PetscCall(PetscFree2(v[d], vf[d]));
   PetscCall(PetscFree(x));
   PetscCall(PetscFree(b));
   PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&fine));
+  PetscCall(DMDestroy(&higher));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  PetscInt    degrees[16], nd = 16, failures = 0;
-  PetscBool   graded = PETSC_FALSE, set;
-  PetscReal   tol    = 1e-12;
-  PetscRandom rnd;
-
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
-  PetscCheck(set, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-degrees is needed: a list of degrees");
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &graded, NULL));
-  PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &tol, NULL));
-  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &rnd)); /* the same numbers on every rank */
-  for (PetscInt i = 0; i < nd; i++) {
-    const PetscInt before = failures;
-
-    PetscCall(TestDegree(degrees[i], graded, tol, rnd, &failures));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ": %s\n", degrees[i], failures == before ? "agrees" : "DEVIATES"));
-  }
-  PetscCall(PetscRandomDestroy(&rnd));
+  PetscCall(RunDegrees(TestDegree));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -471,18 +471,8 @@ static PetscErrorCode TestFields(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
-{
-  static const Test tests[] = {{"values", TestValues}, {"bad", TestBad},         {"reset", TestReset},   {"split", TestSplit},
-                               {"fields", TestFields}, {"guesses", TestGuesses}, {"setups", TestSetups}, {"sizes", TestSizes}};
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
-  PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "values"));
-  PetscCall(PetscFinalize());
-  return 0;
-}
+TEST_MAIN("values", {"values", TestValues}, {"bad", TestBad}, {"reset", TestReset}, {"split", TestSplit}, {"fields", TestFields},
+          {"guesses", TestGuesses}, {"setups", TestSetups}, {"sizes", TestSizes})
 
 /*TEST
 

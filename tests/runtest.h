@@ -1,6 +1,6 @@
 #pragma once
 /* Programs of several tests, of which -test runs one */
-#include <petscsys.h>
+#include <petscpatchfd.h>
 
 typedef struct {
   const char *name;
@@ -8,7 +8,7 @@ typedef struct {
 } Test;
 
 /* the one that -test names, or else this one; nothing runs for a name that does not exist, and so that is an error */
-static PetscErrorCode RunTest(size_t n, const Test tests[], const char name[])
+static inline PetscErrorCode RunTest(size_t n, const Test tests[], const char name[])
 {
   char test[64], names[1024] = "";
 
@@ -25,3 +25,17 @@ static PetscErrorCode RunTest(size_t n, const Test tests[], const char name[])
   }
   SETERRQ(PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-test %s does not exist; there are:%s", test, names);
 }
+
+/* the main() of a program that has tests and nothing else: the name of the first, and all of them */
+#define TEST_MAIN(first, ...) \
+  int main(int argc, char **argv) \
+  { \
+    static const Test tests[] = {__VA_ARGS__}; \
+\
+    PetscFunctionBeginUser; \
+    PetscCall(PetscInitialize(&argc, &argv, NULL, help)); \
+    PetscCall(PatchFDInitializePackage()); \
+    PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, first)); \
+    PetscCall(PetscFinalize()); \
+    return 0; \
+  }

@@ -302,21 +302,8 @@ static PetscErrorCode TestErrors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
-{
-  static const Test tests[] = {{"meshes", TestMeshes},
-                               {"iterations", TestIterations},
-                               {"cycle", TestCycle},
-                               {"update", TestUpdate},
-                               {"errors", TestErrors}};
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
-  PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "iterations"));
-  PetscCall(PetscFinalize());
-  return 0;
-}
+TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, {"cycle", TestCycle}, {"update", TestUpdate},
+          {"errors", TestErrors})
 
 /*TEST
 

@@ -227,17 +227,55 @@ static PetscErrorCode CompareSolves(Problem *p, KSP d, KSP s, Vec b, Vec x, Vec 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* one application, which differs from double by float's rounding only; x and y are work */
+static PetscErrorCode TestInner(KSP d, KSP s, Vec z, PetscBool transpose, Vec x, Vec y)
+{
+  PC          pc, inner;
+  PetscReal   norm, e;
+  PetscBool   scale, warn;
+  const char *prefix;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPGetPC(s, &pc));
+  PetscCall(PCSingleGetPC(pc, &inner));
+  PetscCall(PCGetOptionsPrefix(inner, &prefix));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "prefix inside: %s\n", prefix));
+  PetscCall(PCApply(pc, z, y));
+  PetscCall(KSPGetPC(d, &pc));
+  PetscCall(PCApply(pc, z, x));
+  PetscCall(VecAXPY(y, -1, x));
+  PetscCall(VecNorm(y, NORM_2, &e));
+  PetscCall(VecNorm(x, NORM_2, &norm));
+  if (!(e < 1e-4 * norm && e > 1e-10 * norm))
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "PCApply() differs from double by %g\n", (double)(e / norm)));
+  if (transpose) {
+    PetscCall(PCApplyTranspose(pc, z, x));
+    PetscCall(KSPGetPC(s, &pc));
+    PetscCall(PCApplyTranspose(pc, z, y));
+    PetscCall(VecAXPY(y, -1, x));
+    PetscCall(VecNorm(y, NORM_2, &e));
+    PetscCall(VecNorm(x, NORM_2, &norm));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, "PCApplyTranspose() %s\n", e < 1e-4 * norm && e > 1e-10 * norm ? "as in double, rounded" : "differs"));
+  }
+  PetscCall(KSPGetPC(s, &pc));
+  PetscCall(PCSingleGetScale(pc, &scale));
+  PetscCall(PCSingleGetWarn(pc, &warn));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "scale %s, warn %s\n", PetscBools[scale], PetscBools[warn]));
+  PetscCall(PCSingleSetScale(pc, PETSC_TRUE));
+  PetscCall(PCSingleSetWarn(pc, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Problem         p        = {.kind = AIJ, .shift = 0};
   const PetscReal scales[] = {1, 1e-30, 1e30};
   KSP             d, s;
-  PC              pc, inner;
+  PC              pc;
   Vec             b, x, y, z;
   PetscRandom     rand;
-  PetscReal       norm, e;
   PetscBool       flg, transpose = PETSC_FALSE, changes = PETSC_TRUE, copies = PETSC_FALSE;
-  const char     *prefix;
   char            what[64];
 
   PetscFunctionBeginUser;
@@ -275,38 +313,7 @@ int main(int argc, char **argv)
   }
   PetscCall(KSPGetPC(s, &pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSINGLE, &flg));
-  if (flg) {
-    PetscBool scale, warn;
-
-    /* one application, which differs from double by float's rounding only */
-    PetscCall(PCSingleGetPC(pc, &inner));
-    PetscCall(PCGetOptionsPrefix(inner, &prefix));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "prefix inside: %s\n", prefix));
-    PetscCall(PCApply(pc, z, y));
-    PetscCall(KSPGetPC(d, &pc));
-    PetscCall(PCApply(pc, z, x));
-    PetscCall(VecAXPY(y, -1, x));
-    PetscCall(VecNorm(y, NORM_2, &e));
-    PetscCall(VecNorm(x, NORM_2, &norm));
-    if (!(e < 1e-4 * norm && e > 1e-10 * norm))
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "PCApply() differs from double by %g\n", (double)(e / norm)));
-    if (transpose) {
-      PetscCall(PCApplyTranspose(pc, z, x));
-      PetscCall(KSPGetPC(s, &pc));
-      PetscCall(PCApplyTranspose(pc, z, y));
-      PetscCall(VecAXPY(y, -1, x));
-      PetscCall(VecNorm(y, NORM_2, &e));
-      PetscCall(VecNorm(x, NORM_2, &norm));
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "PCApplyTranspose() %s\n",
-                            e < 1e-4 * norm && e > 1e-10 * norm ? "as in double, rounded" : "differs"));
-    }
-    PetscCall(KSPGetPC(s, &pc));
-    PetscCall(PCSingleGetScale(pc, &scale));
-    PetscCall(PCSingleGetWarn(pc, &warn));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "scale %s, warn %s\n", PetscBools[scale], PetscBools[warn]));
-    PetscCall(PCSingleSetScale(pc, PETSC_TRUE));
-    PetscCall(PCSingleSetWarn(pc, PETSC_TRUE));
-  }
+  if (flg) PetscCall(TestInner(d, s, z, transpose, x, y));
 
   for (PetscInt i = 1; changes && i <= 3; i++) {
     PetscCall(ProblemSetShift(&p, 100.0 * i * i));

@@ -448,12 +448,53 @@ static PetscErrorCode TestViewLoad(MPI_Comm comm, PetscRandom rand, Vec x, Vec d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a window, a strided part, a permutation over the ranks, of a Vec and its twin */
+static PetscErrorCode TestSubVectors(MPI_Comm comm, Vec x, Vec d)
+{
+  Vec       v[2] = {x, d}, part[2], sub[2];
+  IS        is;
+  PetscInt  n, start;
+  PetscReal e, r[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecGetOwnershipRange(x, &start, NULL));
+  for (PetscInt test = 0; test < 3; test++) {
+    for (PetscInt k = 0; k < 2; k++) {
+      if (test == 0) PetscCall(ISCreateStride(comm, n / 2, start, 1, &is));
+      else if (test == 1) PetscCall(ISCreateStride(comm, (n + 1) / 2, start, 2, &is));
+      else {
+        PetscInt N;
+
+        PetscCall(VecGetSize(v[0], &N));
+        PetscCall(ISCreateStride(comm, n, N - 1 - start, -1, &is));
+      }
+      PetscCall(VecNorm(v[k], NORM_2, &r[k])); /* cached */
+      PetscCall(VecGetSubVector(v[k], is, &sub[k]));
+      PetscCall(VecScale(sub[k], -3));
+      PetscCall(VecRestoreSubVector(v[k], is, &sub[k]));
+      PetscCall(VecNorm(v[k], NORM_2, &r[k]));
+      PetscCall(VecGetSubVector(v[k], is, &sub[k]));
+      PetscCall(VecDuplicate(sub[k], &part[k]));
+      PetscCall(VecCopy(sub[k], part[k]));
+      PetscCall(VecRestoreSubVector(v[k], is, &sub[k]));
+      PetscCall(ISDestroy(&is));
+    }
+    PetscCall(Difference(part[0], part[1], &e));
+    PetscCall(Check(comm, "VecGetSubVector", e));
+    PetscCall(Difference(v[0], v[1], &e));
+    PetscCall(Check(comm, "VecRestoreSubVector", e));
+    PetscCall(Check(comm, "norm after VecRestoreSubVector", (r[0] - r[1]) / r[1]));
+    for (PetscInt k = 0; k < 2; k++) PetscCall(VecDestroy(&part[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* VecScatter, strides, subvectors, VecNest, VecConcatenate */
 static PetscErrorCode TestParts(MPI_Comm comm, PetscRandom rand, Vec x[], Vec d[])
 {
-  Vec        v[2], all[2], part[2], gathered[2], nest[2], sub[2], *w[2] = {x, d};
+  Vec        v[2], all[2], gathered[2], nest[2], sub[2], *w[2] = {x, d};
   VecScatter scatter;
-  IS         is;
   PetscInt   n, start, end, bs;
   PetscReal  e, r[2];
 
@@ -491,35 +532,7 @@ static PetscErrorCode TestParts(MPI_Comm comm, PetscRandom rand, Vec x[], Vec d[
   PetscCall(Difference(x[2], d[2], &e));
   PetscCall(Check(comm, "VecStrideScatter", e));
 
-  /* subvectors: a window, a strided part, a permutation over the ranks */
-  for (PetscInt test = 0; test < 3; test++) {
-    for (PetscInt k = 0; k < 2; k++) {
-      if (test == 0) PetscCall(ISCreateStride(comm, n / 2, start, 1, &is));
-      else if (test == 1) PetscCall(ISCreateStride(comm, (n + 1) / 2, start, 2, &is));
-      else {
-        PetscInt N;
-
-        PetscCall(VecGetSize(x[0], &N));
-        PetscCall(ISCreateStride(comm, n, N - 1 - start, -1, &is));
-      }
-      PetscCall(VecNorm(w[k][3], NORM_2, &r[k])); /* cached */
-      PetscCall(VecGetSubVector(w[k][3], is, &sub[k]));
-      PetscCall(VecScale(sub[k], -3));
-      PetscCall(VecRestoreSubVector(w[k][3], is, &sub[k]));
-      PetscCall(VecNorm(w[k][3], NORM_2, &r[k]));
-      PetscCall(VecGetSubVector(w[k][3], is, &sub[k]));
-      PetscCall(VecDuplicate(sub[k], &part[k]));
-      PetscCall(VecCopy(sub[k], part[k]));
-      PetscCall(VecRestoreSubVector(w[k][3], is, &sub[k]));
-      PetscCall(ISDestroy(&is));
-    }
-    PetscCall(Difference(part[0], part[1], &e));
-    PetscCall(Check(comm, "VecGetSubVector", e));
-    PetscCall(Difference(x[3], d[3], &e));
-    PetscCall(Check(comm, "VecRestoreSubVector", e));
-    PetscCall(Check(comm, "norm after VecRestoreSubVector", (r[0] - r[1]) / r[1]));
-    for (PetscInt k = 0; k < 2; k++) PetscCall(VecDestroy(&part[k]));
-  }
+  PetscCall(TestSubVectors(comm, x[3], d[3]));
 
   for (PetscInt k = 0; k < 2; k++) {
     PetscScalar s;

@@ -152,50 +152,46 @@ static PetscInt BoxSolveCount(const PatchFDBoxLine *l, int end)
   return l->blocks == 1 ? (end ? 0 : l->n) : (l->n + 1 - end) / 2;
 }
 
-static PetscErrorCode BoxSolveFold(const PatchFDBoxFold *f, const void *nodes, void *folded)
+/* nodes to folded numbers, or back; the differences of a node with itself, which would not be zero, meet rows of zeros */
+static inline __attribute__((always_inline)) void BoxSolveMove(const PatchFDBoxFold *f, PetscBool back, REAL *nodes, REAL *folded)
 {
   const int      bits = BoxSolveBits(f);
   const PetscInt last = f->line[0].n - 1, n[2] = {BoxSolveCount(&f->line[0], 0), BoxSolveCount(&f->line[0], 1)};
   REAL          *node[8], *number[8];
 
-  PetscFunctionBegin;
   for (PetscInt k = 0; k < f->line[2].size; k++) {
     for (PetscInt j = 0; j < f->line[1].size; j++) {
-      BoxSolveLines(f, j, k, (REAL *)nodes, (REAL *)folded, node, number);
+      BoxSolveLines(f, j, k, nodes, folded, node, number);
       for (PetscInt i = 0; i < f->line[0].size; i++) {
         REAL a[8];
 
-        for (int c = 0; c < 8; c++) a[c] = c & ~bits || !node[c] || i >= n[c & 1] ? 0 : node[c][c & 1 ? last - i : i];
+        for (int c = 0; c < 8; c++) {
+          const PetscBool none = (PetscBool)(c & ~bits || (!back && (!node[c] || i >= n[c & 1])));
+
+          a[c] = none ? 0 : (back ? number[c][i] : node[c][c & 1 ? last - i : i]);
+        }
         BoxSolveButterfly(bits, a);
-        /* the differences of a node with itself, which would not be zero, meet rows of zeros */
-        for (int c = 0; c < 8; c++)
-          if (!(c & ~bits)) number[c][i] = a[c];
+        for (int c = 0; c < 8; c++) {
+          if (c & ~bits) continue;
+          if (!back) number[c][i] = a[c];
+          else if (node[c] && i < n[c & 1]) node[c][c & 1 ? last - i : i] = a[c];
+        }
       }
     }
   }
+}
+
+static PetscErrorCode BoxSolveFold(const PatchFDBoxFold *f, const void *nodes, void *folded)
+{
+  PetscFunctionBegin;
+  BoxSolveMove(f, PETSC_FALSE, (REAL *)nodes, (REAL *)folded);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode BoxSolveUnfold(const PatchFDBoxFold *f, const void *folded, void *nodes)
 {
-  const int      bits = BoxSolveBits(f);
-  const PetscInt last = f->line[0].n - 1, n[2] = {BoxSolveCount(&f->line[0], 0), BoxSolveCount(&f->line[0], 1)};
-  REAL          *node[8], *number[8];
-
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < f->line[2].size; k++) {
-    for (PetscInt j = 0; j < f->line[1].size; j++) {
-      BoxSolveLines(f, j, k, (REAL *)nodes, (REAL *)folded, node, number);
-      for (PetscInt i = 0; i < f->line[0].size; i++) {
-        REAL a[8];
-
-        for (int c = 0; c < 8; c++) a[c] = c & ~bits ? 0 : number[c][i];
-        BoxSolveButterfly(bits, a);
-        for (int c = 0; c < 8; c++)
-          if (!(c & ~bits) && node[c] && i < n[c & 1]) node[c][c & 1 ? last - i : i] = a[c];
-      }
-    }
-  }
+  BoxSolveMove(f, PETSC_TRUE, (REAL *)nodes, (REAL *)folded);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

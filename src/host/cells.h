@@ -78,14 +78,7 @@ static inline __attribute__((always_inline)) void CellsBatch(const CellsPlan *p,
   { \
     CellsBatch(p, batch, 3, (N) + 1); \
   }
-CELLS_DEGREE(1)
-CELLS_DEGREE(2)
-CELLS_DEGREE(3)
-CELLS_DEGREE(4)
-CELLS_DEGREE(5)
-CELLS_DEGREE(6)
-CELLS_DEGREE(7)
-CELLS_DEGREE(8)
+EACH_DEGREE(CELLS_DEGREE)
 #undef CELLS_DEGREE
 
 static void CellsSolveAny(const CellsPlan *p, PetscCount batch)
@@ -98,16 +91,9 @@ static void CellsChoose(CellsPlan *p)
 #define CASE(N) \
   case N: \
     p->solve = p->dim == 2 ? CellsSolve2##N : CellsSolve3##N; \
-    return
+    return;
   switch (p->n - 1) {
-    CASE(1);
-    CASE(2);
-    CASE(3);
-    CASE(4);
-    CASE(5);
-    CASE(6);
-    CASE(7);
-    CASE(8);
+    EACH_DEGREE(CASE)
   }
   p->solve = CellsSolveAny;
 #undef CASE

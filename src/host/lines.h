@@ -216,6 +216,9 @@ static inline void Line(PetscInt nr, PetscInt nc, Coef m, const V *in, ptrdiff_t
   else LINE(m.v);
 }
 
+/* the usual degrees, for which lengths are known to the compiler */
+#define EACH_DEGREE(F) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8)
+
 static inline __attribute__((always_inline)) void ContractDirection(int d, const PetscInt n[3], PetscInt nr, Coef m, const V *in, V *out,
                                                                     PetscBool add)
 {
@@ -224,21 +227,14 @@ static inline __attribute__((always_inline)) void ContractDirection(int d, const
 #define LINES(LINE_OF, NR, NC, M) \
   for (PetscInt o = 0; o < outer; o++) \
     for (PetscInt i = 0; i < inner; i++) LINE_OF(NR, NC, M, in + o * inner * (NC) + i, inner, out + o * inner * (NR) + i, inner, add)
-#define CASE(N) \
-  case N: \
-    LINES(LineSame, N, N, m.s); \
-    return
-  /* square matrices of the usual degrees: lengths known to the compiler */
+#define CASE(K) \
+  case K + 1: \
+    LINES(LineSame, K + 1, K + 1, m.s); \
+    return;
+  /* square matrices */
   if (m.s && nr == n[d]) {
     switch (nr) {
-      CASE(2);
-      CASE(3);
-      CASE(4);
-      CASE(5);
-      CASE(6);
-      CASE(7);
-      CASE(8);
-      CASE(9);
+      EACH_DEGREE(CASE)
     }
   }
   LINES(Line, nr, n[d], m);

@@ -244,35 +244,22 @@ static PetscErrorCode MDot(PetscInt n, PetscInt m, const float *x, const float *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Sum(PetscInt n, const float *x, double *s)
-{
-  double   p[LANES] = {0.0}, t = 0.0;
-  PetscInt i = 0;
-
-  PetscFunctionBegin;
-  for (; i + LANES <= n; i += LANES) {
-    for (PetscInt l = 0; l < LANES; l++) p[l] += (double)x[i + l];
+#define SUM(Name, part) \
+  static PetscErrorCode Name(PetscInt n, const float *x, double *s) \
+  { \
+    double   p[LANES] = {0.0}, t = 0.0; \
+    PetscInt i = 0; \
+\
+    PetscFunctionBegin; \
+    for (; i + LANES <= n; i += LANES) \
+      for (PetscInt l = 0; l < LANES; l++) p[l] += (double)part(x[i + l]); \
+    for (; i < n; i++) t += (double)part(x[i]); \
+    for (PetscInt l = 0; l < LANES; l++) t += p[l]; \
+    *s = t; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
   }
-  for (; i < n; i++) t += (double)x[i];
-  for (PetscInt l = 0; l < LANES; l++) t += p[l];
-  *s = t;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SumAbs(PetscInt n, const float *x, double *s)
-{
-  double   p[LANES] = {0.0}, t = 0.0;
-  PetscInt i = 0;
-
-  PetscFunctionBegin;
-  for (; i + LANES <= n; i += LANES) {
-    for (PetscInt l = 0; l < LANES; l++) p[l] += (double)fabsf(x[i + l]);
-  }
-  for (; i < n; i++) t += (double)fabsf(x[i]);
-  for (PetscInt l = 0; l < LANES; l++) t += p[l];
-  *s = t;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+SUM(Sum, )
+SUM(SumAbs, fabsf)
 
 /* a NaN wins, so that a norm does not hide it */
 static PetscErrorCode MaxAbs(PetscInt n, const float *x, double *s)
@@ -289,29 +276,20 @@ static PetscErrorCode MaxAbs(PetscInt n, const float *x, double *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Max(PetscInt n, const float *x, PetscInt *index, double *s)
-{
-  PetscInt j = n ? 0 : -1;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 1; i < n; i++)
-    if (x[i] > x[j]) j = i;
-  *index = j;
-  *s     = n ? (double)x[j] : PETSC_MIN_REAL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Min(PetscInt n, const float *x, PetscInt *index, double *s)
-{
-  PetscInt j = n ? 0 : -1;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 1; i < n; i++)
-    if (x[i] < x[j]) j = i;
-  *index = j;
-  *s     = n ? (double)x[j] : PETSC_MAX_REAL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#define EXTREME(Name, beyond, none) \
+  static PetscErrorCode Name(PetscInt n, const float *x, PetscInt *index, double *s) \
+  { \
+    PetscInt j = n ? 0 : -1; \
+\
+    PetscFunctionBegin; \
+    for (PetscInt i = 1; i < n; i++) \
+      if (x[i] beyond x[j]) j = i; \
+    *index = j; \
+    *s     = n ? (double)x[j] : none; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+EXTREME(Max, >, PETSC_MIN_REAL)
+EXTREME(Min, <, PETSC_MAX_REAL)
 
 static PetscErrorCode MaxDivide(PetscInt n, const float *x, const float *y, double *s)
 {

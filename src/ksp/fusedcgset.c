@@ -90,8 +90,9 @@ static PetscErrorCode KSPView_FusedCG(KSP ksp, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PATCHFD_SETTING(KSP, FusedCG, Graph, PetscBool, graph)
-PATCHFD_SETTING(KSP, FusedCG, Sweep, PetscBool, wanted)
+PATCHFD_SETTING(KSP, FusedCG, Graph, PetscBool, ((KSP_FusedCG *)object->data)->graph, )
+PATCHFD_SETTING(KSP, FusedCG, Sweep, PetscBool, ((KSP_FusedCG *)object->data)->wanted, )
+static const PatchFDMethod methods[] = {PATCHFD_METHODS(KSP, FusedCG, Graph), PATCHFD_METHODS(KSP, FusedCG, Sweep)};
 
 /*@
   KSPFusedCGSetGraph - Sets whether a `KSPFUSEDCG` on a GPU may record its iterations as a CUDA graph and replay them
@@ -121,11 +122,7 @@ PATCHFD_SETTING(KSP, FusedCG, Sweep, PetscBool, wanted)
 @*/
 PetscErrorCode KSPFusedCGSetGraph(KSP ksp, PetscBool graph)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(ksp, graph, 2);
-  PetscTryMethod(ksp, "KSPFusedCGSetGraph_C", (KSP, PetscBool), (ksp, graph));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(KSP, ksp, KSPFusedCGSetGraph, Bool, PetscBool, graph);
 }
 
 /*@
@@ -145,11 +142,7 @@ PetscErrorCode KSPFusedCGSetGraph(KSP ksp, PetscBool graph)
 @*/
 PetscErrorCode KSPFusedCGGetGraph(KSP ksp, PetscBool *graph)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(graph, 2);
-  PetscUseMethod(ksp, "KSPFusedCGGetGraph_C", (KSP, PetscBool *), (ksp, graph));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(KSP, ksp, KSPFusedCGGetGraph, PetscBool *, graph);
 }
 
 /*@
@@ -175,11 +168,7 @@ PetscErrorCode KSPFusedCGGetGraph(KSP ksp, PetscBool *graph)
 @*/
 PetscErrorCode KSPFusedCGSetSweep(KSP ksp, PetscBool sweep)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(ksp, sweep, 2);
-  PetscTryMethod(ksp, "KSPFusedCGSetSweep_C", (KSP, PetscBool), (ksp, sweep));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(KSP, ksp, KSPFusedCGSetSweep, Bool, PetscBool, sweep);
 }
 
 /*@
@@ -199,21 +188,14 @@ PetscErrorCode KSPFusedCGSetSweep(KSP ksp, PetscBool sweep)
 @*/
 PetscErrorCode KSPFusedCGGetSweep(KSP ksp, PetscBool *sweep)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(sweep, 2);
-  PetscUseMethod(ksp, "KSPFusedCGGetSweep_C", (KSP, PetscBool *), (ksp, sweep));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(KSP, ksp, KSPFusedCGGetSweep, PetscBool *, sweep);
 }
 
 static PetscErrorCode KSPDestroy_FusedCG(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall(KSPReset_FusedCG(ksp));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGSetGraph_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGGetGraph_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGSetSweep_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGGetSweep_C", NULL));
+  PetscCall(PatchFDComposeMethods((PetscObject)ksp, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_FALSE));
   PetscCall(KSPDestroyDefault(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -267,9 +249,6 @@ PetscErrorCode KSPCreate_FusedCG(KSP ksp)
   ksp->ops->buildresidual                = KSPBuildResidual_FusedCG;
   ksp->ops->computeextremesingularvalues = KSPComputeExtremeSingularValues_FusedCG;
   ksp->ops->computeeigenvalues           = KSPComputeEigenvalues_FusedCG;
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGSetGraph_C", KSPFusedCGSetGraph_FusedCG));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGGetGraph_C", KSPFusedCGGetGraph_FusedCG));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGSetSweep_C", KSPFusedCGSetSweep_FusedCG));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGGetSweep_C", KSPFusedCGGetSweep_FusedCG));
+  PetscCall(PatchFDComposeMethods((PetscObject)ksp, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -253,7 +253,8 @@ static PetscErrorCode KSPView_Refine(KSP ksp, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PATCHFD_SETTING(KSP, Refine, Rate, PetscReal, rate)
+PATCHFD_SETTING(KSP, Refine, Rate, PetscReal, ((KSP_Refine *)object->data)->rate, )
+static const PatchFDMethod methods[] = {PATCHFD_METHODS(KSP, Refine, Rate), PATCHFD_METHOD(KSPRefineGetKSP, Refine)};
 
 /*@
   KSPRefineSetRate - Sets how much of the residual a cycle of `KSPREFINE` may leave
@@ -305,11 +306,7 @@ PetscErrorCode KSPRefineSetRate(KSP ksp, PetscReal rate)
 @*/
 PetscErrorCode KSPRefineGetRate(KSP ksp, PetscReal *rate)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(rate, 2);
-  PetscUseMethod(ksp, "KSPRefineGetRate_C", (KSP, PetscReal *), (ksp, rate));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(KSP, ksp, KSPRefineGetRate, PetscReal *, rate);
 }
 
 /*@
@@ -336,11 +333,7 @@ PetscErrorCode KSPRefineGetRate(KSP ksp, PetscReal *rate)
 @*/
 PetscErrorCode KSPRefineGetKSP(KSP ksp, KSP *inner)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(inner, 2);
-  PetscUseMethod(ksp, "KSPRefineGetKSP_C", (KSP, KSP *), (ksp, inner));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(KSP, ksp, KSPRefineGetKSP, KSP *, inner);
 }
 
 static PetscErrorCode KSPDestroy_Refine(KSP ksp)
@@ -349,9 +342,7 @@ static PetscErrorCode KSPDestroy_Refine(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(KSPDestroy(&refine->inner));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPRefineSetRate_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPRefineGetRate_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPRefineGetKSP_C", NULL));
+  PetscCall(PatchFDComposeMethods((PetscObject)ksp, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_FALSE));
   PetscCall(KSPDestroyDefault(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -404,8 +395,6 @@ PetscErrorCode KSPCreate_Refine(KSP ksp)
   ksp->ops->setfromoptions = KSPSetFromOptions_Refine;
   ksp->ops->buildsolution  = KSPBuildSolution_Refine;
   ksp->ops->buildresidual  = KSPBuildResidualDefault;
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPRefineSetRate_C", KSPRefineSetRate_Refine));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPRefineGetRate_C", KSPRefineGetRate_Refine));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPRefineGetKSP_C", KSPRefineGetKSP_Refine));
+  PetscCall(PatchFDComposeMethods((PetscObject)ksp, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -40,30 +40,25 @@ PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
 }
 
 /* NULL for other matrices */
-static PetscErrorCode BakeoffFind(Mat A, Mat_Bakeoff **m)
+static PetscBool IsBakeoff(Mat A)
 {
-  PetscVoidFn *view;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetOperation(A, MATOP_VIEW, &view));
-  *m = NULL;
-  if (view == (PetscVoidFn *)MatView_Bakeoff) PetscCall(MatShellGetContext(A, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return (PetscBool)(A->ops->view == MatView_Bakeoff);
 }
 
 PetscErrorCode BakeoffGet(Mat A, Mat_Bakeoff **m)
 {
   PetscFunctionBegin;
-  PetscCall(BakeoffFind(A, m));
-  PetscCheck(*m, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix, of type %s, was not made by MatCreateBakeoff()",
-             ((PetscObject)A)->type_name);
+  PetscCheck(IsBakeoff(A), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
+             "The matrix, of type %s, was not made by MatCreateBakeoff()", ((PetscObject)A)->type_name);
+  PetscCall(MatShellGetContext(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatBakeoffFind(Mat A, Mat_Bakeoff **m)
 {
   PetscFunctionBegin;
-  PetscCall(BakeoffFind(A, m));
+  *m = NULL;
+  if (IsBakeoff(A)) PetscCall(MatShellGetContext(A, m));
   if (*m && (*m)->layout != MAT_BAKEOFF_LAYOUT_GLOBAL) *m = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,6 @@
 /* The bake-off problems: settings */
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/options.h>
 
 /*@
   MatBakeoffSetLambda - Sets the coefficient of the mass term of a bake-off problem with stiffness
@@ -195,26 +196,18 @@ PetscErrorCode MatBakeoffGetHaloType(Mat A, PatchFDHaloType *type)
 
 PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PatchFDOptionItems PetscOptionsObject)
 {
-  Mat_Bakeoff          *m;
-  MatBakeoffFactorsType factors;
-  PatchFDHaloType       halo;
-  PetscReal             lambda;
-  PetscBool             set;
+  Mat_Bakeoff *m;
+  PetscReal    lambda;
+  PetscBool    set;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  factors = m->factors;
-  lambda  = m->lambda;
   PetscOptionsHeadBegin(PetscOptionsObject, "Bake-off problem options");
-  PetscCall(PetscOptionsReal("-mat_bakeoff_lambda", "Coefficient of the mass term", "MatBakeoffSetLambda", lambda, &lambda, &set));
+  PetscCall(PetscOptionsReal("-mat_bakeoff_lambda", "Coefficient of the mass term", "MatBakeoffSetLambda", m->lambda, &lambda, &set));
   if (set) PetscCall(MatBakeoffSetLambda(A, lambda));
-  PetscCall(PetscOptionsEnum("-mat_bakeoff_factors", "Where factors come from", "MatBakeoffSetFactors", MatBakeoffFactorsTypes,
-                             (PetscEnum)factors, (PetscEnum *)&factors, &set));
-  if (set) PetscCall(MatBakeoffSetFactors(A, factors));
-  halo = m->halotype;
-  PetscCall(PetscOptionsEnum("-mat_bakeoff_halo", "How values at nodes of several processes travel", "MatBakeoffSetHaloType",
-                             PatchFDHaloTypes, (PetscEnum)halo, (PetscEnum *)&halo, &set));
-  if (set) PetscCall(MatBakeoffSetHaloType(A, halo));
+  PATCHFD_OPTION_ENUM("-mat_bakeoff_factors", "Where factors come from", MatBakeoffSetFactors, A, MatBakeoffFactorsTypes, m->factors);
+  PATCHFD_OPTION_ENUM("-mat_bakeoff_halo", "How values at nodes of several processes travel", MatBakeoffSetHaloType, A, PatchFDHaloTypes,
+                      m->halotype);
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -200,12 +200,11 @@ PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator op)
 @*/
 PetscErrorCode DMBoxSetHeat(DM dm, PetscReal capacity, const PetscReal conductivity[], PetscReal shift)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBoxOperator op = NULL;
 
   PetscFunctionBegin;
   PetscAssertPointer(conductivity, 3);
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeat()", &op, &heat));
+  PetscCall(DMBoxGetOperatorOfType(dm, "heat", "DMBoxSetHeat()", &op));
   PetscValidLogicalCollectiveReal(dm, capacity, 2);
   PetscValidLogicalCollectiveReal(dm, shift, 4);
   PetscCheck(capacity > 0 && !PetscIsInfOrNanReal(capacity), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
@@ -242,11 +241,10 @@ PetscErrorCode DMBoxSetHeat(DM dm, PetscReal capacity, const PetscReal conductiv
 @*/
 PetscErrorCode DMBoxGetHeat(DM dm, PetscReal *capacity, PetscReal conductivity[], PetscReal *shift)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBoxOperator op = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeat()", &op, &heat));
+  PetscCall(DMBoxGetOperatorOfType(dm, "heat", "DMBoxGetHeat()", &op));
   if (capacity) *capacity = op->coefficient[HEAT_CAPACITY];
   for (PetscInt d = 0; conductivity && d < dm->dim; d++) conductivity[d] = op->coefficient[HEAT_CONDUCTIVITY + d];
   if (shift) *shift = op->coefficient[HEAT_SHIFT];
@@ -278,12 +276,11 @@ static PetscErrorCode HeatCopyField(DM dm, const char what[], PetscBool zero, Ve
 /* the body with other fields; it takes those over */
 static PetscErrorCode HeatSetFields(DM dm, Vec field[4])
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
-  HeatBody      body;
+  DMBox_Heat *heat = NULL;
+  HeatBody    body;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "This routine", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "This routine", &heat));
   PetscCall(HeatBodyCreate(dm, heat->body, &body));
   for (PetscInt i = 0; i < 4; i++) {
     PetscCall(HeatBodySetField(body, i, field[i]));
@@ -319,13 +316,12 @@ static PetscErrorCode HeatSetFields(DM dm, Vec field[4])
 @*/
 PetscErrorCode DMBoxSetHeatFields(DM dm, Vec capacity, PetscInt n, const Vec conductivity[])
 {
-  DM_Box       *box;
-  DMBoxOperator op       = NULL;
-  DMBox_Heat   *heat     = NULL;
-  Vec           field[4] = {NULL, NULL, NULL, NULL};
+  DM_Box     *box;
+  DMBox_Heat *heat     = NULL;
+  Vec         field[4] = {NULL, NULL, NULL, NULL};
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFields()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFields()", &heat));
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscValidLogicalCollectiveInt(dm, n, 3);
   PetscCheck(n == 0 || n == 1 || n == dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
@@ -363,11 +359,10 @@ PetscErrorCode DMBoxSetHeatFields(DM dm, Vec capacity, PetscInt n, const Vec con
 @*/
 PetscErrorCode DMBoxGetHeatFields(DM dm, Vec *capacity, Vec conductivity[])
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBox_Heat *heat = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatFields()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatFields()", &heat));
   if (capacity) *capacity = heat->body ? heat->body->field[0] : NULL;
   for (PetscInt d = 0; conductivity && d < dm->dim; d++) conductivity[d] = heat->body ? heat->body->field[1 + d] : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -394,13 +389,12 @@ PetscErrorCode DMBoxGetHeatFields(DM dm, Vec *capacity, Vec conductivity[])
 @*/
 PetscErrorCode DMBoxSetHeatFunctions(DM dm, PetscReal time, DMBoxFunctionFn *capacity, DMBoxFunctionFn *conductivity, void *ctx)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
-  DM_Box       *box;
-  Vec           c = NULL, k = NULL;
+  DMBox_Heat *heat = NULL;
+  DM_Box     *box;
+  Vec         c = NULL, k = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFunctions()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFunctions()", &heat));
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   if (capacity) {
     PetscCall(DMGetGlobalVector(dm, &c));

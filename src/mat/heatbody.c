@@ -5,11 +5,13 @@
 #include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
 
-PetscErrorCode DMBoxGetHeatData(DM dm, const char who[], DMBoxOperator *op, DMBox_Heat **heat)
+PetscErrorCode DMBoxGetHeatData(DM dm, const char who[], DMBox_Heat **heat)
 {
+  DMBoxOperator op;
+
   PetscFunctionBegin;
-  PetscCall(DMBoxGetOperatorOfType(dm, "heat", who, op));
-  *heat = (DMBox_Heat *)(*op)->data;
+  PetscCall(DMBoxGetOperatorOfType(dm, "heat", who, &op));
+  *heat = (DMBox_Heat *)op->data;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -271,15 +273,14 @@ static PetscErrorCode HeatVoxelField(DM dm, HeatBody body, PetscInt n, const Pet
 PetscErrorCode DMBoxSetHeatVoxels(DM dm, const unsigned char voxel[], PetscInt n, const PetscReal capacity[],
                                   const PetscReal conductivity[])
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
-  DM_Box       *box;
-  HeatBody      body;
-  size_t        cubes, inside = 0;
-  int           largest = 0;
+  DMBox_Heat *heat = NULL;
+  DM_Box     *box;
+  HeatBody    body;
+  size_t      cubes, inside = 0;
+  int         largest = 0;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatVoxels()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatVoxels()", &heat));
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscAssertPointer(voxel, 2);
   PetscValidLogicalCollectiveInt(dm, n, 3);

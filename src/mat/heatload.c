@@ -80,12 +80,11 @@ PetscErrorCode DMBoxAddHeatLoad(DM dm, PetscReal time, Vec b)
 {
   const HeatFunction none = {NULL, NULL};
   DM_Box            *box;
-  DMBoxOperator      op;
   DMBox_Heat        *heat = NULL;
   Vec                v;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxAddHeatLoad()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxAddHeatLoad()", &heat));
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(DMBoxCheckVec(dm, b));
   PetscCall(DMGetGlobalVector(dm, &v));
@@ -170,11 +169,10 @@ static PetscErrorCode HeatCheckSide(DM dm, const char who[], PetscInt side)
 @*/
 PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal outside)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBox_Heat *heat = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatRobin()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatRobin()", &heat));
   PetscCall(HeatCheckSide(dm, "DMBoxSetHeatRobin()", side));
   PetscValidLogicalCollectiveReal(dm, h, 3);
   PetscValidLogicalCollectiveReal(dm, outside, 4);
@@ -208,11 +206,10 @@ PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal ou
 @*/
 PetscErrorCode DMBoxGetHeatRobin(DM dm, PetscInt side, PetscReal *h, PetscReal *outside)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBox_Heat *heat = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatRobin()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatRobin()", &heat));
   PetscCall(HeatCheckSide(dm, "DMBoxGetHeatRobin()", side));
   if (h) *h = heat->robin[side];
   if (outside) *outside = heat->outside[side];
@@ -241,11 +238,10 @@ PetscErrorCode DMBoxGetHeatRobin(DM dm, PetscInt side, PetscReal *h, PetscReal *
 @*/
 PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunctionFn *f, void *ctx)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBox_Heat *heat = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSource()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSource()", &heat));
   heat->source = (HeatFunction){f, ctx};
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -275,11 +271,10 @@ static void HeatGetFunction(const HeatFunction *from, DMBoxFunctionFn **f, void 
 @*/
 PetscErrorCode DMBoxGetHeatSource(DM dm, DMBoxFunctionFn **f, void *ctx)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBox_Heat *heat = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatSource()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatSource()", &heat));
   HeatGetFunction(&heat->source, f, ctx);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -309,11 +304,10 @@ PetscErrorCode DMBoxGetHeatSource(DM dm, DMBoxFunctionFn **f, void *ctx)
 @*/
 PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunctionFn *f, void *ctx)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBox_Heat *heat = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFlux()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFlux()", &heat));
   PetscCall(HeatCheckSide(dm, HEAT_FLUX, side));
   PetscCall(HeatCheckNatural(dm, HEAT_FLUX, side, (PetscBool)(dm->setupcalled && f)));
   heat->flux[side] = (HeatFunction){f, ctx};
@@ -340,11 +334,10 @@ PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunctionFn *f, void *
 @*/
 PetscErrorCode DMBoxGetHeatFlux(DM dm, PetscInt side, DMBoxFunctionFn **f, void *ctx)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBox_Heat *heat = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatFlux()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatFlux()", &heat));
   PetscCall(HeatCheckSide(dm, "DMBoxGetHeatFlux()", side));
   HeatGetFunction(&heat->flux[side], f, ctx);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -372,11 +365,10 @@ PetscErrorCode DMBoxGetHeatFlux(DM dm, PetscInt side, DMBoxFunctionFn **f, void 
 @*/
 PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunctionFn *f, void *ctx)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBox_Heat *heat = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatDirichlet()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatDirichlet()", &heat));
   heat->dirichlet = (HeatFunction){f, ctx};
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -400,11 +392,10 @@ PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunctionFn *f, void *ctx)
 @*/
 PetscErrorCode DMBoxGetHeatDirichlet(DM dm, DMBoxFunctionFn **f, void *ctx)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBox_Heat *heat = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatDirichlet()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatDirichlet()", &heat));
   HeatGetFunction(&heat->dirichlet, f, ctx);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -428,11 +419,10 @@ PetscErrorCode DMBoxGetHeatDirichlet(DM dm, DMBoxFunctionFn **f, void *ctx)
 @*/
 PetscErrorCode DMBoxSetHeatSteady(DM dm, PetscBool steady)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBox_Heat *heat = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSteady()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSteady()", &heat));
   PetscValidLogicalCollectiveBool(dm, steady, 2);
   heat->steady = steady;
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
@@ -456,12 +446,11 @@ PetscErrorCode DMBoxSetHeatSteady(DM dm, PetscBool steady)
 @*/
 PetscErrorCode DMBoxGetHeatSteady(DM dm, PetscBool *steady)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
+  DMBox_Heat *heat = NULL;
 
   PetscFunctionBegin;
   PetscAssertPointer(steady, 2);
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatSteady()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatSteady()", &heat));
   *steady = heat->steady;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -123,7 +123,8 @@ static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, 
 
   PetscFunctionBegin;
   PetscCall(TSGetDM(ts, &dm));
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxTSSetHeat()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxTSSetHeat()", &heat));
+  op       = ((const DM_Box *)dm->data)->op;
   s->stage = t;
   A.mass   = op->coefficient[HEAT_SHIFT];
   PetscCall(DMBoxGetHeatMatrix(dm, "DMBoxHeatM", &mass, &M));
@@ -151,13 +152,12 @@ static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, 
    is given there */
 static PetscErrorCode HeatGuessRate(DM dm, HeatSteps *s, Vec x)
 {
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
-  PetscReal     dt;
-  Vec           w;
+  DMBox_Heat *heat = NULL;
+  PetscReal   dt;
+  Vec         w;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxTSSetHeat()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxTSSetHeat()", &heat));
   PetscCall(VecSet(x, 0));
   if (!heat->dirichlet.f || heat->steady) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TSGetTimeStep(s->ts, &dt));
@@ -351,7 +351,6 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
 @*/
 PetscErrorCode DMBoxTSSetHeat(TS ts)
 {
-  DMBoxOperator  op;
   DMBox_Heat    *heat = NULL;
   HeatSteps     *s;
   PetscContainer c;
@@ -364,7 +363,7 @@ PetscErrorCode DMBoxTSSetHeat(TS ts)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ts, TS_CLASSID, 1);
   PetscCall(TSGetDM(ts, &dm));
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxTSSetHeat()", &op, &heat));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxTSSetHeat()", &heat));
   PetscCall(PetscNew(&s));
   s->ts = ts;
   PetscCall(PetscContainerCreate(PetscObjectComm((PetscObject)ts), &c));

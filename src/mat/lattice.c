@@ -35,7 +35,8 @@ static PetscErrorCode MatLatticeHasBody(const Mat_Lattice *m, PetscBool *has)
   DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(m->dm, "This matrix", &op, &heat));
+  PetscCall(DMBoxGetHeatData(m->dm, "This matrix", &heat));
+  op = ((const DM_Box *)m->dm->data)->op;
   PetscCall(PetscArraycmp(m->robin, heat->robin, 6, has));
   if (*has) PetscCall(PetscArraycmp(m->constant, op->coefficient, 4, has));
   *has = (PetscBool)(*has && m->body == heat->body);
@@ -50,7 +51,8 @@ static PetscErrorCode MatLatticeTakeBody(Mat_Lattice *m)
   PetscBool     same;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(m->dm, "This matrix", &op, &heat));
+  PetscCall(DMBoxGetHeatData(m->dm, "This matrix", &heat));
+  op = ((const DM_Box *)m->dm->data)->op;
   PetscCall(PetscArraycmp(m->robin, heat->robin, 6, &same));
   if (!same || m->body != heat->body) {
     PetscCall(MatLatticeReset(m));

@@ -97,18 +97,10 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PatchFDOptionItems PetscOp
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PATCHFD options");
-  PetscCall(PetscOptionsEnum("-pc_patchfd_type", "How the patches' corrections are combined", "PCPatchFDSetType", PCPatchFDTypes,
-                             (PetscEnum)s.type, (PetscEnum *)&s.type, &flg));
-  if (flg) PetscCall(PCPatchFDSetType(pc, s.type));
-  PetscCall(PetscOptionsEnum("-pc_patchfd_patch", "What a patch is", "PCPatchFDSetPatch", PCPatchFDPatches, (PetscEnum)s.patch,
-                             (PetscEnum *)&s.patch, &flg));
-  if (flg) PetscCall(PCPatchFDSetPatch(pc, s.patch));
-  PetscCall(PetscOptionsEnum("-pc_patchfd_local", "How the problem of a patch is solved", "PCPatchFDSetLocal", PCPatchFDLocals,
-                             (PetscEnum)s.local, (PetscEnum *)&s.local, &flg));
-  if (flg) PetscCall(PCPatchFDSetLocal(pc, s.local));
-  PetscCall(PetscOptionsEnum("-pc_patchfd_fit", "What diagonalized matrices are fitted to", "PCPatchFDSetFit", PCPatchFDFits,
-                             (PetscEnum)s.fit, (PetscEnum *)&s.fit, &flg));
-  if (flg) PetscCall(PCPatchFDSetFit(pc, s.fit));
+  PATCHFD_OPTION_ENUM("-pc_patchfd_type", "How the patches' corrections are combined", PCPatchFDSetType, pc, PCPatchFDTypes, s.type);
+  PATCHFD_OPTION_ENUM("-pc_patchfd_patch", "What a patch is", PCPatchFDSetPatch, pc, PCPatchFDPatches, s.patch);
+  PATCHFD_OPTION_ENUM("-pc_patchfd_local", "How the problem of a patch is solved", PCPatchFDSetLocal, pc, PCPatchFDLocals, s.local);
+  PATCHFD_OPTION_ENUM("-pc_patchfd_fit", "What diagonalized matrices are fitted to", PCPatchFDSetFit, pc, PCPatchFDFits, s.fit);
   PetscCall(PetscOptionsInt("-pc_patchfd_fit_max_steps", "Most inner steps of a patch", "PCPatchFDSetFitSteps", s.rule.maxsteps,
                             &s.rule.maxsteps, &flgs[0]));
   PetscCall(PetscOptionsReal("-pc_patchfd_fit_reduction", "Factor by which they reduce errors", "PCPatchFDSetFitSteps", s.rule.reduction,
@@ -122,21 +114,12 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PatchFDOptionItems PetscOp
   PatchFDOptions(Real, PatchFDOptionsWord(s.rule.exact), "-pc_patchfd_fit_exact", "Condition number above which a patch is solved exactly",
                  "PCPatchFDSetFitExact", s.rule.exact, &s.rule.exact, &flg);
   if (flg) PetscCall(PCPatchFDSetFitExact(pc, s.rule.exact));
-  PetscCall(PetscOptionsEnum("-pc_patchfd_classes", "Which matrices the patches have", "PCPatchFDSetClasses", PCPatchFDClassesTypes,
-                             (PetscEnum)s.classes, (PetscEnum *)&s.classes, &flg));
-  if (flg) PetscCall(PCPatchFDSetClasses(pc, s.classes));
-  PetscCall(PetscOptionsEnum("-pc_patchfd_precision", "Precision of products with dense inverses, or of factors at points",
-                             "PCPatchFDSetPrecision", PCPatchFDPrecisions, (PetscEnum)s.precision, (PetscEnum *)&s.precision, &flg));
-  if (flg) PetscCall(PCPatchFDSetPrecision(pc, s.precision));
-  PetscCall(PetscOptionsEnum("-pc_patchfd_update", "How additive corrections are summed", "PCPatchFDSetUpdate", PCPatchFDUpdates,
-                             (PetscEnum)s.update, (PetscEnum *)&s.update, &flg));
-  if (flg) PetscCall(PCPatchFDSetUpdate(pc, s.update));
-  PetscCall(PetscOptionsEnum("-pc_patchfd_variant", "Which kernels", "PCPatchFDSetVariant", PCPatchFDVariants, (PetscEnum)s.variant,
-                             (PetscEnum *)&s.variant, &flg));
-  if (flg) PetscCall(PCPatchFDSetVariant(pc, s.variant));
-  PetscCall(PetscOptionsEnum("-pc_patchfd_order", "Order of the colours", "PCPatchFDSetOrder", PCPatchFDOrders, (PetscEnum)s.order,
-                             (PetscEnum *)&s.order, &flg));
-  if (flg) PetscCall(PCPatchFDSetOrder(pc, s.order));
+  PATCHFD_OPTION_ENUM("-pc_patchfd_classes", "Which matrices the patches have", PCPatchFDSetClasses, pc, PCPatchFDClassesTypes, s.classes);
+  PATCHFD_OPTION_ENUM("-pc_patchfd_precision", "Precision of products with dense inverses, or of factors at points", PCPatchFDSetPrecision,
+                      pc, PCPatchFDPrecisions, s.precision);
+  PATCHFD_OPTION_ENUM("-pc_patchfd_update", "How additive corrections are summed", PCPatchFDSetUpdate, pc, PCPatchFDUpdates, s.update);
+  PATCHFD_OPTION_ENUM("-pc_patchfd_variant", "Which kernels", PCPatchFDSetVariant, pc, PCPatchFDVariants, s.variant);
+  PATCHFD_OPTION_ENUM("-pc_patchfd_order", "Order of the colours", PCPatchFDSetOrder, pc, PCPatchFDOrders, s.order);
   PatchFDOptions(Real, PatchFDOptionsWord(s.damping), "-pc_patchfd_damping", "Factor of the corrections", "PCPatchFDSetDamping", s.damping,
                  &s.damping, &flg);
   if (flg) PetscCall(PCPatchFDSetDamping(pc, s.damping));
@@ -250,41 +233,14 @@ static PetscErrorCode PCPatchFDGetSchurTolerances_PatchFD(PC pc, PetscReal *rtol
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const struct {
-  const char  *name;
-  PetscVoidFn *fn;
-} methods[] = {
-  {"PCPatchFDSetFit_C", (PetscVoidFn *)PCPatchFDSetFit_PatchFD},
-  {"PCPatchFDGetFit_C", (PetscVoidFn *)PCPatchFDGetFit_PatchFD},
-  {"PCPatchFDSetFitExact_C", (PetscVoidFn *)PCPatchFDSetFitExact_PatchFD},
-  {"PCPatchFDGetFitExact_C", (PetscVoidFn *)PCPatchFDGetFitExact_PatchFD},
-  {"PCPatchFDSetFitSteps_C", (PetscVoidFn *)PCPatchFDSetFitSteps_PatchFD},
-  {"PCPatchFDGetFitSteps_C", (PetscVoidFn *)PCPatchFDGetFitSteps_PatchFD},
-  {"PCPatchFDSetSchurTolerances_C", (PetscVoidFn *)PCPatchFDSetSchurTolerances_PatchFD},
-  {"PCPatchFDGetSchurTolerances_C", (PetscVoidFn *)PCPatchFDGetSchurTolerances_PatchFD},
-  {"PCPatchFDSetType_C", (PetscVoidFn *)PCPatchFDSetType_PatchFD},
-  {"PCPatchFDGetType_C", (PetscVoidFn *)PCPatchFDGetType_PatchFD},
-  {"PCPatchFDSetPatch_C", (PetscVoidFn *)PCPatchFDSetPatch_PatchFD},
-  {"PCPatchFDGetPatch_C", (PetscVoidFn *)PCPatchFDGetPatch_PatchFD},
-  {"PCPatchFDSetVariant_C", (PetscVoidFn *)PCPatchFDSetVariant_PatchFD},
-  {"PCPatchFDGetVariant_C", (PetscVoidFn *)PCPatchFDGetVariant_PatchFD},
-  {"PCPatchFDSetLocal_C", (PetscVoidFn *)PCPatchFDSetLocal_PatchFD},
-  {"PCPatchFDGetLocal_C", (PetscVoidFn *)PCPatchFDGetLocal_PatchFD},
-  {"PCPatchFDSetClasses_C", (PetscVoidFn *)PCPatchFDSetClasses_PatchFD},
-  {"PCPatchFDGetClasses_C", (PetscVoidFn *)PCPatchFDGetClasses_PatchFD},
-  {"PCPatchFDSetPrecision_C", (PetscVoidFn *)PCPatchFDSetPrecision_PatchFD},
-  {"PCPatchFDGetPrecision_C", (PetscVoidFn *)PCPatchFDGetPrecision_PatchFD},
-  {"PCPatchFDSetUpdate_C", (PetscVoidFn *)PCPatchFDSetUpdate_PatchFD},
-  {"PCPatchFDGetUpdate_C", (PetscVoidFn *)PCPatchFDGetUpdate_PatchFD},
-  {"PCPatchFDSetOrder_C", (PetscVoidFn *)PCPatchFDSetOrder_PatchFD},
-  {"PCPatchFDGetOrder_C", (PetscVoidFn *)PCPatchFDGetOrder_PatchFD},
-  {"PCPatchFDSetDamping_C", (PetscVoidFn *)PCPatchFDSetDamping_PatchFD},
-  {"PCPatchFDGetDamping_C", (PetscVoidFn *)PCPatchFDGetDamping_PatchFD},
-  {"PCPatchFDSetBrickSize_C", (PetscVoidFn *)PCPatchFDSetBrickSize_PatchFD},
-  {"PCPatchFDGetBrickSize_C", (PetscVoidFn *)PCPatchFDGetBrickSize_PatchFD},
-  {"PCPatchFDSetSweeps_C", (PetscVoidFn *)PCPatchFDSetSweeps_PatchFD},
-  {"PCPatchFDGetSweeps_C", (PetscVoidFn *)PCPatchFDGetSweeps_PatchFD},
-};
+static const PatchFDMethod methods[] = {PATCHFD_METHODS(PC, PatchFD, Fit),      PATCHFD_METHODS(PC, PatchFD, FitExact),
+                                        PATCHFD_METHODS(PC, PatchFD, FitSteps), PATCHFD_METHODS(PC, PatchFD, SchurTolerances),
+                                        PATCHFD_METHODS(PC, PatchFD, Type),     PATCHFD_METHODS(PC, PatchFD, Patch),
+                                        PATCHFD_METHODS(PC, PatchFD, Variant),  PATCHFD_METHODS(PC, PatchFD, Local),
+                                        PATCHFD_METHODS(PC, PatchFD, Classes),  PATCHFD_METHODS(PC, PatchFD, Precision),
+                                        PATCHFD_METHODS(PC, PatchFD, Update),   PATCHFD_METHODS(PC, PatchFD, Order),
+                                        PATCHFD_METHODS(PC, PatchFD, Damping),  PATCHFD_METHODS(PC, PatchFD, BrickSize),
+                                        PATCHFD_METHODS(PC, PatchFD, Sweeps)};
 
 /* what the order `auto` of a PCPATCHFD is, where patches have colours: forward unless this says otherwise; other PCs have none */
 PetscErrorCode PCPatchFDSetAutoOrder(PC pc, PCPatchFDOrder order)
@@ -307,30 +263,21 @@ PetscErrorCode PCPatchFDSetAutoOrder(PC pc, PCPatchFDOrder order)
 */
 PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
 {
-  const MatPatchesSpec *p        = &((const PC_PatchFD *)pc->data)->spec;
-  const PCPatchFDOrder  mirror[] = {[PC_PATCHFD_ORDER_AUTO]      = PC_PATCHFD_ORDER_AUTO,
-                                    [PC_PATCHFD_ORDER_FORWARD]   = PC_PATCHFD_ORDER_BACKWARD,
-                                    [PC_PATCHFD_ORDER_BACKWARD]  = PC_PATCHFD_ORDER_FORWARD,
-                                    [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
+  const PCPatchFDOrder mirror[] = {[PC_PATCHFD_ORDER_AUTO]      = PC_PATCHFD_ORDER_AUTO,
+                                   [PC_PATCHFD_ORDER_FORWARD]   = PC_PATCHFD_ORDER_BACKWARD,
+                                   [PC_PATCHFD_ORDER_BACKWARD]  = PC_PATCHFD_ORDER_FORWARD,
+                                   [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
+  MatPatchesSpec       spec     = ((const PC_PatchFD *)pc->data)->spec, *own;
+  PetscBool            same;
 
   PetscFunctionBegin;
   PetscCall(PCSetType(adjoint, PCPATCHFD));
-  PetscCall(PCPatchFDSetType(adjoint, p->type));
-  PetscCall(PCPatchFDSetPatch(adjoint, p->patch));
-  PetscCall(PCPatchFDSetVariant(adjoint, p->variant));
-  PetscCall(PCPatchFDSetLocal(adjoint, p->local));
-  PetscCall(PCPatchFDSetFit(adjoint, p->fit));
-  PetscCall(PCPatchFDSetFitSteps(adjoint, p->rule.maxsteps, p->rule.reduction, p->rule.stable, p->rule.lanczos));
-  PetscCall(PCPatchFDSetFitExact(adjoint, p->rule.exact));
-  PetscCall(PCPatchFDSetClasses(adjoint, p->classes));
-  PetscCall(PCPatchFDSetPrecision(adjoint, p->precision));
-  PetscCall(PCPatchFDSetUpdate(adjoint, p->update));
-  PetscCall(PCPatchFDSetOrder(adjoint, HasColors(p) ? mirror[p->order] : p->order));
+  own = &((PC_PatchFD *)adjoint->data)->spec;
+  if (HasColors(&spec)) spec.order = mirror[spec.order];
+  PetscCall(PetscMemcmp(own, &spec, sizeof(spec), &same));
+  if (!same) adjoint->setupcalled = PETSC_FALSE;
+  *own = spec;
   PetscCall(PCPatchFDSetAutoOrder(adjoint, mirror[((const PC_PatchFD *)pc->data)->autoorder]));
-  PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
-  PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
-  PetscCall(PCPatchFDSetBrickSize(adjoint, p->bricksize));
-  PetscCall(PCPatchFDSetSchurTolerances(adjoint, p->schurrtol, p->schurmaxit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,8 +306,7 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 {
   PetscFunctionBegin;
   PetscCall(PCReset_PatchFD(pc));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++)
-    PetscCall(PetscObjectComposeFunction_Private((PetscObject)pc, methods[i].name, NULL));
+  PetscCall(PatchFDComposeMethods((PetscObject)pc, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_FALSE));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -494,7 +440,6 @@ PetscErrorCode PCCreate_PatchFD(PC pc)
   pc->ops->view            = PCView_PatchFD;
   pc->ops->reset           = PCReset_PatchFD;
   pc->ops->destroy         = PCDestroy_PatchFD;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++)
-    PetscCall(PetscObjectComposeFunction_Private((PetscObject)pc, methods[i].name, methods[i].fn));
+  PetscCall(PatchFDComposeMethods((PetscObject)pc, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

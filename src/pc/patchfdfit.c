@@ -1,5 +1,6 @@
 /* Of PCPATCHFD what concerns local solvers that are not exact: fits to coefficients, pressures, bricks; public routines, inner steps */
 #include "patchfd.h" /*I "petscpatchfd.h" I*/
+#include <patchfd/private/options.h>
 #include <patchfd/private/sysimpl.h>
 
 /*@
@@ -36,11 +37,7 @@
 @*/
 PetscErrorCode PCPatchFDSetFit(PC pc, PCPatchFDFit fit)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, fit, 2);
-  PetscTryMethod(pc, "PCPatchFDSetFit_C", (PC, PCPatchFDFit), (pc, fit));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetFit, Enum, PCPatchFDFit, fit);
 }
 
 /*@
@@ -60,11 +57,7 @@ PetscErrorCode PCPatchFDSetFit(PC pc, PCPatchFDFit fit)
 @*/
 PetscErrorCode PCPatchFDGetFit(PC pc, PCPatchFDFit *fit)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(fit, 2);
-  PetscUseMethod(pc, "PCPatchFDGetFit_C", (PC, PCPatchFDFit *), (pc, fit));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetFit, PCPatchFDFit *, fit);
 }
 
 /*@
@@ -174,11 +167,7 @@ PetscErrorCode PCPatchFDGetFitSteps(PC pc, PetscInt *maxsteps, PetscReal *reduct
 @*/
 PetscErrorCode PCPatchFDSetFitExact(PC pc, PetscReal condition)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, condition, 2);
-  PetscTryMethod(pc, "PCPatchFDSetFitExact_C", (PC, PetscReal), (pc, condition));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetFitExact, Real, PetscReal, condition);
 }
 
 /*@
@@ -198,11 +187,7 @@ PetscErrorCode PCPatchFDSetFitExact(PC pc, PetscReal condition)
 @*/
 PetscErrorCode PCPatchFDGetFitExact(PC pc, PetscReal *condition)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(condition, 2);
-  PetscUseMethod(pc, "PCPatchFDGetFitExact_C", (PC, PetscReal *), (pc, condition));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetFitExact, PetscReal *, condition);
 }
 
 /*@
@@ -288,11 +273,7 @@ PetscErrorCode PCPatchFDGetSchurTolerances(PC pc, PetscReal *rtol, PetscInt *max
 @*/
 PetscErrorCode PCPatchFDSetBrickSize(PC pc, PetscInt size)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, size, 2);
-  PetscTryMethod(pc, "PCPatchFDSetBrickSize_C", (PC, PetscInt), (pc, size));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetBrickSize, Int, PetscInt, size);
 }
 
 /*@
@@ -312,11 +293,7 @@ PetscErrorCode PCPatchFDSetBrickSize(PC pc, PetscInt size)
 @*/
 PetscErrorCode PCPatchFDGetBrickSize(PC pc, PetscInt *size)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(size, 2);
-  PetscUseMethod(pc, "PCPatchFDGetBrickSize_C", (PC, PetscInt *), (pc, size));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetBrickSize, PetscInt *, size);
 }
 
 PetscErrorCode PCPatchFDSetFitSteps_PatchFD(PC pc, PetscInt maxsteps, PetscReal reduction, PetscReal stable, PetscInt lanczos)

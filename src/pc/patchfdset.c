@@ -1,6 +1,5 @@
 /* The public routines of PCPATCHFD, each the setter or getter of an option; what they do is in patchfd.c */
-#include <patchfd/private/sysimpl.h> /*I "petscpatchfd.h" I*/
-#include <petsc/private/pcimpl.h>
+#include <patchfd/private/options.h> /*I "petscpatchfd.h" I*/
 
 /*@
   PCPatchFDSetType - Sets how the corrections of the patches of a `PCPATCHFD` are combined
@@ -30,11 +29,7 @@
 @*/
 PetscErrorCode PCPatchFDSetType(PC pc, PCPatchFDType type)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, type, 2);
-  PetscTryMethod(pc, "PCPatchFDSetType_C", (PC, PCPatchFDType), (pc, type));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetType, Enum, PCPatchFDType, type);
 }
 
 /*@
@@ -54,11 +49,7 @@ PetscErrorCode PCPatchFDSetType(PC pc, PCPatchFDType type)
 @*/
 PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(type, 2);
-  PetscUseMethod(pc, "PCPatchFDGetType_C", (PC, PCPatchFDType *), (pc, type));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetType, PCPatchFDType *, type);
 }
 
 /*@
@@ -96,11 +87,7 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
 @*/
 PetscErrorCode PCPatchFDSetPatch(PC pc, PCPatchFDPatch patch)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, patch, 2);
-  PetscTryMethod(pc, "PCPatchFDSetPatch_C", (PC, PCPatchFDPatch), (pc, patch));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetPatch, Enum, PCPatchFDPatch, patch);
 }
 
 /*@
@@ -120,11 +107,7 @@ PetscErrorCode PCPatchFDSetPatch(PC pc, PCPatchFDPatch patch)
 @*/
 PetscErrorCode PCPatchFDGetPatch(PC pc, PCPatchFDPatch *patch)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(patch, 2);
-  PetscUseMethod(pc, "PCPatchFDGetPatch_C", (PC, PCPatchFDPatch *), (pc, patch));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetPatch, PCPatchFDPatch *, patch);
 }
 
 /*@
@@ -162,11 +145,7 @@ PetscErrorCode PCPatchFDGetPatch(PC pc, PCPatchFDPatch *patch)
 @*/
 PetscErrorCode PCPatchFDSetLocal(PC pc, PCPatchFDLocal local)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, local, 2);
-  PetscTryMethod(pc, "PCPatchFDSetLocal_C", (PC, PCPatchFDLocal), (pc, local));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetLocal, Enum, PCPatchFDLocal, local);
 }
 
 /*@
@@ -186,11 +165,7 @@ PetscErrorCode PCPatchFDSetLocal(PC pc, PCPatchFDLocal local)
 @*/
 PetscErrorCode PCPatchFDGetLocal(PC pc, PCPatchFDLocal *local)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(local, 2);
-  PetscUseMethod(pc, "PCPatchFDGetLocal_C", (PC, PCPatchFDLocal *), (pc, local));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetLocal, PCPatchFDLocal *, local);
 }
 
 /*@
@@ -219,11 +194,7 @@ PetscErrorCode PCPatchFDGetLocal(PC pc, PCPatchFDLocal *local)
 @*/
 PetscErrorCode PCPatchFDSetClasses(PC pc, PCPatchFDClassesType classes)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, classes, 2);
-  PetscTryMethod(pc, "PCPatchFDSetClasses_C", (PC, PCPatchFDClassesType), (pc, classes));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetClasses, Enum, PCPatchFDClassesType, classes);
 }
 
 /*@
@@ -243,11 +214,7 @@ PetscErrorCode PCPatchFDSetClasses(PC pc, PCPatchFDClassesType classes)
 @*/
 PetscErrorCode PCPatchFDGetClasses(PC pc, PCPatchFDClassesType *classes)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(classes, 2);
-  PetscUseMethod(pc, "PCPatchFDGetClasses_C", (PC, PCPatchFDClassesType *), (pc, classes));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetClasses, PCPatchFDClassesType *, classes);
 }
 
 /*@
@@ -289,11 +256,7 @@ PetscErrorCode PCPatchFDGetClasses(PC pc, PCPatchFDClassesType *classes)
 @*/
 PetscErrorCode PCPatchFDSetPrecision(PC pc, PCPatchFDPrecision precision)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, precision, 2);
-  PetscTryMethod(pc, "PCPatchFDSetPrecision_C", (PC, PCPatchFDPrecision), (pc, precision));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetPrecision, Enum, PCPatchFDPrecision, precision);
 }
 
 /*@
@@ -313,11 +276,7 @@ PetscErrorCode PCPatchFDSetPrecision(PC pc, PCPatchFDPrecision precision)
 @*/
 PetscErrorCode PCPatchFDGetPrecision(PC pc, PCPatchFDPrecision *precision)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(precision, 2);
-  PetscUseMethod(pc, "PCPatchFDGetPrecision_C", (PC, PCPatchFDPrecision *), (pc, precision));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetPrecision, PCPatchFDPrecision *, precision);
 }
 
 /*@
@@ -345,11 +304,7 @@ PetscErrorCode PCPatchFDGetPrecision(PC pc, PCPatchFDPrecision *precision)
 @*/
 PetscErrorCode PCPatchFDSetUpdate(PC pc, PCPatchFDUpdate update)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, update, 2);
-  PetscTryMethod(pc, "PCPatchFDSetUpdate_C", (PC, PCPatchFDUpdate), (pc, update));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetUpdate, Enum, PCPatchFDUpdate, update);
 }
 
 /*@
@@ -369,11 +324,7 @@ PetscErrorCode PCPatchFDSetUpdate(PC pc, PCPatchFDUpdate update)
 @*/
 PetscErrorCode PCPatchFDGetUpdate(PC pc, PCPatchFDUpdate *update)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(update, 2);
-  PetscUseMethod(pc, "PCPatchFDGetUpdate_C", (PC, PCPatchFDUpdate *), (pc, update));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetUpdate, PCPatchFDUpdate *, update);
 }
 
 /*@
@@ -410,11 +361,7 @@ PetscErrorCode PCPatchFDGetUpdate(PC pc, PCPatchFDUpdate *update)
 @*/
 PetscErrorCode PCPatchFDSetVariant(PC pc, PCPatchFDVariant variant)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, variant, 2);
-  PetscTryMethod(pc, "PCPatchFDSetVariant_C", (PC, PCPatchFDVariant), (pc, variant));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetVariant, Enum, PCPatchFDVariant, variant);
 }
 
 /*@
@@ -434,11 +381,7 @@ PetscErrorCode PCPatchFDSetVariant(PC pc, PCPatchFDVariant variant)
 @*/
 PetscErrorCode PCPatchFDGetVariant(PC pc, PCPatchFDVariant *variant)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(variant, 2);
-  PetscUseMethod(pc, "PCPatchFDGetVariant_C", (PC, PCPatchFDVariant *), (pc, variant));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetVariant, PCPatchFDVariant *, variant);
 }
 
 /*@
@@ -463,11 +406,7 @@ PetscErrorCode PCPatchFDGetVariant(PC pc, PCPatchFDVariant *variant)
 @*/
 PetscErrorCode PCPatchFDSetOrder(PC pc, PCPatchFDOrder order)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, order, 2);
-  PetscTryMethod(pc, "PCPatchFDSetOrder_C", (PC, PCPatchFDOrder), (pc, order));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetOrder, Enum, PCPatchFDOrder, order);
 }
 
 /*@
@@ -487,11 +426,7 @@ PetscErrorCode PCPatchFDSetOrder(PC pc, PCPatchFDOrder order)
 @*/
 PetscErrorCode PCPatchFDGetOrder(PC pc, PCPatchFDOrder *order)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(order, 2);
-  PetscUseMethod(pc, "PCPatchFDGetOrder_C", (PC, PCPatchFDOrder *), (pc, order));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetOrder, PCPatchFDOrder *, order);
 }
 
 /*@
@@ -519,11 +454,7 @@ PetscErrorCode PCPatchFDGetOrder(PC pc, PCPatchFDOrder *order)
 @*/
 PetscErrorCode PCPatchFDSetDamping(PC pc, PetscReal damping)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, damping, 2);
-  PetscTryMethod(pc, "PCPatchFDSetDamping_C", (PC, PetscReal), (pc, damping));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetDamping, Real, PetscReal, damping);
 }
 
 /*@
@@ -543,11 +474,7 @@ PetscErrorCode PCPatchFDSetDamping(PC pc, PetscReal damping)
 @*/
 PetscErrorCode PCPatchFDGetDamping(PC pc, PetscReal *damping)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(damping, 2);
-  PetscUseMethod(pc, "PCPatchFDGetDamping_C", (PC, PetscReal *), (pc, damping));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetDamping, PetscReal *, damping);
 }
 
 /*@
@@ -568,11 +495,7 @@ PetscErrorCode PCPatchFDGetDamping(PC pc, PetscReal *damping)
 @*/
 PetscErrorCode PCPatchFDSetSweeps(PC pc, PetscInt sweeps)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, sweeps, 2);
-  PetscTryMethod(pc, "PCPatchFDSetSweeps_C", (PC, PetscInt), (pc, sweeps));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchFDSetSweeps, Int, PetscInt, sweeps);
 }
 
 /*@
@@ -592,9 +515,5 @@ PetscErrorCode PCPatchFDSetSweeps(PC pc, PetscInt sweeps)
 @*/
 PetscErrorCode PCPatchFDGetSweeps(PC pc, PetscInt *sweeps)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(sweeps, 2);
-  PetscUseMethod(pc, "PCPatchFDGetSweeps_C", (PC, PetscInt *), (pc, sweeps));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchFDGetSweeps, PetscInt *, sweeps);
 }

@@ -285,66 +285,26 @@ static PetscErrorCode PCReset_PatchMG(PC pc)
 
 /* ---- setters, destruction, creation ---- */
 
-static PetscErrorCode PCPatchMGSetGraph_PatchMG(PC pc, PetscBool graph)
-{
-  PetscFunctionBegin;
-  PetscCall(PCPatchMGForget_Private(pc));
-  PATCHMG(pc)->graph = graph;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchMGGetGraph_PatchMG(PC pc, PetscBool *graph)
-{
-  PetscFunctionBegin;
-  *graph = PATCHMG(pc)->graph;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchMGSetCoarseEqLim_PatchMG(PC pc, PetscInt limit)
-{
-  PetscFunctionBegin;
-  PetscCheck(!((PC_MG *)pc->data)->levels || PATCHMG(pc)->eqlimit == limit, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
-             "PCPATCHMG: -pc_patchmg_coarse_eq_limit must be set before the number of levels, by -pc_mg_levels or PCSetUp()");
-  PATCHMG(pc)->eqlimit = limit;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchMGGetCoarseEqLim_PatchMG(PC pc, PetscInt *limit)
-{
-  PetscFunctionBegin;
-  *limit = PATCHMG(pc)->eqlimit;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchMGSetSymmetric_PatchMG(PC pc, PetscBool symmetric)
-{
-  PetscFunctionBegin;
-  PetscCheck(!pc->setupcalled || PATCHMG(pc)->symmetric == symmetric, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
-             "PCPATCHMG: -pc_patchmg_symmetric must be set before PCSetUp()");
-  PATCHMG(pc)->symmetric = symmetric;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchMGGetSymmetric_PatchMG(PC pc, PetscBool *symmetric)
-{
-  PetscFunctionBegin;
-  *symmetric = PATCHMG(pc)->symmetric;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#define CheckLimit \
+  PetscCheck(!((PC_MG *)object->data)->levels || PATCHMG(object)->eqlimit == value, PetscObjectComm((PetscObject)object), \
+             PETSC_ERR_ARG_WRONGSTATE, \
+             "PCPATCHMG: -pc_patchmg_coarse_eq_limit must be set before the number of levels, by -pc_mg_levels or PCSetUp()")
+#define CheckSymmetric \
+  PetscCheck(!object->setupcalled || PATCHMG(object)->symmetric == value, PetscObjectComm((PetscObject)object), PETSC_ERR_ARG_WRONGSTATE, \
+             "PCPATCHMG: -pc_patchmg_symmetric must be set before PCSetUp()")
+PATCHFD_SETTING(PC, PatchMG, Graph, PetscBool, PATCHMG(object)->graph, PetscCall(PCPatchMGForget_Private(object)))
+PATCHFD_SETTING(PC, PatchMG, CoarseEqLim, PetscInt, PATCHMG(object)->eqlimit, CheckLimit)
+PATCHFD_SETTING(PC, PatchMG, Symmetric, PetscBool, PATCHMG(object)->symmetric, CheckSymmetric)
+static const PatchFDMethod methods[] = {PATCHFD_METHODS(PC, PatchMG, Graph), PATCHFD_METHODS(PC, PatchMG, CoarseEqLim),
+                                        PATCHFD_METHODS(PC, PatchMG, Symmetric), PATCHFD_METHOD(PCPatchMGGetCoarseReason, PatchMG),
+                                        PATCHFD_METHOD(PCPatchMGViewLevels, PatchMG)};
 
 static PetscErrorCode PCDestroy_PatchMG(PC pc)
 {
   PC_PatchMG *p = PATCHMG(pc);
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetSymmetric_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetSymmetric_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetCoarseEqLim_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseEqLim_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseReason_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetGraph_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetGraph_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGViewLevels_C", NULL));
+  PetscCall(PatchFDComposeMethods((PetscObject)pc, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_FALSE));
   PetscCall(PCPatchMGForget_Private(pc));
   PetscCall(PetscViewerDestroy(&p->viewer));
   PetscCall(PetscFree(p->halvings));
@@ -458,13 +418,6 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   pc->ops->reset   = PCReset_PatchMG;
   pc->ops->destroy = PCDestroy_PatchMG;
   pc->ops->view    = PCView_PatchMG;
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetSymmetric_C", PCPatchMGSetSymmetric_PatchMG));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetSymmetric_C", PCPatchMGGetSymmetric_PatchMG));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetCoarseEqLim_C", PCPatchMGSetCoarseEqLim_PatchMG));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseEqLim_C", PCPatchMGGetCoarseEqLim_PatchMG));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseReason_C", PCPatchMGGetCoarseReason_PatchMG));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetGraph_C", PCPatchMGSetGraph_PatchMG));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetGraph_C", PCPatchMGGetGraph_PatchMG));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGViewLevels_C", PCPatchMGViewLevels_PatchMG));
+  PetscCall(PatchFDComposeMethods((PetscObject)pc, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

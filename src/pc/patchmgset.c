@@ -1,5 +1,5 @@
 /* The public routines of PCPATCHMG, each the setter or getter of an option; what they do is in patchmg.c */
-#include <petscpatchfd.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/options.h> /*I "petscpatchfd.h" I*/
 #include <petsc/private/pcimpl.h>
 
 /*@
@@ -41,11 +41,7 @@
 @*/
 PetscErrorCode PCPatchMGSetSymmetric(PC pc, PetscBool symmetric)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, symmetric, 2);
-  PetscTryMethod(pc, "PCPatchMGSetSymmetric_C", (PC, PetscBool), (pc, symmetric));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchMGSetSymmetric, Bool, PetscBool, symmetric);
 }
 
 /*@
@@ -65,11 +61,7 @@ PetscErrorCode PCPatchMGSetSymmetric(PC pc, PetscBool symmetric)
 @*/
 PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(symmetric, 2);
-  PetscUseMethod(pc, "PCPatchMGGetSymmetric_C", (PC, PetscBool *), (pc, symmetric));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchMGGetSymmetric, PetscBool *, symmetric);
 }
 
 /*@
@@ -102,11 +94,7 @@ PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
 @*/
 PetscErrorCode PCPatchMGSetGraph(PC pc, PetscBool graph)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, graph, 2);
-  PetscTryMethod(pc, "PCPatchMGSetGraph_C", (PC, PetscBool), (pc, graph));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCPatchMGSetGraph, Bool, PetscBool, graph);
 }
 
 /*@
@@ -126,11 +114,7 @@ PetscErrorCode PCPatchMGSetGraph(PC pc, PetscBool graph)
 @*/
 PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(graph, 2);
-  PetscUseMethod(pc, "PCPatchMGGetGraph_C", (PC, PetscBool *), (pc, graph));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchMGGetGraph, PetscBool *, graph);
 }
 
 /*@
@@ -206,11 +190,7 @@ PetscErrorCode PCPatchMGSetCoarseEqLim(PC pc, PetscInt limit)
 @*/
 PetscErrorCode PCPatchMGGetCoarseEqLim(PC pc, PetscInt *limit)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(limit, 2);
-  PetscUseMethod(pc, "PCPatchMGGetCoarseEqLim_C", (PC, PetscInt *), (pc, limit));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchMGGetCoarseEqLim, PetscInt *, limit);
 }
 
 /*@C
@@ -236,11 +216,7 @@ PetscErrorCode PCPatchMGGetCoarseEqLim(PC pc, PetscInt *limit)
 @*/
 PetscErrorCode PCPatchMGGetCoarseReason(PC pc, const char *why[])
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(why, 2);
-  PetscUseMethod(pc, "PCPatchMGGetCoarseReason_C", (PC, const char *[]), (pc, why));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCPatchMGGetCoarseReason, const char *[], why);
 }
 
 /*@

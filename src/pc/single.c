@@ -13,39 +13,13 @@
              the operator depends, to coarser levels.
     range    An operator far from one is multiplied by a power of two, inside and on all levels, and the result by the same number.
 
-  The routines follow in the order in which a solver calls them.
+  The routines follow in the order in which a solver calls them, those of the DM in singledm.c.
 */
-#include <petsc/private/pcimpl.h>
-#include <petsc/private/kspimpl.h>
-#include <petsc/private/dmimpl.h>
+#include "single.h" /*I "petscpatchfd.h" I*/
 #include <petsc/private/matimpl.h>
-#include <patchfd/private/vecimpl.h>
 #include <patchfd/private/bakeoffimpl.h>
 #include <patchfd/private/heatimpl.h>
 #include <patchfd/private/options.h>
-#include <petscpatchfd.h> /*I "petscpatchfd.h" I*/
-#include <petscdmda.h>
-
-/* how a Mat makes Vecs; what a Mat has is exchanged with what stands here */
-typedef struct {
-  char *type;
-  PetscErrorCode (*getvecs)(Mat, Vec *, Vec *);
-} MatVecMaker;
-
-typedef struct {
-  PC          pc;           /* the inner one */
-  PetscBool   scale;        /* bring the input to norm one before it is converted */
-  PetscBool   warn, warned; /* about outer methods that cannot work */
-  PetscBool   native;       /* the operator is a matrix-free one of a DMBOX */
-  int         exponent;     /* the operator inside is the one outside times two to this power, */
-  PetscReal   identity;     /* native: but for the diagonal entries of fixed nodes, which are one inside; 0 where there are none */
-  DM          outerdm, dm;  /* the DM and its clone */
-  Mat         box;          /* native: the operator that the clone made */
-  Vec         x, y;         /* the input and the output of the inner PC */
-  VecType     vectype;      /* inside: VECSINGLE or VECSINGLECUDA */
-  MatVecMaker maker[2];     /* of Amat and Pmat, in use while the inner PC is at work, */
-  PetscBool   lent[2];      /* where it has them from the user; others were made for it */
-} PC_Single;
 
 /* ---- the Vecs that Mats make ---- */
 
@@ -83,128 +57,6 @@ static void PCSingleExchangeNullSpaces(PC pc, MatNullSpace null[2][2])
     null[i][0]        = now[0];
     null[i][1]        = now[1];
   }
-}
-
-/* ---- the DM ---- */
-
-/* a DMBOX's operator knows its DM, whether the solver does or not; of other DMs (SNES and TS make a DMSHELL where they are given none) only
-   those that can be cloned are of use */
-static PetscErrorCode PCSingleFindDM(PC pc, DM *dm, PetscBool *native)
-{
-  Mat_Box     *m;
-  Mat_Lattice *l;
-
-  PetscFunctionBegin;
-  PetscCall(MatBoxFind(pc->pmat, &m));
-  if (!m) PetscCall(MatBoxFind(pc->mat, &m));
-  PetscCall(MatLatticeFind(pc->pmat, &l));
-  *native = (PetscBool)(m || l);
-  *dm     = m ? m->dm : l ? l->dm : (pc->dm && pc->dm->ops->clone ? pc->dm : NULL);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DMCoarsenHook_Single(DM single, DM coarse, void *ctx)
-{
-  DM        dm = ((PC_Single *)ctx)->outerdm;
-  PetscBool isbox;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
-  PetscCall(DMSetVecType(coarse, isbox ? single->vectype : dm->vectype));
-  for (DMCoarsenHookLink link = dm->coarsenhook; link; link = link->next) {
-    if (link->coarsenhook) PetscCall((*link->coarsenhook)(dm, coarse, link->ctx));
-  }
-  PetscCall(DMCopyDMKSP(single, coarse)); /* KSPComputeOperators_Single() */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DMRestrictHook_Single(PETSC_UNUSED DM single, Mat restrct, Vec rscale, Mat inject, DM coarse, void *ctx)
-{
-  DM dm = ((PC_Single *)ctx)->outerdm;
-
-  PetscFunctionBegin;
-  for (DMCoarsenHookLink link = dm->coarsenhook; link; link = link->next) {
-    if (link->restricthook) PetscCall((*link->restricthook)(dm, restrct, rscale, inject, coarse, link->ctx));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the operators of coarser levels as the DM outside computes them, multiplied like that of the finest level */
-static PetscErrorCode KSPComputeOperators_Single(KSP ksp, Mat A, Mat P, void *ctx)
-{
-  PC_Single             *s    = (PC_Single *)ctx;
-  Mat                    M[2] = {A, P};
-  PetscObjectState       before[2], after;
-  KSPComputeOperatorsFn *compute;
-  void                  *computectx;
-
-  PetscFunctionBegin;
-  for (int i = 0; i < 2; i++) PetscCall(PetscObjectStateGet((PetscObject)M[i], &before[i]));
-  PetscCall(DMKSPGetComputeOperators(s->outerdm, &compute, &computectx));
-  PetscCall((*compute)(ksp, A, P, computectx));
-  for (int i = A == P; i < 2 && s->exponent; i++) {
-    PetscCall(PetscObjectStateGet((PetscObject)M[i], &after));
-    if (after != before[i]) PetscCall(MatScale(M[i], ldexp(1.0, s->exponent))); /* otherwise it has been done */
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* what a clone of a DM that SNES, TS or a KSP use has to know of them */
-static PetscErrorCode PCSingleConnectDM(PC pc)
-{
-  PC_Single             *s  = (PC_Single *)pc->data;
-  DM                     dm = s->outerdm;
-  PetscBool              isda;
-  KSPComputeOperatorsFn *compute;
-
-  PetscFunctionBegin;
-  PetscCall(DMCopyDMKSP(dm, s->dm));
-  PetscCall(DMKSPGetComputeOperators(dm, &compute, NULL));
-  if (compute) PetscCall(DMKSPSetComputeOperators(s->dm, KSPComputeOperators_Single, s));
-  PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &isda));
-  if (isda) { /* DMClone() leaves these out */
-    DMDAInterpolationType type;
-    PetscInt              r[3];
-    DM                    coordinates;
-    Vec                   x;
-
-    PetscCall(DMDAGetInterpolationType(dm, &type));
-    PetscCall(DMDASetInterpolationType(s->dm, type));
-    PetscCall(DMDAGetRefinementFactor(dm, &r[0], &r[1], &r[2]));
-    PetscCall(DMDASetRefinementFactor(s->dm, r[0], r[1], r[2]));
-    PetscCall(DMGetCoordinatesLocalNoncollective(dm, &x));
-    if (x) {
-      PetscCall(DMGetCoordinateDM(dm, &coordinates));
-      PetscCall(DMSetCoordinateDM(s->dm, coordinates));
-    }
-  }
-  PetscCall(DMCoarsenHookAdd(s->dm, DMCoarsenHook_Single, DMRestrictHook_Single, s));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSingleCloneDM(PC pc, DM dm)
-{
-  PC_Single   *s              = (PC_Single *)pc->data;
-  PetscObject  discretization = NULL;
-  PetscSection section;
-  PetscInt     fields;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectReference((PetscObject)dm));
-  s->outerdm = dm;
-  PetscCall(DMClone(dm, &s->dm));
-  PetscCall(DMSetVecType(s->dm, s->vectype));
-  PetscCall(DMGetNumFields(dm, &fields));
-  if (fields) PetscCall(DMGetField(dm, 0, NULL, &discretization));
-  if (discretization) { /* those of a DMPLEX: DMClone() leaves them out, and where their unknowns are */
-    PetscCall(DMCopyDisc(dm, s->dm));
-    PetscCall(DMGetLocalSection(dm, &section));
-    PetscCall(DMSetLocalSection(s->dm, section));
-  }
-  s->dm->levelup   = dm->levelup;
-  s->dm->leveldown = dm->leveldown;
-  if (!s->native) PetscCall(PCSingleConnectDM(pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- set-up ---- */
@@ -564,7 +416,7 @@ static PetscErrorCode PCApplyTranspose_Single(PC pc, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- options, view, destroy ---- */
+/* ---- options, view ---- */
 
 static PetscErrorCode PCSetFromOptions_Single(PC pc, PatchFDOptionItems PetscOptionsObject)
 {
@@ -610,24 +462,6 @@ static PetscErrorCode PCView_Single(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCDestroy_Single(PC pc)
-{
-  PC_Single *s = (PC_Single *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCall(PCReset_Single(pc));
-  PetscCall(PCDestroy(&s->pc));
-  for (int i = 0; i < 2; i++) PetscCall(PetscFree(s->maker[i].type));
-  PetscCall(PetscFree(pc->data));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetPC_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleSetScale_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetScale_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleSetWarn_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSetReusePreconditioner_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetWarn_C", NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ---- setters and getters ---- */
 
 static PetscErrorCode PCSingleGetPC_Single(PC pc, PC *inner)
@@ -640,8 +474,8 @@ static PetscErrorCode PCSingleGetPC_Single(PC pc, PC *inner)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PATCHFD_SETTING(PC, Single, Scale, PetscBool, scale)
-PATCHFD_SETTING(PC, Single, Warn, PetscBool, warn)
+PATCHFD_SETTING(PC, Single, Scale, PetscBool, ((PC_Single *)object->data)->scale, )
+PATCHFD_SETTING(PC, Single, Warn, PetscBool, ((PC_Single *)object->data)->warn, )
 
 /* the inner PC looks at its matrix in every application, and others than those of a DMBOX are the matrix outside */
 static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
@@ -650,6 +484,24 @@ static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
 
   PetscFunctionBegin;
   if (s->pc && pc->setupcalled) PetscCall(PCSetReusePreconditioner(s->pc, flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const PatchFDMethod methods[] = {PATCHFD_METHOD(PCSingleGetPC, Single), PATCHFD_METHODS(PC, Single, Scale),
+                                        PATCHFD_METHODS(PC, Single, Warn), PATCHFD_METHOD(PCSetReusePreconditioner, Single)};
+
+/* ---- destroy, create ---- */
+
+static PetscErrorCode PCDestroy_Single(PC pc)
+{
+  PC_Single *s = (PC_Single *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PCReset_Single(pc));
+  PetscCall(PCDestroy(&s->pc));
+  for (int i = 0; i < 2; i++) PetscCall(PetscFree(s->maker[i].type));
+  PetscCall(PetscFree(pc->data));
+  PetscCall(PatchFDComposeMethods((PetscObject)pc, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -704,11 +556,6 @@ PetscErrorCode PCCreate_Single(PC pc)
   pc->ops->view           = PCView_Single;
   pc->ops->reset          = PCReset_Single;
   pc->ops->destroy        = PCDestroy_Single;
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetPC_C", PCSingleGetPC_Single));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleSetScale_C", PCSingleSetScale_Single));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetScale_C", PCSingleGetScale_Single));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleSetWarn_C", PCSingleSetWarn_Single));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSetReusePreconditioner_C", PCSetReusePreconditioner_Single));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetWarn_C", PCSingleGetWarn_Single));
+  PetscCall(PatchFDComposeMethods((PetscObject)pc, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,5 @@
 /* The public routines of PCSINGLE, setters and getters; what they do is in single.c */
-#include <petscpatchfd.h> /*I "petscpatchfd.h" I*/
-#include <petsc/private/pcimpl.h>
+#include <patchfd/private/options.h> /*I "petscpatchfd.h" I*/
 
 /*@
   PCSingleGetPC - Gets the preconditioner that works in single precision inside a `PCSINGLE`
@@ -22,11 +21,7 @@
 @*/
 PetscErrorCode PCSingleGetPC(PC pc, PC *inner)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(inner, 2);
-  PetscUseMethod(pc, "PCSingleGetPC_C", (PC, PC *), (pc, inner));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCSingleGetPC, PC *, inner);
 }
 
 /*@
@@ -52,11 +47,7 @@ PetscErrorCode PCSingleGetPC(PC pc, PC *inner)
 @*/
 PetscErrorCode PCSingleSetScale(PC pc, PetscBool flag)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, flag, 2);
-  PetscTryMethod(pc, "PCSingleSetScale_C", (PC, PetscBool), (pc, flag));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCSingleSetScale, Bool, PetscBool, flag);
 }
 
 /*@
@@ -76,11 +67,7 @@ PetscErrorCode PCSingleSetScale(PC pc, PetscBool flag)
 @*/
 PetscErrorCode PCSingleGetScale(PC pc, PetscBool *flag)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(flag, 2);
-  PetscUseMethod(pc, "PCSingleGetScale_C", (PC, PetscBool *), (pc, flag));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCSingleGetScale, PetscBool *, flag);
 }
 
 /*@
@@ -104,11 +91,7 @@ PetscErrorCode PCSingleGetScale(PC pc, PetscBool *flag)
 @*/
 PetscErrorCode PCSingleSetWarn(PC pc, PetscBool flag)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, flag, 2);
-  PetscTryMethod(pc, "PCSingleSetWarn_C", (PC, PetscBool), (pc, flag));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_SET(PC, pc, PCSingleSetWarn, Bool, PetscBool, flag);
 }
 
 /*@
@@ -128,9 +111,5 @@ PetscErrorCode PCSingleSetWarn(PC pc, PetscBool flag)
 @*/
 PetscErrorCode PCSingleGetWarn(PC pc, PetscBool *flag)
 {
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(flag, 2);
-  PetscUseMethod(pc, "PCSingleGetWarn_C", (PC, PetscBool *), (pc, flag));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PATCHFD_GET(PC, pc, PCSingleGetWarn, PetscBool *, flag);
 }

@@ -65,7 +65,7 @@ typedef struct {
   void          *plan[PATCHFD_NUM_KERNELS];
 } Mat_Lattice;
 
-PETSC_INTERN PetscErrorCode DMBoxGetHeatData(DM, const char who[], DMBoxOperator *, DMBox_Heat **);
+PETSC_INTERN PetscErrorCode DMBoxGetHeatData(DM, const char who[], DMBox_Heat **);
 PETSC_INTERN PetscErrorCode MatLatticeCreate(DM, const MatLatticeForm *, Mat *);
 PETSC_INTERN PetscErrorCode MatLatticeFind(Mat, Mat_Lattice **); /* NULL for other matrices */
 PETSC_INTERN PetscErrorCode DMCreateMatrix_Heat(DM, Mat *);

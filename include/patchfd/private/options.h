@@ -1,5 +1,6 @@
 #pragma once
 /* Settings, and options whose value is chosen where they are not set: in the help, a word stands where PETSc would print -1 or (null) */
+#include <petsc/private/petscimpl.h>
 #include <petscpatchfd.h>
 #include <patchfd/private/compat.h>
 
@@ -31,17 +32,62 @@ static inline PetscErrorCode PatchFDOptionsHelp(PatchFDOptionItems items, const 
     PetscOptionsObject->printhelp = help_; \
   } while (0)
 
-/* the methods behind KSPFusedCGSetGraph(), KSPFusedCGGetGraph() and others like them: a member of the object's data, and nothing else */
-#define PATCHFD_SETTING(Object, Type, Name, Kind, member) \
+/* reads the option of an enumeration and calls the public setter */
+#define PATCHFD_OPTION_ENUM(opt, text, Setter, object, names, value) \
+  do { \
+    PetscEnum value_ = (PetscEnum)(value); \
+    PetscBool set_; \
+\
+    PetscCall(PetscOptionsEnum(opt, text, #Setter, names, value_, &value_, &set_)); \
+    if (set_) PetscCall(Setter(object, (int)value_)); \
+  } while (0)
+
+/* the body of a public setter Name(): does what the method of the object's type does, nothing where there is none */
+#define PATCHFD_SET(Object, object, Name, Kind, Type, value) \
+  PetscFunctionBegin; \
+  PetscValidHeaderSpecific(object, Object##_CLASSID, 1); \
+  PetscValidLogicalCollective##Kind(object, value, 2); \
+  PetscTryMethod(object, #Name "_C", (Object, Type), (object, value)); \
+  PetscFunctionReturn(PETSC_SUCCESS)
+
+/* that of a getter, an error where there is none */
+#define PATCHFD_GET(Object, object, Name, Type, value) \
+  PetscFunctionBegin; \
+  PetscValidHeaderSpecific(object, Object##_CLASSID, 1); \
+  PetscAssertPointer(value, 2); \
+  PetscUseMethod(object, #Name "_C", (Object, Type), (object, value)); \
+  PetscFunctionReturn(PETSC_SUCCESS)
+
+/* the methods of an object's type, which its creation composes and its destruction takes away */
+typedef struct {
+  const char  *name;
+  PetscVoidFn *fn;
+} PatchFDMethod;
+#define PATCHFD_METHOD(Name, Type) \
+  { \
+    #Name "_C", (PetscVoidFn *)Name##_##Type \
+  }
+#define PATCHFD_METHODS(Object, Type, Name) PATCHFD_METHOD(Object##Type##Set##Name, Type), PATCHFD_METHOD(Object##Type##Get##Name, Type)
+
+static inline PetscErrorCode PatchFDComposeMethods(PetscObject object, size_t n, const PatchFDMethod method[], PetscBool there)
+{
+  PetscFunctionBegin;
+  for (size_t i = 0; i < n; i++) PetscCall(PetscObjectComposeFunction_Private(object, method[i].name, there ? method[i].fn : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the methods behind KSPFusedCGSetGraph() and others like it: a number of the object; before: what a change needs */
+#define PATCHFD_SETTING(Object, Type, Name, Kind, number, before) \
   static PetscErrorCode Object##Type##Set##Name##_##Type(Object object, Kind value) \
   { \
     PetscFunctionBegin; \
-    ((Object##_##Type *)object->data)->member = value; \
+    before; \
+    (number) = value; \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \
   static PetscErrorCode Object##Type##Get##Name##_##Type(Object object, Kind *value) \
   { \
     PetscFunctionBegin; \
-    *value = ((const Object##_##Type *)object->data)->member; \
+    *value = (number); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }

@@ -205,8 +205,7 @@ PetscErrorCode Invert(PetscInt count, PetscInt n, PetscReal *const K[], PetscBoo
 template <typename T>
 struct Transfer {
   static PetscErrorCode create(const PatchFDTransferDesc *, void **);
-  static PetscErrorCode prolong(void *, const void *, void *);
-  static PetscErrorCode restrict_(void *, const void *, void *);
+  static PetscErrorCode apply(void *, bool restriction, const void *from, void *to);
   static const char    *name(void *);
   static PetscErrorCode destroy(void **);
 };

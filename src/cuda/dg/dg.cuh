@@ -37,8 +37,7 @@ struct DGSmoother {
 template <typename T>
 struct DGTransfer {
   static PetscErrorCode create(const PatchFDTransferDesc *, void **);
-  static PetscErrorCode prolong(void *, const void *, void *);
-  static PetscErrorCode restrict_(void *, const void *, void *);
+  static PetscErrorCode apply(void *, bool restriction, const void *from, void *to);
   static PetscErrorCode destroy(void **);
 };
 

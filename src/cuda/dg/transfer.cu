@@ -368,15 +368,9 @@ static PetscErrorCode DGTransferApply(void *plan, const void *from, void *to)
 }
 
 template <typename T>
-PetscErrorCode DGTransfer<T>::prolong(void *plan, const void *coarse, void *fine)
+PetscErrorCode DGTransfer<T>::apply(void *plan, bool restriction, const void *from, void *to)
 {
-  return DGTransferApply<T, false>(plan, coarse, fine);
-}
-
-template <typename T>
-PetscErrorCode DGTransfer<T>::restrict_(void *plan, const void *fine, void *coarse)
-{
-  return DGTransferApply<T, true>(plan, fine, coarse);
+  return restriction ? DGTransferApply<T, true>(plan, from, to) : DGTransferApply<T, false>(plan, from, to);
 }
 
 template struct DGTransfer<double>;

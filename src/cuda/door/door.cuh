@@ -282,20 +282,13 @@ struct TransferDoor {
     })));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  static PetscErrorCode prolong(void *plan, const void *coarse, void *fine)
+  template <bool RESTRICTION>
+  static PetscErrorCode apply(void *plan, const void *from, void *to)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
     return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) {
-      return decltype(kind)::type::prolong(p->plan, coarse, fine);
-    });
-  }
-  static PetscErrorCode restrict_(void *plan, const void *fine, void *coarse)
-  {
-    DoorPlan *p = (DoorPlan *)plan;
-
-    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) {
-      return decltype(kind)::type::restrict_(p->plan, fine, coarse);
+      return decltype(kind)::type::apply(p->plan, RESTRICTION, from, to);
     });
   }
   static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == 0 ? Transfer<T>::name(((DoorPlan *)plan)->plan) : NULL; }

@@ -41,7 +41,7 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .latticecreate = patchfd::Lattice<T>::create, .latticeapply = patchfd::Lattice<T>::apply, \
     .latticediagonal = patchfd::Lattice<T>::diagonal, .latticesweep = patchfd::Lattice<T>::sweep, \
     .latticedestroy = patchfd::Lattice<T>::destroy, .transfercreate = patchfd::TransferDoor<T>::create, \
-    .transferprolong = patchfd::TransferDoor<T>::prolong, .transferrestrict = patchfd::TransferDoor<T>::restrict_, \
+    .transferprolong = patchfd::TransferDoor<T>::apply<false>, .transferrestrict = patchfd::TransferDoor<T>::apply<true>, \
     .transferdestroy = patchfd::TransferDoor<T>::destroy, .localcreate = patchfd::LocalDoor<T>::create, \
     .localapply = patchfd::LocalDoor<T>::apply, .localdestroy = patchfd::LocalDoor<T>::destroy, \
     .cellmatrices = patchfd::PointsCellMatrices, .invert = patchfd::Invert, .fitcreate = patchfd::OperatorDoor<T>::fit, \

@@ -7,10 +7,11 @@
   as on the host (src/host/rows.h).  x is needed on the patch and its rim, the nodes that all matrices of a direction see; some see slabs
   of nodes beyond the rim as well.
 
-    terms.cu   what is chosen when; the generic kernel (1D, graded meshes, supported sides, high degrees)
-    form.cu    which patches the fast kernels can do, and their matrices
-    fast.cu    2D and 3D, patches of two equal cells a direction, degree 2 to 6: residual, and solve by fast diagonalization
-    dense.cuh  the solve by inverses for the same patches
+    terms.cu     what is chosen when
+    generic.cuh  the generic kernel (1D, graded meshes, supported sides, high degrees)
+    form.cu      which patches the fast kernels can do, and their matrices
+    fast.cu      2D and 3D, patches of two equal cells a direction, degree 2 to 6: residual, and solve by fast diagonalization
+    dense.cuh    the solve by inverses for the same patches
 */
 #pragma once
 #include "base/color.cuh"

@@ -164,11 +164,11 @@ PetscErrorCode MeshTransfer<T>::destroy(void **plan)
   return DestroyPlan<MeshTransferPlan<T>>(plan);
 }
 
-/* r: 0 prolongation, 1 restriction */
 template <typename T>
-static PetscErrorCode MeshApply(void *plan, int r, const void *from, void *to)
+PetscErrorCode MeshTransfer<T>::apply(void *plan, bool restriction, const void *from, void *to)
 {
   MeshTransferPlan<T> *p = (MeshTransferPlan<T> *)plan;
+  const int            r = restriction;
   cudaStream_t         stream;
 
   PetscFunctionBegin;
@@ -183,18 +183,6 @@ static PetscErrorCode MeshApply(void *plan, int r, const void *from, void *to)
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(p->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
-PetscErrorCode MeshTransfer<T>::prolong(void *plan, const void *coarse, void *fine)
-{
-  return MeshApply<T>(plan, 0, coarse, fine);
-}
-
-template <typename T>
-PetscErrorCode MeshTransfer<T>::restrict_(void *plan, const void *fine, void *coarse)
-{
-  return MeshApply<T>(plan, 1, fine, coarse);
 }
 
 template struct MeshTransfer<double>;

@@ -8,8 +8,7 @@ namespace patchfd
 template <typename T>
 struct MeshTransfer {
   static PetscErrorCode create(const PatchFDTransferDesc *, void **);
-  static PetscErrorCode prolong(void *, const void *, void *);
-  static PetscErrorCode restrict_(void *, const void *, void *);
+  static PetscErrorCode apply(void *, bool restriction, const void *from, void *to);
   static PetscErrorCode destroy(void **);
 };
 

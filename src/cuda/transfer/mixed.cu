@@ -102,34 +102,22 @@ PetscErrorCode MixedTransfer<T>::destroy(void **plan)
   return DestroyPlan<MixedTransferPlan<T>>(plan);
 }
 
-template <typename T, bool RESTRICT>
-static PetscErrorCode MixedApply(void *plan, const void *from, void *to)
+template <typename T>
+PetscErrorCode MixedTransfer<T>::apply(void *plan, bool restriction, const void *from, void *to)
 {
   MixedTransferPlan<T> *p        = (MixedTransferPlan<T> *)plan;
-  const Products<T>    &products = RESTRICT ? p->restriction : p->prolongation;
+  const Products<T>    &products = restriction ? p->restriction : p->prolongation;
   cudaStream_t          stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   if (!p->fast) PetscCall(products.add(1, (const T *)from, (T *)to, stream));
-  else if (RESTRICT) PetscCall(p->fast->restrict_(from, to, stream));
+  else if (restriction) PetscCall(p->fast->restrict_(from, to, stream));
   else PetscCall(p->fast->prolong(from, to, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(p->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
-PetscErrorCode MixedTransfer<T>::prolong(void *plan, const void *coarse, void *fine)
-{
-  return MixedApply<T, false>(plan, coarse, fine);
-}
-
-template <typename T>
-PetscErrorCode MixedTransfer<T>::restrict_(void *plan, const void *fine, void *coarse)
-{
-  return MixedApply<T, true>(plan, fine, coarse);
 }
 
 template struct MixedTransfer<double>;

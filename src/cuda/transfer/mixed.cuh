@@ -30,8 +30,7 @@ struct MixedTransfer {
   static bool fast(const PatchFDTransferDesc *, PetscInt *k, int *shared);
 
   static PetscErrorCode create(const PatchFDTransferDesc *, void **);
-  static PetscErrorCode prolong(void *, const void *, void *);
-  static PetscErrorCode restrict_(void *, const void *, void *);
+  static PetscErrorCode apply(void *, bool restriction, const void *from, void *to);
   static PetscErrorCode destroy(void **);
 };
 

@@ -220,15 +220,9 @@ static PetscErrorCode TransferApply(void *plan, const void *from, void *to)
 }
 
 template <typename T>
-PetscErrorCode Transfer<T>::prolong(void *plan, const void *coarse, void *fine)
+PetscErrorCode Transfer<T>::apply(void *plan, bool restriction, const void *from, void *to)
 {
-  return TransferApply<T, false>(plan, coarse, fine);
-}
-
-template <typename T>
-PetscErrorCode Transfer<T>::restrict_(void *plan, const void *fine, void *coarse)
-{
-  return TransferApply<T, true>(plan, fine, coarse);
+  return restriction ? TransferApply<T, true>(plan, from, to) : TransferApply<T, false>(plan, from, to);
 }
 
 template struct Transfer<double>;

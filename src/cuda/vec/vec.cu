@@ -11,6 +11,7 @@
 #include "base/reduce.cuh"
 #include <patchfd/private/vecimpl.h>
 #include <utility>
+#include "vec/functions.cuh"
 
 namespace patchfd
 {
@@ -95,99 +96,6 @@ static PetscErrorCode Map(PetscInt n, F f, O *out, const I *...in)
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* what is computed */
-struct Set {
-  float            a;
-  __device__ float operator()() const { return a; }
-};
-struct Identity {
-  __device__ float operator()(float x) const { return x; }
-};
-template <typename To>
-struct Convert {
-  double        a;
-  __device__ To operator()(double x) const { return (To)(a * x); }
-};
-struct Times {
-  float            a;
-  __device__ float operator()(float x) const { return a * x; }
-};
-struct Plus {
-  float            a;
-  __device__ float operator()(float x) const { return a + x; }
-};
-struct AXPlusBY {
-  float            a, b;
-  __device__ float operator()(float x, float y) const { return a * x + b * y; }
-};
-struct AXPlusY {
-  float            a;
-  __device__ float operator()(float x, float y) const { return a * x + y; }
-};
-struct AXPlusBYPlusCZ {
-  float            a, b, c;
-  __device__ float operator()(float x, float y, float z) const { return a * x + b * y + c * z; }
-};
-template <int M>
-struct Combination { /* of M vectors and, if the coefficient is not zero, of the output */
-  double a[M], b;
-
-  template <typename... X>
-  __device__ double sum(double s, X... x) const
-  {
-    int j = 0;
-
-    ((s += a[j++] * (double)x), ...);
-    return s;
-  }
-};
-template <int M>
-struct CombinationOnly : Combination<M> {
-  template <typename... X>
-  __device__ float operator()(X... x) const
-  {
-    return (float)this->sum(0.0, x...);
-  }
-};
-template <int M>
-struct CombinationAndOutput : Combination<M> {
-  template <typename... X>
-  __device__ float operator()(float y, X... x) const
-  {
-    return (float)this->sum(this->b * (double)y, x...);
-  }
-};
-struct Product {
-  __device__ float operator()(float x, float y) const { return x * y; }
-};
-struct Quotient {
-  __device__ float operator()(float x, float y) const { return y == 0.0f ? (x == 0.0f ? 1.0f : 0.0f) : x / y; }
-};
-struct Larger {
-  __device__ float operator()(float x, float y) const { return x < y ? y : x; }
-};
-struct Smaller {
-  __device__ float operator()(float x, float y) const { return x < y ? x : y; }
-};
-struct LargerAbs {
-  __device__ float operator()(float x, float y) const { return Larger()(fabsf(x), fabsf(y)); }
-};
-struct Inverse {
-  __device__ float operator()(float x) const { return x == 0.0f ? 0.0f : 1.0f / x; }
-};
-struct SqrtAbs {
-  __device__ float operator()(float x) const { return sqrtf(fabsf(x)); }
-};
-struct Abs {
-  __device__ float operator()(float x) const { return fabsf(x); }
-};
-struct Exp {
-  __device__ float operator()(float x) const { return expf(x); }
-};
-struct Log {
-  __device__ float operator()(float x) const { return logf(x); }
-};
 
 template <typename F>
 static PetscErrorCode Unary(PetscInt n, float *x)

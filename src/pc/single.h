@@ -1,0 +1,31 @@
+/* what the files of PCSINGLE have of each other */
+#pragma once
+#include <petsc/private/pcimpl.h>
+#include <patchfd/private/vecimpl.h>
+#include <petscpatchfd.h>
+
+/* how a Mat makes Vecs; what a Mat has is exchanged with what stands here */
+typedef struct {
+  char *type;
+  PetscErrorCode (*getvecs)(Mat, Vec *, Vec *);
+} MatVecMaker;
+
+typedef struct {
+  PC          pc;           /* the inner one */
+  PetscBool   scale;        /* bring the input to norm one before it is converted */
+  PetscBool   warn, warned; /* about outer methods that cannot work */
+  PetscBool   native;       /* the operator is a matrix-free one of a DMBOX */
+  int         exponent;     /* the operator inside is the one outside times two to this power, */
+  PetscReal   identity;     /* native: but for the diagonal entries of fixed nodes, which are one inside; 0 where there are none */
+  DM          outerdm, dm;  /* the DM and its clone */
+  Mat         box;          /* native: the operator that the clone made */
+  Vec         x, y;         /* the input and the output of the inner PC */
+  VecType     vectype;      /* inside: VECSINGLE or VECSINGLECUDA */
+  MatVecMaker maker[2];     /* of Amat and Pmat, in use while the inner PC is at work, */
+  PetscBool   lent[2];      /* where it has them from the user; others were made for it */
+} PC_Single;
+
+/* singledm.c: the DM of the operator, and is that a matrix-free one of a DMBOX? */
+PETSC_INTERN PetscErrorCode PCSingleFindDM(PC, DM *, PetscBool *native);
+/* the DM inside, which makes Vecs of the type there */
+PETSC_INTERN PetscErrorCode PCSingleCloneDM(PC, DM);
