@@ -65,8 +65,8 @@ static PetscReal MultiplyRow(const Problem *p, PetscInt r, const PetscReal x[])
   Node(p, r, i);
   if (Fixed(p, i)) return x[r];
   for (int d = 0; d < 3; d++) {
-    lo[d] = PetscMax(l[d].fixed[0] ? 1 : 0, i[d] - l[d].reach);
-    hi[d] = PetscMin(l[d].n - (l[d].fixed[1] ? 2 : 1), i[d] + l[d].reach);
+    lo[d] = PetscMax(l[d].fixed[0] ? 1 : 0, l[d].ring ? 0 : i[d] - l[d].reach);
+    hi[d] = PetscMin(l[d].n - (l[d].fixed[1] ? 2 : 1), l[d].ring ? l[d].n : i[d] + l[d].reach);
   }
   for (PetscInt k = lo[2]; k <= hi[2]; k++) {
     for (PetscInt j = lo[1]; j <= hi[1]; j++) {
@@ -96,7 +96,7 @@ typedef struct {
 } Patch;
 
 /* the unknowns of direction d of the patch of vertex v: strictly inside its two cells, and a Neumann end of the line; all of them without
-   continuity */
+   continuity.  Around a ring they go on beyond its last one */
 static void PatchExtent(const Line *l, PetscInt v, PetscInt *lo, PetscInt *hi)
 {
   const PetscInt first = l->cells == 1 ? 0 : v - 1, last = l->cells == 1 ? 1 : v + 1; /* in cells */
@@ -106,8 +106,8 @@ static void PatchExtent(const Line *l, PetscInt v, PetscInt *lo, PetscInt *hi)
     *lo = first * l->stride;
     *hi = last * l->stride - 1;
   } else {
-    *lo = first == 0 && !l->fixed[0] ? 0 : first * l->k + 1;
-    *hi = last == l->cells && !l->fixed[1] ? l->n - 1 : last * l->k - 1;
+    *lo = first == 0 && !l->fixed[0] && !l->ring ? 0 : first * l->k + 1;
+    *hi = last == l->cells && !l->fixed[1] && !l->ring ? l->n - 1 : last * l->k - 1;
   }
 }
 
@@ -136,7 +136,7 @@ static PetscErrorCode PatchesCreate(const Problem *p, PetscBool alone, PetscInt 
   PetscInt nv[3], total = 1;
 
   PetscFunctionBeginUser;
-  for (int d = 0; d < 3; d++) total *= nv[d] = PetscMax(1, p->line[d].cells - 1);
+  for (int d = 0; d < 3; d++) total *= nv[d] = PetscMax(1, p->line[d].cells - !p->line[d].ring);
   PetscCall(PetscCalloc1(total, patches));
   *np = 0;
   for (PetscInt t = 0; t < total; t++) {
@@ -153,7 +153,8 @@ static PetscErrorCode PatchesCreate(const Problem *p, PetscBool alone, PetscInt 
     PetscCall(PetscMalloc2(q->n, &q->node, q->n * q->n, &q->L));
     for (at[2] = lo[2]; at[2] <= hi[2]; at[2]++)
       for (at[1] = lo[1]; at[1] <= hi[1]; at[1]++)
-        for (at[0] = lo[0]; at[0] <= hi[0]; at[0]++) q->node[n++] = (at[2] * p->line[1].n + at[1]) * p->line[0].n + at[0];
+        for (at[0] = lo[0]; at[0] <= hi[0]; at[0]++)
+          q->node[n++] = (at[2] % p->line[2].n * p->line[1].n + at[1] % p->line[1].n) * p->line[0].n + at[0] % p->line[0].n;
     if (alone) PetscCall(AloneCreate(p, v, &own, first));
     for (PetscInt i = 0; i < n; i++) {
       PetscInt ai[3], aj[3];
@@ -376,14 +377,15 @@ static PetscErrorCode ProblemCreate(DM dm, PetscReal *const vertices[3], Problem
   PetscCall(DMBoxGetPenalty(dm, &penalty[0], &penalty[1]));
   p->N = 1;
   for (PetscInt d = 0; d < 3; d++) {
-    PetscBool dirichlet[2] = {PETSC_FALSE, PETSC_FALSE}, clamped[2] = {PETSC_FALSE, PETSC_FALSE};
+    PetscBool       dirichlet[2] = {PETSC_FALSE, PETSC_FALSE}, clamped[2] = {PETSC_FALSE, PETSC_FALSE};
+    const PetscBool ring = (PetscBool)(d < p->dim && bc[2 * d] == DMBOX_BOUNDARY_PERIODIC);
 
     for (int e = 0; e < 2 && d < p->dim; e++) {
       dirichlet[e] = (PetscBool)(bc[2 * d + e] != DMBOX_BOUNDARY_NEUMANN);
       clamped[e]   = (PetscBool)(bc[2 * d + e] == DMBOX_BOUNDARY_DIRICHLET);
     }
     PetscCall(LineCreate(d < p->dim ? k : 0, (PetscBool)(d >= p->dim || space == DMBOX_SPACE_Q), d < p->dim ? cells[d] : 1,
-                         d < p->dim ? vertices[d] : point, dirichlet, p->bending ? clamped : NULL, penalty, &p->line[d]));
+                         d < p->dim ? vertices[d] : point, ring ? NULL : dirichlet, p->bending ? clamped : NULL, penalty, &p->line[d]));
     p->N *= p->line[d].n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1062,6 +1064,23 @@ int main(int argc, char **argv)
        suffix: single_graded
        args: -dm_box_cells 3,4,5 -degrees 1,2,3 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann
 
+   # periodic sides: two cells, and lengths of cells that begin anew
+   testset:
+     output_file: output/reference_periodic.out
+     nsize: {{1 2 3 4}}
+     test:
+       suffix: periodic_1d
+       args: -dm_box_dim 1 -dm_box_cells 4 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 1
+     test:
+       suffix: periodic_2d
+       args: -dm_box_dim 2 -dm_box_cells 6,2 -degrees 1,2,3 -dm_box_boundary dirichlet,neumann,periodic,periodic
+     test:
+       suffix: periodic_graded
+       args: -dm_box_dim 2 -dm_box_cells 8,4 -degrees 1,2,3 -graded -dm_box_boundary periodic -dm_box_shift 2 -dm_box_diffusion 1,3 -dm_box_lower 0.3,-1 -dm_box_upper 2,7
+     test:
+       suffix: periodic_3d
+       args: -dm_box_cells 4,3,2 -degrees 1,2,3 -dm_box_boundary periodic,periodic,dirichlet,neumann,periodic,periodic -dm_box_shift 2
+
    # interior penalties
    testset:
      args: -dm_box_space dgq
@@ -1070,6 +1089,11 @@ int main(int argc, char **argv)
        nsize: {{1 3}}
        output_file: output/reference_dgq_1d.out
        args: -dm_box_dim 1 -dm_box_cells 6 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_periodic
+       nsize: {{1 2 4}}
+       output_file: output/reference_periodic.out
+       args: -dm_box_dim 2 -dm_box_cells 8,4 -degrees 1,2,3 -graded -dm_box_boundary periodic -dm_box_shift 2
      test:
        suffix: dgq_2d
        args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2,3,4,5,6,7,8

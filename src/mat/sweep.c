@@ -37,7 +37,7 @@ static int LocalExchanges(const LocalStep *s, const PatchFDColor *before, const 
   int           n   = 0;
 
   for (int d = 0; d < 3 && box->halo; d++) {
-    if (box->processes[d] == 1) continue;
+    if (!DMBoxHasGhosts(box, d)) continue;
     if (s->local->nphase > 1 || (before->parity[d] != color->parity[d] && DMBoxHaloIsStraddled(box, d, color->parity[d]))) dir[n++] = d;
   }
   return n;
@@ -80,7 +80,7 @@ static PetscErrorCode LocalApplySlabs(const LocalStep *s, PetscInt n, const Patc
   for (int side = 0; side < 2; side++) {
     PatchFDRange slab;
 
-    if (side ? box->owncells[d][1] == box->cells[d] : box->owncells[d][0] == 0) continue;
+    if (side ? box->owncells[d][1] == box->field[0].line[d].ncells : box->owncells[d][0] == 0) continue;
     PetscCall(PetscMemcpy(slab, inner, sizeof(slab)));
     if (side) slab[d][0] = inner[d][1] = PetscMax(inner[d][0], inner[d][1] - box->ghost - 1);
     else slab[d][1] = inner[d][0] = PetscMin(inner[d][1], inner[d][0] + box->ghost + 1);
@@ -126,7 +126,7 @@ static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFD
   }
   for (PetscBool same = PETSC_TRUE; tail > 0; tail--) {
     for (int d = 0; d < 3; d++)
-      same = (PetscBool)(same && (box->processes[d] == 1 || colors[tail - 1].parity[d] == colors[n - 1].parity[d]));
+      same = (PetscBool)(same && (!DMBoxHasGhosts(box, d) || colors[tail - 1].parity[d] == colors[n - 1].parity[d]));
     if (!same || s->local->nphase > 1) break;
   }
   if (tail) PetscCall(LocalApplyAll(s, tail, colors));
@@ -152,8 +152,8 @@ static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, co
 
   PetscFunctionBegin;
   for (int d = 0; d < 3 && box->halo; d++) {
-    split += box->processes[d] > 1;
-    if (box->processes[d] > 1) reads = reads || DMBoxHaloIsStraddled(box, d, first->parity[d]);
+    split += DMBoxHasGhosts(box, d);
+    if (DMBoxHasGhosts(box, d)) reads = reads || DMBoxHaloIsStraddled(box, d, first->parity[d]);
   }
   PetscCall(DMBoxGlobalToLocalOwned(dm, s->kern, b, DMBOX_WORK_B, &array[1]));
   if (s->zero && box->halo) {
