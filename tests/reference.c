@@ -121,10 +121,13 @@ static PetscErrorCode AloneCreate(const Problem *p, const PetscInt v[3], Problem
     const Line     *l      = &p->line[d];
     const PetscInt  cells  = PetscMin(2, l->cells);
     const PetscBool end[2] = {(PetscBool)(v[d] == 0), (PetscBool)(v[d] + cells == l->cells)}, fixed[2] = {PETSC_TRUE, PETSC_TRUE};
-    const PetscBool clamped[2] = {(PetscBool)(!end[0] || l->clamped[0]), (PetscBool)(!end[1] || l->clamped[1])};
+    const PetscBool clamped[2] = {(PetscBool)(!end[0] || l->clamped[0] || l->ring), (PetscBool)(!end[1] || l->clamped[1] || l->ring)};
+    PetscReal       at[3];
 
+    for (PetscInt i = 0; i <= cells; i++)
+      at[i] = v[d] + i <= l->cells ? l->v[v[d] + i] : l->v[v[d] + i - l->cells] + l->v[l->cells] - l->v[0];
     PetscCall(PetscMemzero(&alone->line[d], sizeof(Line)));
-    PetscCall(LineCreate(l->k, PETSC_TRUE, cells, l->v + v[d], fixed, clamped, l->penalty, &alone->line[d]));
+    PetscCall(LineCreate(l->k, PETSC_TRUE, cells, at, fixed, clamped, l->penalty, &alone->line[d]));
     first[d] = v[d] * l->stride;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -160,10 +163,10 @@ static PetscErrorCode PatchesCreate(const Problem *p, PetscBool alone, PetscInt 
       PetscInt ai[3], aj[3];
 
       Node(p, q->node[i], ai);
-      for (int d = 0; d < 3; d++) ai[d] -= first[d];
+      for (int d = 0; d < 3; d++) ai[d] = (ai[d] - first[d] + p->line[d].n) % p->line[d].n;
       for (PetscInt j = 0; j < n; j++) {
         Node(p, q->node[j], aj);
-        for (int d = 0; d < 3; d++) aj[d] -= first[d];
+        for (int d = 0; d < 3; d++) aj[d] = (aj[d] - first[d] + p->line[d].n) % p->line[d].n;
         q->L[i * n + j] = Entry(alone ? &own : p, ai, aj);
       }
     }
@@ -580,7 +583,8 @@ static PetscErrorCode TestBendingLoad(const Layout *l, const PetscReal b[], Pets
   Vec               v;
 
   PetscFunctionBeginUser;
-  if (!p->bending) PetscFunctionReturn(PETSC_SUCCESS);
+  /* the data are not periodic */
+  if (!p->bending || p->line[0].ring || p->line[1].ring || p->line[2].ring) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxGetBoundary(l->dm, bc));
   PetscCall(PetscMalloc1(p->N, &z));
   for (int kinds = 1; kinds <= 3; kinds++) { /* slopes, moments, both */
@@ -1080,6 +1084,16 @@ int main(int argc, char **argv)
      test:
        suffix: periodic_3d
        args: -dm_box_cells 4,3,2 -degrees 1,2,3 -dm_box_boundary periodic,periodic,dirichlet,neumann,periodic,periodic -dm_box_shift 2
+   testset:
+     output_file: output/reference_periodic_plates.out
+     nsize: {{1 2 4}}
+     args: -dm_box_dim 2 -dm_box_operator biharmonic -degrees 2,3 -tolerance 1e-11
+     test:
+       suffix: periodic_plates
+       args: -dm_box_cells 4,3 -dm_box_boundary periodic,periodic,dirichlet,supported
+     test:
+       suffix: periodic_plates_graded
+       args: -dm_box_cells 4,8 -dm_box_boundary periodic -dm_box_shift 100 -graded
 
    # interior penalties
    testset:

@@ -296,7 +296,10 @@ PETSC_INTERN PetscErrorCode  DMBoxCopyMapping(DM from, DM to);
 PETSC_INTERN PetscErrorCode DMBoxUpdateMapping(DM from, DM to);
 PETSC_INTERN PetscErrorCode DMBoxCheckMapping(DM);
 PETSC_INTERN PetscErrorCode DMBoxSetUpMapping(DM);
-PETSC_INTERN PetscBool      DMBoxIsMapped(const DM_Box *);
+static inline PetscBool     DMBoxIsMapped(const DM_Box *box)
+{
+  return (PetscBool)(box->map || box->mapfrom || box->maptype != DMBOX_MAPPING_NONE);
+}
 PETSC_INTERN PetscErrorCode DMBoxShapeCreate(DM dm, DMBoxShape **shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeFillGhosts(DM dm, DMBoxShape *shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeEvaluate(DM dm, const DMBoxShape *from, DMBoxShape *shape);
