@@ -526,7 +526,7 @@ static PetscErrorCode Drift(PetscInt solves)
 int main(int argc, char **argv)
 {
   const char *const part[]     = {"-counts", "-orders", "-local", "-drift", "-flows", "-diffusion"};
-  PetscBool         which[7]   = {PETSC_FALSE};
+  PetscBool         which[6]   = {PETSC_FALSE};
   PetscInt          deviations = 0;
 
   PetscFunctionBeginUser;
@@ -595,5 +595,25 @@ int main(int argc, char **argv)
      nsize: {{1 2}}
      output_file: output/periodic_drift.out
      args: -drift
+   testset:
+     requires: cuda gpu
+     nsize: {{1 2}}
+     args: -dm_vec_type cuda -use_gpu_aware_mpi 0
+     test:
+       suffix: cuda_counts
+       output_file: output/periodic_counts.out
+       args: -counts -cg_mg_levels_pc_patchfd_order forward
+     test:
+       suffix: cuda_flows
+       output_file: output/periodic_flows.out
+       args: -flows
+     test:
+       suffix: cuda_diffusion
+       filter: sed "s/: [0-9]* and [0-9]* iterations//"
+       args: -diffusion
+     test:
+       suffix: cuda_drift
+       output_file: output/periodic_drift.out
+       args: -drift
 
 TEST*/

@@ -1082,6 +1082,9 @@ int main(int argc, char **argv)
        suffix: periodic_graded
        args: -dm_box_dim 2 -dm_box_cells 8,4 -degrees 1,2,3 -graded -dm_box_boundary periodic -dm_box_shift 2 -dm_box_diffusion 1,3 -dm_box_lower 0.3,-1 -dm_box_upper 2,7
      test:
+       suffix: periodic_direct
+       args: -dm_box_dim 2 -dm_box_cells 8,6 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 1
+     test:
        suffix: periodic_3d
        args: -dm_box_cells 4,3,2 -degrees 1,2,3 -dm_box_boundary periodic,periodic,dirichlet,neumann,periodic,periodic -dm_box_shift 2
    testset:
@@ -1367,5 +1370,45 @@ int main(int argc, char **argv)
        suffix: dgq_cuda_single_graded
        output_file: output/reference_dgq_single_graded.out
        args: -dm_box_cells 3,2,4 -degrees 1,2 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
+   testset:
+     requires: cuda gpu
+     args: -dm_vec_type cuda -use_gpu_aware_mpi 0
+     output_file: output/reference_periodic.out
+     test:
+       suffix: cuda_periodic_2d
+       nsize: {{1 2 3}}
+       args: -dm_box_dim 2 -dm_box_cells 6,2 -degrees 1,2,3 -dm_box_boundary dirichlet,neumann,periodic,periodic
+     test:
+       suffix: cuda_periodic_direct
+       nsize: {{1 2}}
+       args: -dm_box_dim 2 -dm_box_cells 8,6 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 1
+     test:
+       suffix: cuda_periodic_3d
+       nsize: {{1 2 4}}
+       args: -dm_box_cells 4,3,2 -degrees 1,2,3 -dm_box_boundary periodic,periodic,dirichlet,neumann,periodic,periodic -dm_box_shift 2
+     test:
+       suffix: cuda_periodic_uniform
+       args: -dm_box_cells 8,8,8 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 2
+     test:
+       suffix: cuda_periodic_halo
+       args: -dm_box_cells 4,6,4 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 2 -dm_box_halo {{host nccl peer}}
+     test:
+       suffix: cuda_periodic_dgq
+       nsize: {{1 2}}
+       args: -dm_box_space dgq -dm_box_dim 2 -dm_box_cells 8,4 -degrees 1,2,3 -graded -dm_box_boundary periodic -dm_box_shift 2
+   test:
+     requires: cuda gpu
+     suffix: cuda_periodic_plates
+     nsize: {{1 2}}
+     output_file: output/reference_periodic_plates.out
+     args: -dm_vec_type cuda -use_gpu_aware_mpi 0 -dm_box_dim 2 -dm_box_operator biharmonic -degrees 2,3 -tolerance 1e-11
+     args: -dm_box_cells 4,3 -dm_box_boundary periodic,periodic,dirichlet,supported
+   test:
+     requires: cuda gpu
+     suffix: cuda_periodic_single
+     nsize: {{1 2}}
+     output_file: output/reference_periodic.out
+     args: -dm_vec_type singlecuda -tolerance 1e-5 -use_gpu_aware_mpi 0
+     args: -dm_box_cells 4,3,6 -degrees 1,2,3 -dm_box_boundary periodic,periodic,dirichlet,neumann,periodic,periodic -dm_box_shift 2
 
 TEST*/

@@ -250,6 +250,17 @@ static void InverseModes(PatchFDEigen *e, const PetscReal M[], PetscInt ld)
   }
 }
 
+/* the constant is the mode whose lambda is zero but for rounding; the first one, unless A was scaled by a negative number */
+static void ZeroConstant(PatchFDEigen *e, const PetscReal A[], PetscInt ld)
+{
+  PetscInt constant = 0;
+
+  if (!ConstantsInNullspace(e->n, A, ld)) return;
+  for (PetscInt i = 1; i < e->n; i++)
+    if (PetscAbsReal(e->lambda[i]) < PetscAbsReal(e->lambda[constant])) constant = i;
+  e->lambda[constant] = 0.0;
+}
+
 /* lambda, S and T of the matrices M_II and A_II, which have rows of length ld */
 static PetscErrorCode Diagonalize(PatchFDEigen *e, const PetscReal M[], const PetscReal A[], PetscInt ld)
 {
@@ -261,14 +272,7 @@ static PetscErrorCode Diagonalize(PatchFDEigen *e, const PetscReal M[], const Pe
     PetscCall(SolveClass(n, 1, M, A, ld, 0, e->lambda, e->S));
     PetscCall(SolveClass(n, -1, M, A, ld, (n + 1) / 2, e->lambda, e->S));
   } else PetscCall(SolveClass(n, 0, M, A, ld, 0, e->lambda, e->S));
-  /* the constant is the mode whose lambda is zero but for rounding; the first one, unless A was scaled by a negative number */
-  if (ConstantsInNullspace(n, A, ld)) {
-    PetscInt constant = 0;
-
-    for (PetscInt i = 1; i < n; i++)
-      if (PetscAbsReal(e->lambda[i]) < PetscAbsReal(e->lambda[constant])) constant = i;
-    e->lambda[constant] = 0.0;
-  }
+  ZeroConstant(e, A, ld);
   InverseModes(e, M, ld);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -295,7 +299,13 @@ PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *line, const PatchFDBand
   PetscCall(PetscMalloc2((size_t)n * n, &MI, (size_t)n * n, &AI));
   Assemble(M, line->turn, line->ncells - line->turn, first, n, first, n, ring, MI);
   Assemble(A, line->turn, line->ncells - line->turn, first, n, first, n, ring, AI);
-  PetscCall(PatchFDEigenCreate(n, MI, AI, e));
+  if (ring && M->nclass == 1 && A->nclass == 1) {
+    PetscCall(Allocate(n, 0, line->continuity, e));
+    e->halfturn = (PetscBool)(line->turn % 2 == 0);
+    PetscCall(PatchFDRingModes(line->turn, M, A, e->lambda, e->S));
+    ZeroConstant(e, AI, n);
+    InverseModes(e, MI, n);
+  } else PetscCall(PatchFDEigenCreate(n, MI, AI, e));
   PetscCall(PetscFree2(MI, AI));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

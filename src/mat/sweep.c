@@ -110,16 +110,17 @@ static PetscErrorCode LocalExchange(LocalStep *s, int ndir, const int dir[], Pet
 /*
   Colours, and then an exchange.  Of the last ones first the patches that other ranks wait for, and the others while values travel; those
   before must be done by then, unless they have the same parities in split directions.  Between GPUs that reach each other's memory values
-  travel in less time than it takes to launch a kernel more.
+  travel in less time than it takes to launch a kernel more, and around the rings of one rank nothing travels.
 */
 static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFDColor colors[], int ndir, const int dir[])
 {
-  const DM_Box *box  = (const DM_Box *)s->m->dm->data;
-  PetscInt      tail = n - 1;
-  PatchFDRange  inner;
+  const DM_Box   *box   = (const DM_Box *)s->m->dm->data;
+  const PetscBool alone = (PetscBool)(box->processes[0] * box->processes[1] * box->processes[2] == 1);
+  PetscInt        tail  = n - 1;
+  PatchFDRange    inner;
 
   PetscFunctionBegin;
-  if (PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(s->m->dm, s->kern))) {
+  if (alone || PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(s->m->dm, s->kern))) {
     PetscCall(LocalApplyAll(s, n, colors));
     PetscCall(LocalExchange(s, ndir, dir, 0, NULL, NULL));
     PetscFunctionReturn(PETSC_SUCCESS);

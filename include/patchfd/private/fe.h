@@ -184,10 +184,13 @@ PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);
     A_{I,e} = value[e] (x) (the neighbour's node at the vertex) + slope[e] (x) derivative[e]
 
   At an end of the line there are no nodes below or above: the entries that belong to them are zero.
+
+  Around a whole ring of an even number of equal cells `halfturn` holds instead of `parity`: half a turn leaves the first n / 2 modes as they
+  are and changes the sign of the others, S[i + n/2][j] = S[i][j] for j < n/2, -S[i][j] after, in no order of lambda.
 */
 typedef struct {
   PetscInt   n, ext;
-  PetscBool  parity;
+  PetscBool  parity, halfturn;
   PetscReal *lambda;              /* [n] */
   PetscReal *S;                   /* [n][n], row: node, column: mode */
   PetscReal *T;                   /* [n][n], row: mode, column: node */
@@ -266,6 +269,8 @@ PETSC_INTERN PetscErrorCode PatchFDRowsBlock(const PatchFDRows *, PetscInt n, Pe
 PETSC_INTERN PetscErrorCode PatchFDEigenCreate(PetscInt n, const PetscReal M[], const PetscReal A[], PatchFDEigen *);
 /* the same for all free nodes of the line as one patch, or those of a ring */
 PETSC_INTERN PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *);
+/* lambda[n] and S[n][n] of a ring of N equal cells, n = N stride; ring.c */
+PETSC_INTERN PetscErrorCode PatchFDRingModes(PetscInt N, const PatchFDBand *M, const PatchFDBand *A, PetscReal lambda[], PetscReal S[]);
 /* the cells first .. end - 1 as one patch, and its free nodes row .. row + n - 1 */
 PETSC_INTERN PetscErrorCode PatchFDPieceEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PetscInt first,
                                                     PetscInt end, PatchFDEigen *);
