@@ -343,7 +343,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 
    With q, the unknowns on a Dirichlet side stay in the vectors. The matrix has rows and columns of the identity there, and
    `DMBoxLiftDirichlet()` brings boundary values into a right-hand side. With dgq, Dirichlet conditions are weak and there are no
-   such nodes.
+   such nodes. Two periodic sides have one node in common, the one at the lower side.
 
    The space rt has dim + 1 fields. The components of the velocity are continuous of degree k + 1 in their own direction and
    discontinuous of degree k in the others; the pressure is discontinuous of degree k. On each process the fields follow one another

@@ -161,8 +161,8 @@ PetscErrorCode DMBoxGetCorners(DM dm, PetscInt field, PetscInt *x, PetscInt *y, 
 
   Note:
   This is like `DMDAGetGhostCorners()`: the nodes of `DMBoxGetCorners()`, and those of one layer of cells (two for some spaces)
-  around the cells of the process, inside the box. Vectors of `DMCreateLocalVector()` have these nodes, and `DMGlobalToLocal()`
-  fills them.
+  around the cells of the process, inside the box, but across periodic sides: there numbers go on beyond those of the box, and are negative
+  below its first node. Vectors of `DMCreateLocalVector()` have these nodes, and `DMGlobalToLocal()` fills them.
 
 .seealso: `DMBOX`, `DMBoxGetCorners()`, `DMBoxGetGlobalSizes()`, `DMBoxVecGetArray()`, `DMCreateLocalVector()`, `DMDAGetGhostCorners()`
 @*/

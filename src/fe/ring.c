@@ -20,7 +20,7 @@ static void FrequencyMatrix(const PatchFDBand *b, PetscReal theta, lapack_comple
   for (PetscInt a = 0; a < b->nloc; a++) {
     for (PetscInt l = 0; l < width; l++) {
       const PetscInt  col = (1 + l / b->ncol - b->reach) * k + l % b->ncol; /* from the first node of the cell below on */
-      const PetscReal m   = (PetscReal)(col / k - 1 - a / k), x = b->X[a * width + l];
+      const PetscReal m = (PetscReal)(col / k - 1 - a / k), x = b->X[a * width + l];
 
       H[col % k * k + a % k] += lapack_make_complex_double(x * cos(theta * m), theta == 0 || theta == PETSC_PI ? 0 : x * sin(theta * m));
     }
@@ -48,7 +48,7 @@ static void SetModes(PetscInt N, PetscInt k, PetscInt r, const lapack_complex_do
 
 PetscErrorCode PatchFDRingModes(PetscInt N, const PatchFDBand *M, const PatchFDBand *A, PetscReal lambda[], PetscReal S[])
 {
-  const PetscInt         k = A->stride;
+  const PetscInt         k       = A->stride;
   PetscInt               mode[2] = {0, N % 2 ? 0 : N * k / 2};
   PetscReal             *l;
   lapack_complex_double *HM, *HA;
@@ -58,7 +58,7 @@ PetscErrorCode PatchFDRingModes(PetscInt N, const PatchFDBand *M, const PatchFDB
   PetscCall(PetscMalloc3(k, &l, k * k, &HM, k * k, &HA));
   for (PetscInt r = 0; 2 * r <= N; r++) {
     const PetscReal theta = 2 * r == N ? PETSC_PI : 2 * PETSC_PI * (PetscReal)r / (PetscReal)N;
-    PetscInt       *at    = &mode[N % 2 ? 0 : r % 2], count = r > 0 && 2 * r < N ? 2 : 1;
+    PetscInt       *at = &mode[N % 2 ? 0 : r % 2], count = r > 0 && 2 * r < N ? 2 : 1;
 
     FrequencyMatrix(M, theta, HM);
     FrequencyMatrix(A, theta, HA);
