@@ -77,8 +77,9 @@ PETSC_EXTERN const char *const PatchFDHaloTypes[];
   side: the normal derivative is also given, zero or that of `DMBoxAddBendingLoad()`
 . `DMBOX_BOUNDARY_NEUMANN` (`neumann`)     - the flux, or for `stokes` the traction, is given: zero, or that of `DMBoxAddNeumannLoad()`.
   Not for `biharmonic`
-- `DMBOX_BOUNDARY_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second
+. `DMBOX_BOUNDARY_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second
   normal derivative (the moment): zero, or those of `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()`
+- `DMBOX_BOUNDARY_PERIODIC` (`periodic`)   - for both sides of a direction, which is then a ring: they are the same points
 
   Level: beginner
 
@@ -87,7 +88,8 @@ E*/
 typedef enum {
   DMBOX_BOUNDARY_DIRICHLET,
   DMBOX_BOUNDARY_NEUMANN,
-  DMBOX_BOUNDARY_SUPPORTED
+  DMBOX_BOUNDARY_SUPPORTED,
+  DMBOX_BOUNDARY_PERIODIC
 } DMBoxBoundaryType;
 PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
 

@@ -112,7 +112,15 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
   PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_bending -2", PETSC_ERR_ARG_OUTOFRANGE,
                     "-dm_box_bending (DMBoxSetBiharmonic()) is -2", "positive"));
   PetscCall(TestBox("-dm_box_boundary supported", PETSC_ERR_ARG_INCOMP, "supported at the lower side of direction 0",
-                    "poisson takes dirichlet and neumann"));
+                    "poisson takes dirichlet, neumann and periodic"));
+  PetscCall(TestBox("-dm_box_boundary dirichlet,periodic,dirichlet,dirichlet", PETSC_ERR_ARG_INCOMP,
+                    "dirichlet at the lower and periodic at the upper side of direction 0", "both sides of a direction are periodic"));
+  PetscCall(TestBox("-dm_box_cells 4,1 -dm_box_boundary dirichlet,dirichlet,periodic,periodic", PETSC_ERR_ARG_INCOMP,
+                    "periodic in direction 1, which has 1 cell", "2 or more"));
+  PetscCall(TestBox("-dm_box_space p1 -dm_box_operator heat -dm_box_degree 1 -dm_box_boundary periodic", PETSC_ERR_SUP,
+                    "periodic in direction 0", "heat has no periodic sides"));
+  PetscCall(TestBox("-dm_box_operator diffusion -dm_box_mapping annulus -dm_box_boundary dirichlet,dirichlet,periodic,periodic",
+                    PETSC_ERR_ARG_OUTOFRANGE, "periodic in direction 1, but the map", "does not bring one side to the other"));
 
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
   PetscCall(DMBoxSetOperator(dm, "biharmonic"));
@@ -265,7 +273,7 @@ static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetOperators(pc, B, B));
   PetscCall(PCSetType(pc, PCPATCHFD));
-  FAILS("stokes with open sides only", PCSetUp(pc), PETSC_ERR_ARG_INCOMP, "neumann on all sides", "-dm_box_shift");
+  FAILS("stokes with open sides only", PCSetUp(pc), PETSC_ERR_ARG_INCOMP, "neumann or periodic on all sides", "-dm_box_shift");
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&dm));

@@ -204,6 +204,79 @@ static PetscErrorCode TestLineEigen(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the middle turn of an unrolled ring, with columns modulo its n nodes; the caller frees */
+static PetscErrorCode RingMatrix(const PatchFDBand *b, PetscInt n, PetscReal **X)
+{
+  const PetscInt N = (b->ncells - 1) * b->stride + b->nloc; /* three turns, and the first node once more */
+  PetscReal     *all;
+
+  PetscFunctionBeginUser;
+  PetscCall(GlobalMatrix(b, &all));
+  PetscCall(PetscCalloc1(n * n, X));
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt j = 0; j < N; j++) (*X)[i * n + j % n] += all[(n + i) * N + j];
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* eigenvectors of whole rings; on uniform ones all cells, and all patches, are a class */
+static PetscErrorCode CheckRing(PatchFDContinuity continuity, PetscInt k, PetscInt ncells, Spacing spacing, Defects *d)
+{
+  PatchFDLine    line, ring;
+  Matrices       cells;
+  PatchFDEigen   e;
+  PatchFDPatches patches;
+  PetscReal     *M, *A;
+  PetscInt       zero = 0, n;
+
+  PetscFunctionBeginUser;
+  PetscCall(MakeLine(k, ncells, spacing, PETSC_FALSE, PETSC_FALSE, &line));
+  PetscCall(PatchFDRingCreate(continuity, k, ncells, line.vertices, &ring));
+  PetscCall(MatricesCreate(&ring, 1.5, 0.0, &cells));
+  PetscCall(PatchFDLineEigenCreate(&ring, &cells.M, &cells.A, &e));
+  PetscCall(PatchFDPatchesCreate(&ring, &cells.M, &cells.A, &patches));
+  n = ncells * ring.stride;
+  Worst(&d->cover, (PetscReal)(e.n - n));
+  PetscCall(RingMatrix(&cells.M, n, &M));
+  PetscCall(RingMatrix(&cells.A, n, &A));
+  CheckModes(&e, M, A, n, d);
+  for (PetscInt j = 0; j < n; j++) {
+    zero += e.lambda[j] == 0;
+    Worst(&d->nullspace, PetscMin(e.lambda[j], 0.0));
+    for (PetscInt i = 0; i < n / 2 && e.halfturn; i++) Worst(&d->parity, e.S[(i + n / 2) * n + j] - (j < n / 2 ? 1 : -1) * e.S[i * n + j]);
+  }
+  Worst(&d->nullspace, zero - 1);
+  if (spacing == UNIFORM) Worst(&d->classes, cells.M.nclass - 1 + cells.A.nclass - 1 + patches.nclass - 1 + (e.halfturn != !(ncells % 2)));
+  PetscCall(PetscFree(M));
+  PetscCall(PetscFree(A));
+  PetscCall(PatchFDPatchesDestroy(&patches));
+  PetscCall(PatchFDEigenDestroy(&e));
+  PetscCall(MatricesDestroy(&cells));
+  PetscCall(PatchFDLineDestroy(&ring));
+  PetscCall(PatchFDLineDestroy(&line));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestRings(void)
+{
+  Defects d = {0};
+
+  PetscFunctionBeginUser;
+  for (int spacing = UNIFORM; spacing <= PIECEWISE; spacing++)
+    for (int continuity = 0; continuity < 2; continuity++)
+      for (PetscInt k = 1; k <= 7; k++)
+        for (PetscInt ncells = 2; ncells <= 7; ncells++)
+          PetscCall(CheckRing(continuity ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS, k, ncells, (Spacing)spacing, &d));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "rings\n"));
+  PetscCall(Report("  S' M S = 1", d.mass, 2e-13));
+  PetscCall(Report("  S' A S = diag(lambda)", d.stiffness, 1e-13));
+  PetscCall(Report("  T S = 1", d.inverse, 2e-13));
+  PetscCall(Report("  half a turn", d.parity, 1e-13));
+  PetscCall(Report("  one zero, the others positive", d.nullspace, 0.0));
+  PetscCall(Report("  classes are as expected", d.classes + d.cover, 0.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Q1 on n uniform cells of [0, 1], both ends fixed: lambda_j = 6/h^2 (1 - cos(j pi h)) / (2 + cos(j pi h)), odd j are even modes */
 static PetscErrorCode TestKnownEigenvalues(void)
 {
@@ -452,6 +525,7 @@ static PetscErrorCode TestLine(void)
   PetscFunctionBeginUser;
   PetscCall(TestLineEigen());
   PetscCall(TestKnownEigenvalues());
+  PetscCall(TestRings());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -62,8 +62,8 @@ static PetscReal MultiplyRow(const Problem *p, PetscInt r, const PetscReal x[])
   Node(p, r, i);
   if (Fixed(p, i)) return x[r];
   for (int d = 0; d < 3; d++) {
-    lo[d] = PetscMax(l[d].fixed[0] ? 1 : 0, i[d] - l[d].reach);
-    hi[d] = PetscMin(l[d].n - (l[d].fixed[1] ? 2 : 1), i[d] + l[d].reach);
+    lo[d] = PetscMax(l[d].fixed[0] ? 1 : 0, l[d].ring ? 0 : i[d] - l[d].reach);
+    hi[d] = PetscMin(l[d].n - (l[d].fixed[1] ? 2 : 1), l[d].ring ? l[d].n : i[d] + l[d].reach);
   }
   for (PetscInt k = lo[2]; k <= hi[2]; k++) {
     for (PetscInt j = lo[1]; j <= hi[1]; j++) {
@@ -93,7 +93,7 @@ typedef struct {
 } Patch;
 
 /* the unknowns of direction d of the patch of vertex v: strictly inside its two cells, and a Neumann end of the line; all of them without
-   continuity */
+   continuity.  Around a ring they go on beyond its last one */
 static void PatchExtent(const Line *l, PetscInt v, PetscInt *lo, PetscInt *hi)
 {
   const PetscInt first = l->cells == 1 ? 0 : v - 1, last = l->cells == 1 ? 1 : v + 1; /* in cells */
@@ -103,8 +103,8 @@ static void PatchExtent(const Line *l, PetscInt v, PetscInt *lo, PetscInt *hi)
     *lo = first * l->stride;
     *hi = last * l->stride - 1;
   } else {
-    *lo = first == 0 && !l->fixed[0] ? 0 : first * l->k + 1;
-    *hi = last == l->cells && !l->fixed[1] ? l->n - 1 : last * l->k - 1;
+    *lo = first == 0 && !l->fixed[0] && !l->ring ? 0 : first * l->k + 1;
+    *hi = last == l->cells && !l->fixed[1] && !l->ring ? l->n - 1 : last * l->k - 1;
   }
 }
 
@@ -118,10 +118,13 @@ static PetscErrorCode AloneCreate(const Problem *p, const PetscInt v[3], Problem
     const Line     *l      = &p->line[d];
     const PetscInt  cells  = PetscMin(2, l->cells);
     const PetscBool end[2] = {(PetscBool)(v[d] == 0), (PetscBool)(v[d] + cells == l->cells)}, fixed[2] = {PETSC_TRUE, PETSC_TRUE};
-    const PetscBool clamped[2] = {(PetscBool)(!end[0] || l->clamped[0]), (PetscBool)(!end[1] || l->clamped[1])};
+    const PetscBool clamped[2] = {(PetscBool)(!end[0] || l->clamped[0] || l->ring), (PetscBool)(!end[1] || l->clamped[1] || l->ring)};
+    PetscReal       at[3];
 
+    for (PetscInt i = 0; i <= cells; i++)
+      at[i] = v[d] + i <= l->cells ? l->v[v[d] + i] : l->v[v[d] + i - l->cells] + l->v[l->cells] - l->v[0];
     PetscCall(PetscMemzero(&alone->line[d], sizeof(Line)));
-    PetscCall(LineCreate(l->k, PETSC_TRUE, cells, l->v + v[d], fixed, clamped, l->penalty, &alone->line[d]));
+    PetscCall(LineCreate(l->k, PETSC_TRUE, cells, at, fixed, clamped, l->penalty, &alone->line[d]));
     first[d] = v[d] * l->stride;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -133,7 +136,7 @@ static PetscErrorCode PatchesCreate(const Problem *p, PetscBool alone, PetscInt 
   PetscInt nv[3], total = 1;
 
   PetscFunctionBeginUser;
-  for (int d = 0; d < 3; d++) total *= nv[d] = PetscMax(1, p->line[d].cells - 1);
+  for (int d = 0; d < 3; d++) total *= nv[d] = PetscMax(1, p->line[d].cells - !p->line[d].ring);
   PetscCall(PetscCalloc1(total, patches));
   *np = 0;
   for (PetscInt t = 0; t < total; t++) {
@@ -150,16 +153,17 @@ static PetscErrorCode PatchesCreate(const Problem *p, PetscBool alone, PetscInt 
     PetscCall(PetscMalloc2(q->n, &q->node, q->n * q->n, &q->L));
     for (at[2] = lo[2]; at[2] <= hi[2]; at[2]++)
       for (at[1] = lo[1]; at[1] <= hi[1]; at[1]++)
-        for (at[0] = lo[0]; at[0] <= hi[0]; at[0]++) q->node[n++] = (at[2] * p->line[1].n + at[1]) * p->line[0].n + at[0];
+        for (at[0] = lo[0]; at[0] <= hi[0]; at[0]++)
+          q->node[n++] = (at[2] % p->line[2].n * p->line[1].n + at[1] % p->line[1].n) * p->line[0].n + at[0] % p->line[0].n;
     if (alone) PetscCall(AloneCreate(p, v, &own, first));
     for (PetscInt i = 0; i < n; i++) {
       PetscInt ai[3], aj[3];
 
       Node(p, q->node[i], ai);
-      for (int d = 0; d < 3; d++) ai[d] -= first[d];
+      for (int d = 0; d < 3; d++) ai[d] = (ai[d] - first[d] + p->line[d].n) % p->line[d].n;
       for (PetscInt j = 0; j < n; j++) {
         Node(p, q->node[j], aj);
-        for (int d = 0; d < 3; d++) aj[d] -= first[d];
+        for (int d = 0; d < 3; d++) aj[d] = (aj[d] - first[d] + p->line[d].n) % p->line[d].n;
         q->L[i * n + j] = Entry(alone ? &own : p, ai, aj);
       }
     }

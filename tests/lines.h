@@ -11,6 +11,7 @@ typedef struct {
   PetscReal *M, *A;       /* [n][n] */
   PetscReal *L;           /* [n][n], products of first derivatives: the mixed second derivatives of plates are products of these */
   PetscReal *G;           /* [n][n], what weak data bring into the right-hand side */
+  PetscBool  ring;        /* the last vertex is the first one */
   PetscBool  fixed[2];    /* Dirichlet nodes */
   PetscBool  clamped[2];
   PetscReal  penalty[2];
@@ -29,17 +30,18 @@ static inline void Lagrange(PetscInt k, const PetscReal z[], PetscInt j, PetscRe
   }
 }
 
-/* values, first and second derivatives at the vertex v, seen from cell c, of all functions of a line; none from cells that do not exist */
-static inline void Traces(const Line *l, const PetscReal z[], PetscInt v, PetscInt c, PetscReal *const t[3])
+/* values, first and second derivatives at the lower or upper end of cell c of all functions of a line; none in cells that do not exist */
+static inline void Traces(const Line *l, const PetscReal z[], int end, PetscInt c, PetscReal *const t[3])
 {
   for (int m = 0; m < 3; m++)
     for (PetscInt i = 0; i < l->n; i++) t[m][i] = 0;
+  if (l->ring) c %= l->cells;
   if (c < 0 || c >= l->cells) return;
   for (PetscInt i = 0; i <= l->k; i++) {
     PetscReal u[3];
 
-    Lagrange(l->k, z, i, v == c ? -1 : 1, u);
-    for (int m = 0; m < 3; m++) t[m][c * l->stride + i] = u[m] * PetscPowRealInt(2 / (l->v[c + 1] - l->v[c]), m);
+    Lagrange(l->k, z, i, end ? 1 : -1, u);
+    for (int m = 0; m < 3; m++) t[m][(c * l->stride + i) % l->n] = u[m] * PetscPowRealInt(2 / (l->v[c + 1] - l->v[c]), m);
   }
 }
 
@@ -55,16 +57,17 @@ static inline PetscErrorCode LineAddFaces(const PetscReal z[], int o, const Pets
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc6(n, &t[0][0], n, &t[0][1], n, &t[0][2], n, &t[1][0], n, &t[1][1], n, &t[1][2]));
-  for (PetscInt v = 0; v <= l->cells; v++) {
-    const PetscBool  end = (PetscBool)(v == 0 || v == l->cells), terms = (PetscBool)(!end || weak[v == 0 ? 0 : 1]);
+  for (PetscInt v = l->ring ? 1 : 0; v <= l->cells; v++) {
+    const PetscBool  end = (PetscBool)(!l->ring && (v == 0 || v == l->cells)), terms = (PetscBool)(!end || weak[v == 0 ? 0 : 1]);
     const PetscReal  mean = end ? 1 : 0.5, normal = v == 0 ? -1 : 1;
+    const PetscInt   next   = l->ring ? v % l->cells : v;
     const PetscReal *val[2] = {t[0][o], t[1][o]}, *der[2] = {t[0][o + 1], t[1][o + 1]};
     PetscReal        sigma;
 
-    Traces(l, z, v, v - 1, t[0]);
-    Traces(l, z, v, v, t[1]);
+    Traces(l, z, 1, v - 1, t[0]);
+    Traces(l, z, 0, v, t[1]);
     if (end) sigma = penalty[1] * 2 * l->k * (l->k + 1) / (v == 0 ? l->v[1] - l->v[0] : l->v[v] - l->v[v - 1]);
-    else sigma = penalty[0] * 0.5 * l->k * (l->k + 1) * (1 / (l->v[v] - l->v[v - 1]) + 1 / (l->v[v + 1] - l->v[v]));
+    else sigma = penalty[0] * 0.5 * l->k * (l->k + 1) * (1 / (l->v[v] - l->v[v - 1]) + 1 / (l->v[next + 1] - l->v[next]));
     for (PetscInt i = 0; i < n; i++) {
       const PetscReal ji = val[0][i] - val[1][i], mi = mean * (der[0][i] + der[1][i]);
 
@@ -81,7 +84,7 @@ static inline PetscErrorCode LineAddFaces(const PetscReal z[], int o, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* clamped: for plates, else NULL */
+/* dirichlet: NULL for a ring; clamped: for plates, else NULL */
 static inline PetscErrorCode LineCreate(PetscInt k, PetscBool continuous, PetscInt cells, const PetscReal v[], const PetscBool dirichlet[2],
                                         const PetscBool clamped[2], const PetscReal penalty[2], Line *l)
 {
@@ -92,14 +95,16 @@ static inline PetscErrorCode LineCreate(PetscInt k, PetscBool continuous, PetscI
   l->cells    = cells;
   l->stride   = continuous ? k : k + 1;
   l->reach    = continuous && !clamped ? k : 2 * l->stride;
-  l->n        = cells * l->stride + (continuous ? 1 : 0);
-  l->fixed[0] = (PetscBool)(continuous && dirichlet[0]);
-  l->fixed[1] = (PetscBool)(continuous && dirichlet[1]);
+  l->ring     = (PetscBool)!dirichlet;
+  l->n        = cells * l->stride + (continuous && !l->ring ? 1 : 0);
+  l->fixed[0] = (PetscBool)(continuous && !l->ring && dirichlet[0]);
+  l->fixed[1] = (PetscBool)(continuous && !l->ring && dirichlet[1]);
   for (int e = 0; e < 2; e++) {
     l->clamped[e] = (PetscBool)(clamped && clamped[e]);
     l->penalty[e] = penalty[e];
   }
-  PetscCall(PetscCalloc6(l->n, &l->x, cells + 1, &l->v, l->n * l->n, &l->M, l->n * l->n, &l->A, l->n * l->n, &l->L, l->n * l->n, &l->G));
+  PetscCall(
+    PetscCalloc6(l->n + 1, &l->x, cells + 1, &l->v, l->n * l->n, &l->M, l->n * l->n, &l->A, l->n * l->n, &l->L, l->n * l->n, &l->G));
   PetscCall(PetscArraycpy(l->v, v, cells + 1));
   if (k == 0) { /* a direction that does not exist */
     l->M[0] = 1;
@@ -115,7 +120,7 @@ static inline PetscErrorCode LineCreate(PetscInt k, PetscBool continuous, PetscI
       l->x[c * l->stride + i] = v[c] + h * (z[i] + 1) / 2;
       for (PetscInt j = 0; j <= k; j++) {
         for (PetscInt p = 0; p <= k; p++) {
-          const PetscInt ij = (c * l->stride + i) * l->n + c * l->stride + j;
+          const PetscInt ij = (c * l->stride + i) % l->n * l->n + (c * l->stride + j) % l->n;
           PetscReal      li[3], lj[3];
 
           Lagrange(k, z, i, q[p], li);
@@ -159,7 +164,7 @@ static inline PetscErrorCode LineInterpolation(const Line *a, const Line *b, Pet
       PetscReal l[3];
 
       Lagrange(a->k, a->x + c * a->stride, j, b->x[i], l);
-      (*P)[i * a->n + c * a->stride + j] = l[0];
+      (*P)[i * a->n + (c * a->stride + j) % a->n] = l[0];
     }
   }
   PetscCall(PetscFree(z));

@@ -45,14 +45,15 @@ static PetscErrorCode ProblemCreate(DM dm, PetscReal *const vertices[3], Problem
   PetscCall(DMBoxGetPenalty(dm, &penalty[0], &penalty[1]));
   p->N = 1;
   for (PetscInt d = 0; d < 3; d++) {
-    PetscBool dirichlet[2] = {PETSC_FALSE, PETSC_FALSE}, clamped[2] = {PETSC_FALSE, PETSC_FALSE};
+    PetscBool       dirichlet[2] = {PETSC_FALSE, PETSC_FALSE}, clamped[2] = {PETSC_FALSE, PETSC_FALSE};
+    const PetscBool ring = (PetscBool)(d < p->dim && bc[2 * d] == DMBOX_BOUNDARY_PERIODIC);
 
     for (int e = 0; e < 2 && d < p->dim; e++) {
       dirichlet[e] = (PetscBool)(bc[2 * d + e] != DMBOX_BOUNDARY_NEUMANN);
       clamped[e]   = (PetscBool)(bc[2 * d + e] == DMBOX_BOUNDARY_DIRICHLET);
     }
     PetscCall(LineCreate(d < p->dim ? k : 0, (PetscBool)(d >= p->dim || space == DMBOX_SPACE_Q), d < p->dim ? cells[d] : 1,
-                         d < p->dim ? vertices[d] : point, dirichlet, p->bending ? clamped : NULL, penalty, &p->line[d]));
+                         d < p->dim ? vertices[d] : point, ring ? NULL : dirichlet, p->bending ? clamped : NULL, penalty, &p->line[d]));
     p->N *= p->line[d].n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -239,7 +240,8 @@ static PetscErrorCode TestBendingLoad(const Layout *l, const PetscReal b[], Pets
   Vec               v;
 
   PetscFunctionBeginUser;
-  if (!p->bending) PetscFunctionReturn(PETSC_SUCCESS);
+  /* the data are not periodic */
+  if (!p->bending || p->line[0].ring || p->line[1].ring || p->line[2].ring) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxGetBoundary(l->dm, bc));
   PetscCall(PetscMalloc1(p->N, &z));
   for (int kinds = 1; kinds <= 3; kinds++) { /* slopes, moments, both */
@@ -693,6 +695,36 @@ int main(int argc, char **argv)
        suffix: single_graded
        args: -dm_box_cells 3,4,5 -degrees 1,2,3 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann
 
+   # periodic sides: two cells, and lengths of cells that begin anew
+   testset:
+     output_file: output/reference_periodic.out
+     nsize: {{1 2 3 4}}
+     test:
+       suffix: periodic_1d
+       args: -dm_box_dim 1 -dm_box_cells 4 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 1
+     test:
+       suffix: periodic_2d
+       args: -dm_box_dim 2 -dm_box_cells 6,2 -degrees 1,2,3 -dm_box_boundary dirichlet,neumann,periodic,periodic
+     test:
+       suffix: periodic_graded
+       args: -dm_box_dim 2 -dm_box_cells 8,4 -degrees 1,2,3 -graded -dm_box_boundary periodic -dm_box_shift 2 -dm_box_diffusion 1,3 -dm_box_lower 0.3,-1 -dm_box_upper 2,7
+     test:
+       suffix: periodic_direct
+       args: -dm_box_dim 2 -dm_box_cells 8,6 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 1
+     test:
+       suffix: periodic_3d
+       args: -dm_box_cells 4,3,2 -degrees 1,2,3 -dm_box_boundary periodic,periodic,dirichlet,neumann,periodic,periodic -dm_box_shift 2
+   testset:
+     output_file: output/reference_periodic_plates.out
+     nsize: {{1 2 4}}
+     args: -dm_box_dim 2 -dm_box_operator biharmonic -degrees 2,3 -tolerance 1e-11
+     test:
+       suffix: periodic_plates
+       args: -dm_box_cells 4,3 -dm_box_boundary periodic,periodic,dirichlet,supported
+     test:
+       suffix: periodic_plates_graded
+       args: -dm_box_cells 4,8 -dm_box_boundary periodic -dm_box_shift 100 -graded
+
    # interior penalties
    testset:
      args: -dm_box_space dgq
@@ -701,6 +733,11 @@ int main(int argc, char **argv)
        nsize: {{1 3}}
        output_file: output/reference_dgq_1d.out
        args: -dm_box_dim 1 -dm_box_cells 6 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_periodic
+       nsize: {{1 2 4}}
+       output_file: output/reference_periodic.out
+       args: -dm_box_dim 2 -dm_box_cells 8,4 -degrees 1,2,3 -graded -dm_box_boundary periodic -dm_box_shift 2
      test:
        suffix: dgq_2d
        args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2,3,4,5,6,7,8
@@ -960,5 +997,45 @@ int main(int argc, char **argv)
        suffix: dgq_cuda_single_graded
        output_file: output/reference_dgq_single_graded.out
        args: -dm_box_cells 3,2,4 -degrees 1,2 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
+   testset:
+     requires: cuda gpu
+     args: -dm_vec_type cuda -use_gpu_aware_mpi 0
+     output_file: output/reference_periodic.out
+     test:
+       suffix: cuda_periodic_2d
+       nsize: {{1 2 3}}
+       args: -dm_box_dim 2 -dm_box_cells 6,2 -degrees 1,2,3 -dm_box_boundary dirichlet,neumann,periodic,periodic
+     test:
+       suffix: cuda_periodic_direct
+       nsize: {{1 2}}
+       args: -dm_box_dim 2 -dm_box_cells 8,6 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 1
+     test:
+       suffix: cuda_periodic_3d
+       nsize: {{1 2 4}}
+       args: -dm_box_cells 4,3,2 -degrees 1,2,3 -dm_box_boundary periodic,periodic,dirichlet,neumann,periodic,periodic -dm_box_shift 2
+     test:
+       suffix: cuda_periodic_uniform
+       args: -dm_box_cells 8,8,8 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 2
+     test:
+       suffix: cuda_periodic_halo
+       args: -dm_box_cells 4,6,4 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 2 -dm_box_halo {{host nccl peer}}
+     test:
+       suffix: cuda_periodic_dgq
+       nsize: {{1 2}}
+       args: -dm_box_space dgq -dm_box_dim 2 -dm_box_cells 8,4 -degrees 1,2,3 -graded -dm_box_boundary periodic -dm_box_shift 2
+   test:
+     requires: cuda gpu
+     suffix: cuda_periodic_plates
+     nsize: {{1 2}}
+     output_file: output/reference_periodic_plates.out
+     args: -dm_vec_type cuda -use_gpu_aware_mpi 0 -dm_box_dim 2 -dm_box_operator biharmonic -degrees 2,3 -tolerance 1e-11
+     args: -dm_box_cells 4,3 -dm_box_boundary periodic,periodic,dirichlet,supported
+   test:
+     requires: cuda gpu
+     suffix: cuda_periodic_single
+     nsize: {{1 2}}
+     output_file: output/reference_periodic.out
+     args: -dm_vec_type singlecuda -tolerance 1e-5 -use_gpu_aware_mpi 0
+     args: -dm_box_cells 4,3,6 -degrees 1,2,3 -dm_box_boundary periodic,periodic,dirichlet,neumann,periodic,periodic -dm_box_shift 2
 
 TEST*/

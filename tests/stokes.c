@@ -114,7 +114,7 @@ static PetscErrorCode ProblemCreateOfDM(DM dm, PetscReal *const vertices[3], Pro
 {
   PetscReal         penalty[2], viscosity, shift;
   PetscInt          dim, cells[3], k;
-  PetscBool         noslip[3][2];
+  PetscBool         noslip[3][2], ring[3];
   DMBoxBoundaryType bc[6];
 
   PetscFunctionBeginUser;
@@ -125,7 +125,8 @@ static PetscErrorCode ProblemCreateOfDM(DM dm, PetscReal *const vertices[3], Pro
   PetscCall(DMBoxGetStokes(dm, &viscosity, &shift));
   PetscCall(DMBoxGetPenalty(dm, &penalty[0], &penalty[1]));
   for (PetscInt i = 0; i < 2 * dim; i++) noslip[i / 2][i % 2] = (PetscBool)(bc[i] == DMBOX_BOUNDARY_DIRICHLET);
-  PetscCall(ProblemCreate(dim, k, viscosity, shift, penalty, cells, vertices, noslip, p));
+  for (PetscInt d = 0; d < dim; d++) ring[d] = (PetscBool)(bc[2 * d] == DMBOX_BOUNDARY_PERIODIC);
+  PetscCall(ProblemCreate(dim, k, viscosity, shift, penalty, cells, vertices, noslip, ring, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,7 +217,7 @@ static PetscBool Closed(const Problem *p)
 {
   PetscBool closed = PETSC_TRUE;
 
-  for (PetscInt d = 0; d < p->dim; d++) closed = (PetscBool)(closed && p->C[d].fixed[0] && p->C[d].fixed[1]);
+  for (PetscInt d = 0; d < p->dim; d++) closed = (PetscBool)(closed && (p->C[d].ring || (p->C[d].fixed[0] && p->C[d].fixed[1])));
   return closed;
 }
 
@@ -293,7 +294,7 @@ static PetscErrorCode TestLift(const Layout *l, Mat A, const PetscReal g[], Pets
 static PetscErrorCode TestUpdate(const Layout *l, Mat A, const PetscReal x[])
 {
   const Problem *p = l->p;
-  PetscBool      noslip[3][2];
+  PetscBool      noslip[3][2], ring[3];
   PetscInt       cells[3];
   PetscReal     *v[3], *y;
   Vec            vx, vy;
@@ -305,13 +306,14 @@ static PetscErrorCode TestUpdate(const Layout *l, Mat A, const PetscReal x[])
   for (PetscInt d = 0; d < p->dim; d++) {
     for (int e = 0; e < 2; e++) noslip[d][e] = p->C[d].fixed[e];
     cells[d] = p->C[d].cells;
+    ring[d]  = p->C[d].ring;
     v[d]     = p->C[d].v;
   }
   for (int i = 0; i < 2; i++) {
     const PetscReal viscosity = i ? p->viscosity : 0.3, shift = i ? p->shift : p->shift + 7;
     Problem         changed;
 
-    PetscCall(ProblemCreate(p->dim, p->k, viscosity, shift, p->penalty, cells, v, noslip, &changed));
+    PetscCall(ProblemCreate(p->dim, p->k, viscosity, shift, p->penalty, cells, v, noslip, ring, &changed));
     PetscCall(DMBoxSetStokes(l->dm, viscosity, shift));
     PetscCall(MatBoxUpdate(A));
     PetscCall(MatMult(A, vx, vy));
@@ -519,7 +521,7 @@ static PetscErrorCode RandomCurl(const Problem *p, PetscRandom rnd, PetscReal u[
             PetscReal phi[3];
 
             Lagrange(from->k, from->x + c * from->stride, m, to->x[r], phi);
-            X[d][r * n[d] + c * from->stride + m] = d == j ? phi[1] : (c * from->stride + m == r ? 1 : 0);
+            X[d][r * n[d] + (c * from->stride + m) % n[d]] = d == j ? phi[1] : (c * from->stride + m == r ? 1 : 0);
           }
         }
       }
@@ -706,6 +708,20 @@ int main(int argc, char **argv)
      test:
        suffix: 3d_graded
        args: -dm_box_cells 3,4,2 -degrees 1 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_viscosity 0.1 -dm_box_shift 3 -dm_box_penalty 2,1.5
+     test:
+       suffix: periodic
+       nsize: {{1 2 4}}
+       output_file: output/stokes_ranks.out
+       args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2 -dm_box_boundary {{periodic,periodic,dirichlet,dirichlet periodic,periodic,dirichlet,neumann}}
+     test:
+       suffix: periodic_graded
+       nsize: {{1 2 4}}
+       output_file: output/stokes_ranks.out
+       args: -dm_box_dim 2 -dm_box_cells 4,8 -degrees 1,2 -dm_box_boundary periodic -dm_box_shift 2 -graded
+     test:
+       suffix: periodic_3d
+       output_file: output/stokes_3d.out
+       args: -dm_box_cells 3,4,2 -degrees 1 -dm_box_boundary dirichlet,dirichlet,periodic,periodic,dirichlet,dirichlet
      # lines of one and of two cells
      test:
        suffix: thin
@@ -768,5 +784,12 @@ int main(int argc, char **argv)
        suffix: cuda_3d_2
        output_file: output/stokes_3d_2.out
        args: -dm_box_cells 3,2,2 -degrees 2
+   test:
+     requires: cuda gpu
+     suffix: cuda_periodic
+     nsize: {{1 2}}
+     output_file: output/stokes_ranks.out
+     args: -dm_vec_type cuda -use_gpu_aware_mpi 0 -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2
+     args: -dm_box_boundary periodic,periodic,dirichlet,dirichlet
 
 TEST*/

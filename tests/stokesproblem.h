@@ -32,7 +32,7 @@ static const Line *FieldLine(const Problem *p, PetscInt f, PetscInt d)
   return f == d ? &p->C[d] : &p->D[d];
 }
 
-/* place of the numbers lo .. hi - 1 in each direction of a field, x fastest; returns how many */
+/* place of the numbers lo .. hi - 1 in each direction of a field, around rings modulo those there are, x fastest; returns how many */
 static PetscInt FieldNodes(const Problem *p, PetscInt f, const PetscInt lo[3], const PetscInt hi[3], PetscInt node[])
 {
   const PetscInt n[3]  = {FieldLine(p, f, 0)->n, FieldLine(p, f, 1)->n, p->dim > 2 ? FieldLine(p, f, 2)->n : 1};
@@ -40,7 +40,7 @@ static PetscInt FieldNodes(const Problem *p, PetscInt f, const PetscInt lo[3], c
 
   for (PetscInt k = p->dim > 2 ? lo[2] : 0; k < (p->dim > 2 ? hi[2] : 1); k++)
     for (PetscInt j = lo[1]; j < hi[1]; j++)
-      for (PetscInt i = lo[0]; i < hi[0]; i++) node[count++] = p->first[f] + (k * n[1] + j) * n[0] + i;
+      for (PetscInt i = lo[0]; i < hi[0]; i++) node[count++] = p->first[f] + (k % n[2] * n[1] + j % n[1]) * n[0] + i % n[0];
   return count;
 }
 
@@ -88,7 +88,7 @@ static PetscErrorCode LineDerivative(const Line *D, const Line *C, PetscBool tra
     for (PetscInt p = 0; p < nq; p++) {
       for (PetscInt i = 0; i <= D->k; i++) {
         for (PetscInt j = 0; j <= C->k; j++) {
-          const PetscInt row = c * D->stride + i, col = c * C->stride + j;
+          const PetscInt row = (c * D->stride + i) % D->n, col = (c * C->stride + j) % C->n;
           PetscReal      v[3], u[3];
 
           Lagrange(D->k, D->x + c * D->stride, i, q[p], v);
@@ -176,9 +176,10 @@ static PetscErrorCode Assemble(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* of a mesh with these vertices and, at each end, no slip or not */
+/* of a mesh with these vertices and, at each end, no slip or not, or of rings */
 static PetscErrorCode ProblemCreate(PetscInt dim, PetscInt k, PetscReal viscosity, PetscReal shift, const PetscReal penalty[2],
-                                    const PetscInt cells[], PetscReal *const v[], const PetscBool noslip[][2], Problem *p)
+                                    const PetscInt cells[], PetscReal *const v[], const PetscBool noslip[][2], const PetscBool ring[],
+                                    Problem *p)
 {
   const PetscReal scaled[2] = {penalty[0] * (k + 2) / k, penalty[1] * (k + 2) / k}; /* LineCreate() takes factors of k (k + 1) */
 
@@ -190,8 +191,8 @@ static PetscErrorCode ProblemCreate(PetscInt dim, PetscInt k, PetscReal viscosit
   p->shift     = shift;
   for (int i = 0; i < 2; i++) p->penalty[i] = penalty[i];
   for (PetscInt d = 0; d < dim; d++) {
-    PetscCall(LineCreate(k + 1, PETSC_TRUE, cells[d], v[d], noslip[d], NULL, scaled, &p->C[d]));
-    PetscCall(LineCreate(k, PETSC_FALSE, cells[d], v[d], noslip[d], NULL, scaled, &p->D[d]));
+    PetscCall(LineCreate(k + 1, PETSC_TRUE, cells[d], v[d], ring[d] ? NULL : noslip[d], NULL, scaled, &p->C[d]));
+    PetscCall(LineCreate(k, PETSC_FALSE, cells[d], v[d], ring[d] ? NULL : noslip[d], NULL, scaled, &p->D[d]));
   }
   for (PetscInt f = 0; f <= dim; f++) {
     p->first[f + 1] = 1;
@@ -288,8 +289,8 @@ static PetscErrorCode PatchNodes(const Problem *p, const PetscInt cell[3], const
       lo[d] = cell[d] * l->stride;
       hi[d] = end[d] * l->stride;
       if (f != d) continue;
-      if (cell[d] > 0 || l->fixed[0]) lo[d]++;
-      if (end[d] == l->cells && !l->fixed[1]) hi[d]++;
+      if (cell[d] > 0 || l->fixed[0] || l->ring) lo[d]++;
+      if (end[d] == l->cells && !l->fixed[1] && !l->ring) hi[d]++;
     }
     *n += FieldNodes(p, f, lo, hi, *node + *n);
   }
@@ -334,19 +335,23 @@ static PetscErrorCode PatchFactor(const Problem *p, const PetscInt node[], Patch
 /* the same for the cells of a patch as a mesh of their own: no slip where they end inside the mesh */
 static PetscErrorCode PatchFactorAlone(const Problem *p, const PetscInt end[3], Patch *q)
 {
-  PetscReal *v[3];
-  PetscBool  noslip[3][2];
-  PetscInt   cells[3], zero[3] = {0, 0, 0}, *node, n;
-  Problem    own;
+  const PetscBool ring[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
+  PetscReal       at[3][3], *v[3] = {at[0], at[1], at[2]};
+  PetscBool       noslip[3][2];
+  PetscInt        cells[3], zero[3] = {0, 0, 0}, *node, n;
+  Problem         own;
 
   PetscFunctionBeginUser;
   for (PetscInt d = 0; d < p->dim; d++) {
-    v[d]         = p->C[d].v + q->cell[d];
+    const Line *l = &p->C[d];
+
     cells[d]     = end[d] - q->cell[d];
-    noslip[d][0] = (PetscBool)(q->cell[d] > 0 || p->C[d].fixed[0]);
-    noslip[d][1] = (PetscBool)(end[d] < p->C[d].cells || p->C[d].fixed[1]);
+    noslip[d][0] = (PetscBool)(q->cell[d] > 0 || l->fixed[0] || l->ring);
+    noslip[d][1] = (PetscBool)(end[d] < l->cells || l->fixed[1] || l->ring);
+    for (PetscInt i = 0, c = q->cell[d]; i <= cells[d]; i++, c++)
+      at[d][i] = c <= l->cells ? l->v[c] : l->v[c - l->cells] + l->v[l->cells] - l->v[0];
   }
-  PetscCall(ProblemCreate(p->dim, p->k, p->viscosity, p->shift, p->penalty, cells, v, noslip, &own));
+  PetscCall(ProblemCreate(p->dim, p->k, p->viscosity, p->shift, p->penalty, cells, v, noslip, ring, &own));
   PetscCall(PatchNodes(&own, zero, cells, &n, &node));
   PetscCheck(n == q->n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "sizes");
   PetscCall(PatchFactor(&own, node, q));
@@ -360,7 +365,7 @@ static PetscErrorCode PatchesCreate(const Problem *p, PetscBool alone, PetscInt 
   PetscInt n[3] = {1, 1, 1};
 
   PetscFunctionBeginUser;
-  for (PetscInt d = 0; d < p->dim; d++) n[d] = PetscMax(1, p->C[d].cells - 1);
+  for (PetscInt d = 0; d < p->dim; d++) n[d] = PetscMax(1, p->C[d].cells - !p->C[d].ring);
   *np = n[0] * n[1] * n[2];
   PetscCall(PetscCalloc1(*np, patches));
   for (PetscInt i = 0; i < *np; i++) {
@@ -368,7 +373,7 @@ static PetscErrorCode PatchesCreate(const Problem *p, PetscBool alone, PetscInt 
     PetscInt cell[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]}, end[3];
 
     for (PetscInt d = 0; d < 3; d++) q->cell[d] = cell[d];
-    for (PetscInt d = 0; d < p->dim; d++) end[d] = PetscMin(cell[d] + 2, p->C[d].cells);
+    for (PetscInt d = 0; d < p->dim; d++) end[d] = p->C[d].ring ? cell[d] + 2 : PetscMin(cell[d] + 2, p->C[d].cells);
     PetscCall(PatchNodes(p, cell, end, &q->n, &q->node));
     if (alone) PetscCall(PatchFactorAlone(p, end, q));
     else PetscCall(PatchFactor(p, q->node, q));

@@ -19,7 +19,7 @@
 
 const char *const DMBoxSpaces[]        = {"q", "dgq", "rt", "p1", "DMBoxSpace", "DMBOX_SPACE_", NULL};
 const char *const PatchFDHaloTypes[]   = {"auto", "mpi", "host", "nccl", "peer", "PatchFDHaloType", "PATCHFD_HALO_", NULL};
-const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "supported", "DMBoxBoundaryType", "DMBOX_BOUNDARY_", NULL};
+const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "supported", "periodic", "DMBoxBoundaryType", "DMBOX_BOUNDARY_", NULL};
 
 /* ------------------------------------------------ options ------------------------------------------------ */
 
@@ -71,7 +71,8 @@ static PetscErrorCode DMBoxParseBoundary(DM dm, const char word[], DMBoxBoundary
   PetscFunctionBegin;
   PetscCall(PetscEnumFind(DMBoxBoundaryTypes, word, (PetscEnum *)type, &found));
   PetscCheck(found, PetscObjectComm((PetscObject)dm), PETSC_ERR_USER_INPUT,
-             "-dm_box_boundary has the word \"%s\"; it takes dirichlet, neumann and supported, once for all sides or once for each: lower "
+             "-dm_box_boundary has the word \"%s\"; it takes dirichlet, neumann, supported and periodic, once for all sides or once for "
+             "each: lower "
              "x, upper x, lower y, ...",
              word);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -85,7 +86,8 @@ static PetscErrorCode DMBoxOptionsBoundary(DM dm, PatchFDOptionItems PetscOption
   PetscBool         flg, spread;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsStringArray("-dm_box_boundary", "dirichlet, neumann or supported: lower x, upper x, lower y, ..., or one for all",
+  PetscCall(PetscOptionsStringArray("-dm_box_boundary",
+                                    "dirichlet, neumann, supported or periodic: lower x, upper x, lower y, ..., or one for all",
                                     "DMBoxSetBoundary", word, &n, &flg));
   if (!flg) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxCheckCount(dm, "-dm_box_boundary", n, 2 * dm->dim, &spread));
@@ -261,8 +263,11 @@ static PetscErrorCode DMView_Box(DM dm, PetscViewer viewer)
   if (dm->setupcalled) {
     PetscInt n = 0;
 
-    for (PetscInt i = 0; i < box->nfield; i++)
-      n += box->field[i].line[0].nnodes * box->field[i].line[1].nnodes * box->field[i].line[2].nnodes;
+    for (PetscInt i = 0; i < box->nfield; i++) {
+      const PatchFDBox mesh = DMBoxMesh(&box->field[i]);
+
+      n += (PetscInt)PatchFDBoxSize(&mesh);
+    }
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " unknowns\n", n));
   } else PetscCall(PetscViewerASCIIPrintf(viewer, "not set up yet, to be refined %" PetscInt_FMT " times\n", box->refine));
   for (PetscInt d = 0; d < dm->dim; d++) PetscCall(DMBoxViewDirection(dm, d, viewer));
@@ -301,7 +306,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_degree k            - polynomial degree in each direction, at least 1 (default 1)
 .  -dm_box_space (q|dgq|rt|p1) - finite element space: continuous, discontinuous with interior penalties, velocity and pressure, or linear
   on simplices (default q)
-.  -dm_box_boundary b0,b1,...  - dirichlet, neumann or supported at each side, in the order lower x, upper x, lower y, ...; one word is for
+.  -dm_box_boundary b0,b1,...  - dirichlet, neumann, supported or periodic at each side, in the order lower x, upper x, lower y, ...; one word is for
   all (default dirichlet)
 .  -dm_box_operator name       - the operator: poisson (default), biharmonic, stokes, diffusion or heat
 .  -dm_box_mapping type        - diffusion: the image of the box, none (default), sine, sine1, sine2, kershaw, kershaw_smooth or annulus
@@ -338,7 +343,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 
    With q, the unknowns on a Dirichlet side stay in the vectors. The matrix has rows and columns of the identity there, and
    `DMBoxLiftDirichlet()` brings boundary values into a right-hand side. With dgq, Dirichlet conditions are weak and there are no
-   such nodes.
+   such nodes. Two periodic sides have one node in common, the one at the lower side.
 
    The space rt has dim + 1 fields. The components of the velocity are continuous of degree k + 1 in their own direction and
    discontinuous of degree k in the others; the pressure is discontinuous of degree k. On each process the fields follow one another

@@ -144,17 +144,18 @@ PetscErrorCode DMBoxCellDataCreate(DM dm, PetscInt n, Vec v, const char who[], D
 
 /* ---- cells of other ranks ---- */
 
-/* the number of a cell in the Vec */
-static PetscInt CellDataFind(const DMBoxCellData *c, const PetscInt cell[3])
+/* the number of a cell in the Vec, or of the cell that it is an image of */
+static PetscInt CellDataFind(const DMBoxCellData *c, const PetscInt image[3])
 {
   PetscInt rank = 0, in = 0;
 
   for (int d = 2; d >= 0; d--) {
-    PetscInt p = 0;
+    const PetscInt cell = image[d] % c->cells[d];
+    PetscInt       p    = 0;
 
-    while (cell[d] >= c->splits[d][p + 1]) p++;
+    while (cell >= c->splits[d][p + 1]) p++;
     rank = rank * c->processes[d] + p;
-    in   = in * (c->splits[d][p + 1] - c->splits[d][p]) + cell[d] - c->splits[d][p];
+    in   = in * (c->splits[d][p + 1] - c->splits[d][p]) + cell - c->splits[d][p];
   }
   return c->first[rank] + in;
 }
@@ -212,7 +213,7 @@ static PetscErrorCode LocatePoints(const DMBoxCellData *c, PetscInt d, PetscInt 
   for (PetscCount i = 0; i < count; i++) {
     const PetscReal x = ((PetscReal)(range[0] + i / npoint) + (npoint == 1 ? 0.5 : target.x[i % npoint])) * (PetscReal)c->cells[d] /
                         (PetscReal)ncells;
-    const PetscInt  cell = PetscMin(c->cells[d] - 1, (PetscInt)x);
+    const PetscInt  cell = PetscMin(first + v->from[d] - 1, (PetscInt)x);
     const PetscReal t    = x - (PetscReal)cell;
     PetscInt        g    = 0;
 

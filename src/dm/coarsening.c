@@ -77,7 +77,10 @@ PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
     }
     PetscCall(PetscArraycpy(c->coupling, box->coupling, 3));
   }
-  for (PetscInt d = 0; d < dm->dim; d++) c->cells[d] = box->cells[d];
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    c->cells[d]    = box->cells[d];
+    c->multiple[d] = box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC ? 2 * DMBoxLayers(box) : 1;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,7 +94,7 @@ static PetscReal CoarseningLimit(const DMBoxCoarsening *c, const PetscBool count
   return (1 - 1e-6) * c->threshold * largest;
 }
 
-/* Where directions are not alike those of at most two cells, which are within patches, are done and do not stop the others.  Halving a
+/* A mesh that has a coarser one has patches.  Where directions are not alike those of at most two cells, which are within patches, are done and do not stop the others.  Halving a
    direction divides its coupling by four */
 PetscBool DMBoxCoarseningNext(DMBoxCoarsening *c, PetscBool halve[3], PetscInt *end)
 {
@@ -104,7 +107,7 @@ PetscBool DMBoxCoarseningNext(DMBoxCoarsening *c, PetscBool halve[3], PetscInt *
   *end  = 0;
   for (PetscInt d = 0; d < 3; d++) {
     halve[d] = (PetscBool)(d < c->dim && counts[d] && c->coupling[d] >= limit);
-    if (halve[d] && (c->cells[d] < 4 || c->cells[d] % 2)) {
+    if ((halve[d] && (c->cells[d] < 4 || c->cells[d] % 2)) || (d < c->dim && c->cells[d] % c->multiple[d])) {
       *end = d;
       return PETSC_FALSE;
     }

@@ -103,7 +103,8 @@ static const DMBoxField *DMBoxCoordinateField(DM dm)
 PetscErrorCode DMBoxSetUpCoordinates(DM dm)
 {
   const DMBoxField *f    = DMBoxCoordinateField(dm);
-  const PetscReal   size = (PetscReal)dm->dim * (PetscReal)f->line[0].nnodes * (PetscReal)f->line[1].nnodes * (PetscReal)f->line[2].nnodes;
+  const PatchFDBox  mesh = DMBoxMesh(f);
+  const PetscReal   size = (PetscReal)dm->dim * (PetscReal)mesh.n[0] * (PetscReal)mesh.n[1] * (PetscReal)mesh.n[2];
 
   PetscFunctionBegin;
   if (size > (PetscReal)PETSC_INT_MAX) {
@@ -174,8 +175,8 @@ PetscErrorCode DMGetLocalBoundingBox_Box(DM dm, PetscReal lmin[], PetscReal lmax
   for (PetscInt d = 0; d < dm->dim; d++) {
     lower[d] = empty ? PETSC_MAX_REAL : box->field[0].line[d].vertices[box->owncells[d][0]];
     upper[d] = empty ? PETSC_MIN_REAL : box->field[0].line[d].vertices[box->owncells[d][1]];
-    if (cs) cs[d] = box->owncells[d][0];
-    if (ce) ce[d] = box->owncells[d][1];
+    if (cs) cs[d] = box->splits[d][box->coord[d]];
+    if (ce) ce[d] = box->splits[d][box->coord[d] + 1];
   }
   if (box->shape && !empty) PatchFDHostBounds(dm->dim, &box->shape->nodes, (const PetscInt(*)[2])box->owncells, box->degree, lower, upper);
   for (PetscInt d = 0; d < dm->dim; d++) {

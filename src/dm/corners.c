@@ -66,21 +66,26 @@ PetscErrorCode DMBoxGetGlobalSizes(DM dm, PetscInt field, PetscInt *M, PetscInt 
   PetscFunctionBegin;
   PetscCall(DMBoxCheckField(dm, field, PETSC_TRUE, &box));
   for (int d = 0; d < 3; d++)
-    if (n[d]) *n[d] = field == DMBOX_CELLS ? box->cells[d] : box->field[field].line[d].nnodes;
+    if (n[d]) *n[d] = field == DMBOX_CELLS ? box->cells[d] : DMBoxMesh(&box->field[field]).n[d];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* what the process at place p of direction d has: of its own, or with ghosts */
 static void DMBoxRangeOf(const DM_Box *box, PetscInt field, PetscBool ghosts, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
 {
+  const PatchFDLine *line  = &box->field[PetscMax(field, 0)].line[d];
+  const PetscInt     shift = line->turn * (field < 0 ? 1 : line->stride); /* before the mesh */
+
   if (field >= 0 && ghosts) DMBoxLocalRange(box, &box->field[field], d, p, first, end);
   else if (field >= 0) DMBoxOwnRange(box, &box->field[field], d, p, first, end);
   else {
-    *first = box->splits[d][p];
-    *end   = box->splits[d][p + 1];
+    *first = shift + box->splits[d][p];
+    *end   = shift + box->splits[d][p + 1];
     if (ghosts) *first = PetscMax(0, *first - box->ghost);
-    if (ghosts) *end = PetscMin(box->cells[d], *end + box->ghost);
+    if (ghosts) *end = PetscMin(line->ncells, *end + box->ghost);
   }
+  *first -= shift;
+  *end -= shift;
 }
 
 static PetscErrorCode DMBoxGetCorners_Private(DM dm, PetscInt field, PetscBool ghosts, PetscInt *const first[3], PetscInt *const n[3])
@@ -156,8 +161,8 @@ PetscErrorCode DMBoxGetCorners(DM dm, PetscInt field, PetscInt *x, PetscInt *y, 
 
   Note:
   This is like `DMDAGetGhostCorners()`: the nodes of `DMBoxGetCorners()`, and those of one layer of cells (two for some spaces)
-  around the cells of the process, inside the box. Vectors of `DMCreateLocalVector()` have these nodes, and `DMGlobalToLocal()`
-  fills them.
+  around the cells of the process, inside the box, but across periodic sides: there numbers go on beyond those of the box, and are negative
+  below its first node. Vectors of `DMCreateLocalVector()` have these nodes, and `DMGlobalToLocal()` fills them.
 
 .seealso: `DMBOX`, `DMBoxGetCorners()`, `DMBoxGetGlobalSizes()`, `DMBoxVecGetArray()`, `DMCreateLocalVector()`, `DMDAGetGhostCorners()`
 @*/
@@ -234,7 +239,10 @@ PetscErrorCode DMBoxGetOwnershipRanges(DM dm, PetscInt field, const PetscInt *lx
 @*/
 PetscErrorCode DMBoxGetNodes(DM dm, PetscInt field, PetscInt direction, PetscReal x[])
 {
-  DM_Box *box;
+  DM_Box            *box;
+  const PatchFDLine *line;
+  PatchFDBox         mesh;
+  PetscReal         *all;
 
   PetscFunctionBegin;
   PetscAssertPointer(x, 4);
@@ -242,14 +250,19 @@ PetscErrorCode DMBoxGetNodes(DM dm, PetscInt field, PetscInt direction, PetscRea
   PetscCheck(direction >= 0 && direction < dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT,
              direction, dm->dim, dm->dim);
-  PetscCall(PatchFDLineNodes(&box->field[field].line[direction], x));
+  line = &box->field[field].line[direction];
+  mesh = DMBoxMesh(&box->field[field]);
+  PetscCall(PetscMalloc1(line->nnodes, &all));
+  PetscCall(PatchFDLineNodes(line, all));
+  PetscCall(PetscArraycpy(x, all + mesh.lo[direction], mesh.n[direction]));
+  PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ------------------------------------------------ arrays ------------------------------------------------ */
 
-/* where the nodes of a field are in the array of a global or local Vec, which its size tells */
-static PetscErrorCode DMBoxVecFind(DM dm, Vec v, PetscInt field, const PatchFDBox **b, size_t *at)
+/* where the nodes of a field are in the array of a global or local Vec, which its size tells, in the numbers of the mesh */
+static PetscErrorCode DMBoxVecFind(DM dm, Vec v, PetscInt field, PatchFDBox *b, size_t *at)
 {
   DM_Box  *box;
   PetscInt n;
@@ -262,7 +275,8 @@ static PetscErrorCode DMBoxVecFind(DM dm, Vec v, PetscInt field, const PatchFDBo
              "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here, and with ghosts %" PetscInt_FMT
              "; take a Vec from DMCreateGlobalVector() or DMCreateLocalVector()",
              n, (PetscInt)box->nglobal, (PetscInt)box->nlocal);
-  *b  = (size_t)n == box->nglobal ? &box->field[field].global : &box->field[field].local;
+  *b = (size_t)n == box->nglobal ? box->field[field].global : box->field[field].local;
+  for (int d = 0; d < 3; d++) b->lo[d] -= DMBoxMesh(&box->field[field]).lo[d];
   *at = (size_t)n == box->nglobal ? box->field[field].global0 : box->field[field].local0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -347,15 +361,15 @@ static PetscErrorCode DMBoxUnindexArray(PetscInt dim, const PatchFDBox *b, void 
 @*/
 PetscErrorCode DMBoxVecGetArray(DM dm, Vec v, PetscInt field, void *array)
 {
-  const PatchFDBox *b  = NULL;
-  size_t            at = 0;
-  PetscScalar      *a;
+  PatchFDBox   b  = {.n = {0, 0, 0}};
+  size_t       at = 0;
+  PetscScalar *a;
 
   PetscFunctionBegin;
   PetscAssertPointer(array, 4);
   PetscCall(DMBoxVecFind(dm, v, field, &b, &at));
   PetscCall(VecGetArray(v, &a));
-  PetscCall(DMBoxIndexArray(dm->dim, b, PetscSafePointerPlusOffset(a, at), array));
+  PetscCall(DMBoxIndexArray(dm->dim, &b, PetscSafePointerPlusOffset(a, at), array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -376,13 +390,13 @@ PetscErrorCode DMBoxVecGetArray(DM dm, Vec v, PetscInt field, void *array)
 @*/
 PetscErrorCode DMBoxVecRestoreArray(DM dm, Vec v, PetscInt field, void *array)
 {
-  const PatchFDBox *b  = NULL;
-  size_t            at = 0;
+  PatchFDBox b  = {.n = {0, 0, 0}};
+  size_t     at = 0;
 
   PetscFunctionBegin;
   PetscAssertPointer(array, 4);
   PetscCall(DMBoxVecFind(dm, v, field, &b, &at));
-  PetscCall(DMBoxUnindexArray(dm->dim, b, array));
+  PetscCall(DMBoxUnindexArray(dm->dim, &b, array));
   PetscCall(VecRestoreArray(v, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -406,7 +420,7 @@ PetscErrorCode DMBoxVecRestoreArray(DM dm, Vec v, PetscInt field, void *array)
 @*/
 PetscErrorCode DMBoxVecGetArrayRead(DM dm, Vec v, PetscInt field, void *array)
 {
-  const PatchFDBox  *b  = NULL;
+  PatchFDBox         b  = {.n = {0, 0, 0}};
   size_t             at = 0;
   const PetscScalar *a;
 
@@ -414,7 +428,7 @@ PetscErrorCode DMBoxVecGetArrayRead(DM dm, Vec v, PetscInt field, void *array)
   PetscAssertPointer(array, 4);
   PetscCall(DMBoxVecFind(dm, v, field, &b, &at));
   PetscCall(VecGetArrayRead(v, &a));
-  PetscCall(DMBoxIndexArray(dm->dim, b, (PetscScalar *)PetscSafePointerPlusOffset(a, at), array));
+  PetscCall(DMBoxIndexArray(dm->dim, &b, (PetscScalar *)PetscSafePointerPlusOffset(a, at), array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -435,13 +449,13 @@ PetscErrorCode DMBoxVecGetArrayRead(DM dm, Vec v, PetscInt field, void *array)
 @*/
 PetscErrorCode DMBoxVecRestoreArrayRead(DM dm, Vec v, PetscInt field, void *array)
 {
-  const PatchFDBox *b  = NULL;
-  size_t            at = 0;
+  PatchFDBox b  = {.n = {0, 0, 0}};
+  size_t     at = 0;
 
   PetscFunctionBegin;
   PetscAssertPointer(array, 4);
   PetscCall(DMBoxVecFind(dm, v, field, &b, &at));
-  PetscCall(DMBoxUnindexArray(dm->dim, b, array));
+  PetscCall(DMBoxUnindexArray(dm->dim, &b, array));
   PetscCall(VecRestoreArrayRead(v, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

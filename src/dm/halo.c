@@ -1,9 +1,9 @@
 /*
-  The ghosts of local arrays: a stage for each direction that is split over ranks, one after the other.
+  The ghosts of local arrays: a stage for each direction that is split over ranks or is a ring, one after the other.
 
   In the stage of a direction a rank hears of the ranks before and behind it in that direction only.  They have the same nodes in the other
   directions, and pass on what they have heard themselves in the stages before: two messages a direction, in place of one for each of 26
-  neighbours.
+  neighbours.  On a ring the last rank and the first one are neighbours, too: one rank alone is its own neighbour.
 
   Smoothing steps exchange between colours, one direction at a time: DMBOX_HALO_SLAB and DMBOX_HALO_FACES, whose stages are about all nodes
   of the local array in the other directions, whichever stage comes first.
@@ -16,20 +16,27 @@ struct _n_DMBoxHalo {
   PetscBool   straddled[3][2];                /* is there a patch of this parity in this direction that two ranks have? */
 };
 
+/* the first direction from d on that has ghosts; 3 if there is none */
+static PetscInt NextStage(const DM_Box *box, PetscInt d)
+{
+  while (d < 3 && !DMBoxHasGhosts(box, d)) d++;
+  return d;
+}
+
 PetscErrorCode DMBoxHaloCreate(DM dm)
 {
-  DM_Box     *box = (DM_Box *)dm->data;
-  PetscMPIInt size;
+  DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
-  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (NextStage(box, 0) == 3) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&box->halo));
   for (PetscInt d = 0; d < 3; d++) {
-    for (PetscInt p = 1; p < box->processes[d]; p++) {
-      const PetscInt cell = box->splits[d][p];
+    const PatchFDLine *line = &box->field[0].line[d];
 
-      if (cell > 0 && cell < box->cells[d]) box->halo->straddled[d][(cell - 1) % 2] = PETSC_TRUE;
+    for (PetscInt p = line->turn ? 0 : 1; p < box->processes[d]; p++) {
+      const PetscInt cell = line->turn + box->splits[d][p];
+
+      if (cell > 0 && cell < line->ncells) box->halo->straddled[d][(cell - 1) % 2] = PETSC_TRUE;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -66,12 +73,12 @@ static void StageRange(const DMBoxField *f, DMBoxHaloKind kind, PetscInt d, Patc
 }
 
 /* patches read values inside of cells of no other patch */
-static PetscBool StageSkips(const DM_Box *box, const DMBoxField *f, DMBoxHaloKind kind, const PetscInt node[3])
+static PetscBool StageSkips(const DMBoxField *f, DMBoxHaloKind kind, const PetscInt node[3])
 {
   PetscBool inside = (PetscBool)(kind == DMBOX_HALO_FACES);
 
   for (PetscInt e = 0; e < 3; e++)
-    if (box->cells[e] > 1) inside = (PetscBool)(inside && node[e] % f->line[e].stride);
+    if (f->line[e].ncells > 1) inside = (PetscBool)(inside && node[e] % f->line[e].stride);
   return inside;
 }
 
@@ -84,9 +91,9 @@ static PetscInt StageRank(const DM_Box *box, PetscInt d, PetscInt p)
   return coord[0] + box->processes[0] * (coord[1] + box->processes[1] * coord[2]);
 }
 
-/* the ghosts of a field that come from the rank at place p; *n counts on, ghost may be NULL */
-static void StageGhosts(const DM_Box *box, PetscInt field, DMBoxHaloKind kind, PetscInt d, PetscInt p, PetscInt *n, PetscInt ghost[],
-                        PetscSFNode source[])
+/* the ghosts of a field that come from the rank at place p, so many nodes above those that it owns; *n counts on, ghost may be NULL */
+static void StageGhosts(const DM_Box *box, PetscInt field, DMBoxHaloKind kind, PetscInt d, PetscInt p, PetscInt shift, PetscInt *n,
+                        PetscInt ghost[], PetscSFNode source[])
 {
   const DMBoxField *f     = &box->field[field];
   const PetscInt    rank  = StageRank(box, d, p);
@@ -97,14 +104,14 @@ static void StageGhosts(const DM_Box *box, PetscInt field, DMBoxHaloKind kind, P
   StageRange(f, kind, d, r);
   DMBoxOwnRange(box, f, d, p, &lo, &hi);
   DMBoxLocalRange(box, f, d, p, &first, &end);
-  there.lo[d] = first;
+  there.lo[d] = first + shift;
   there.n[d]  = end - first;
-  r[d][0]     = PetscMax(r[d][0], lo);
-  r[d][1]     = PetscMin(r[d][1], hi);
+  r[d][0]     = PetscMax(r[d][0], lo + shift);
+  r[d][1]     = PetscMin(r[d][1], hi + shift);
   for (node[2] = r[2][0]; node[2] < r[2][1]; node[2]++) {
     for (node[1] = r[1][0]; node[1] < r[1][1]; node[1]++) {
       for (node[0] = r[0][0]; node[0] < r[0][1]; node[0]++) {
-        if (StageSkips(box, f, kind, node)) continue;
+        if (StageSkips(f, kind, node)) continue;
         if (ghost) {
           ghost[*n]  = (PetscInt)f->local0 + (PetscInt)PatchFDBoxNode(&f->local, node[0], node[1], node[2]);
           source[*n] = (PetscSFNode){.rank  = rank,
@@ -130,9 +137,13 @@ static PetscErrorCode StageGet(DM dm, DMBoxHaloKind kind, PetscInt d, PatchFDHal
 
     for (int fill = 0; fill < 2; fill++) {
       n = 0;
-      for (PetscInt field = 0; field < box->nfield; field++)
-        for (PetscInt p = 0; p < box->processes[d]; p++)
-          if (p != box->coord[d]) StageGhosts(box, field, kind, d, p, &n, ghost, source);
+      for (PetscInt field = 0; field < box->nfield; field++) {
+        const PatchFDLine *line = &box->field[field].line[d];
+
+        for (PetscInt turn = line->turn ? -1 : 0; turn <= (line->turn ? 2 : 0); turn++) /* node 0 is the last one, too, after three */
+          for (PetscInt p = 0; p < box->processes[d]; p++)
+            if (turn || p != box->coord[d]) StageGhosts(box, field, kind, d, p, turn * line->turn * line->stride, &n, ghost, source);
+      }
       if (!fill) PetscCall(PetscMalloc1(n, &ghost));
       if (!fill) PetscCall(PetscMalloc1(n, &source));
     }
@@ -171,13 +182,6 @@ PetscErrorCode DMBoxHaloStageEnd(DM dm, PatchFDKernels kern, DMBoxHaloKind kind,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the first direction from d on that is split; 3 if there is none */
-static PetscInt NextStage(const DM_Box *box, PetscInt d)
-{
-  while (d < 3 && box->processes[d] == 1) d++;
-  return d;
-}
-
 PetscErrorCode DMBoxHaloBegin(DM dm, PatchFDKernels kern, PetscInt n, void *const local[])
 {
   const DM_Box *box = (const DM_Box *)dm->data;
@@ -212,7 +216,7 @@ PetscErrorCode DMBoxHaloAdd(DM dm, PatchFDKernels kern, void *local)
   if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
   for (PetscInt d = 2; d >= 0; d--) {
-    if (box->processes[d] == 1) continue;
+    if (!DMBoxHasGhosts(box, d)) continue;
     PetscCall(StageGet(dm, DMBOX_HALO_ALL, d, &stage));
     PetscCall(PatchFDHaloBegin(stage, kern, 1, 1, (const void *const *)&local));
     PetscCall(PatchFDHaloEnd(stage, kern, 1, 1, &local));

@@ -187,8 +187,9 @@ PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM 
   lower = (PetscBool)(box->lowering == box->coarsenings);
   PetscCall(DMBoxCoarseningBegin(dm, &next));
   PetscCheck(lower || DMBoxCoarseningNext(&next, halve, &end), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4.  "
-             "DMBoxGetNumCoarsenings() tells how many coarser levels there are; multigrid has at most one level more than that "
+             "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4, "
+             "around rings of dgq, rt and biharmonic a multiple of 4.  DMBoxGetNumCoarsenings() tells how many coarser levels there are; "
+             "multigrid has at most one level more than that "
              "(-pc_mg_levels)",
              box->cells[end], end);
   if (mayfold) galerkin = PETSC_FALSE; /* somebody wants to know the mesh alone */

@@ -36,6 +36,29 @@ static PetscErrorCode DMBoxCheckVertices(DM dm, PetscInt d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode DMBoxCheckRing(DM dm, PetscInt d)
+{
+  const DM_Box            *box  = (const DM_Box *)dm->data;
+  const DMBoxBoundaryType *type = &box->boundary[2 * d];
+  const MPI_Comm           comm = PetscObjectComm((PetscObject)dm);
+
+  PetscFunctionBegin;
+  if (type[0] != DMBOX_BOUNDARY_PERIODIC && type[1] != DMBOX_BOUNDARY_PERIODIC) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(type[0] == type[1], comm, PETSC_ERR_ARG_INCOMP,
+             "-dm_box_boundary (DMBoxSetBoundary()) is %s at the lower and %s at the upper side of direction %" PetscInt_FMT
+             "; both sides of a direction are periodic, or none",
+             DMBoxBoundaryTypes[type[0]], DMBoxBoundaryTypes[type[1]], d);
+  PetscCheck(box->cells[d] >= 2, comm, PETSC_ERR_ARG_INCOMP,
+             "-dm_box_boundary (DMBoxSetBoundary()) is periodic in direction %" PetscInt_FMT ", which has %" PetscInt_FMT
+             " cell (-dm_box_cells); it must have 2 or more",
+             d, box->cells[d]);
+  PetscCheck(box->op->rings, comm, PETSC_ERR_SUP,
+             "-dm_box_boundary (DMBoxSetBoundary()) is periodic in direction %" PetscInt_FMT
+             "; -dm_box_operator %s has no periodic sides: poisson, diffusion, biharmonic and stokes have them",
+             d, box->op->name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DMBoxCheckInput(DM dm)
 {
   DM_Box        *box  = (DM_Box *)dm->data;
@@ -79,12 +102,12 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
     for (PetscInt e = 0; e < 2; e++) {
       const DMBoxBoundaryType type = box->boundary[2 * d + e];
 
-      PetscCheck(type == DMBOX_BOUNDARY_DIRICHLET || type == DMBOX_BOUNDARY_NEUMANN || type == DMBOX_BOUNDARY_SUPPORTED, comm,
-                 PETSC_ERR_ARG_OUTOFRANGE,
+      PetscCheck(type >= DMBOX_BOUNDARY_DIRICHLET && type <= DMBOX_BOUNDARY_PERIODIC, comm, PETSC_ERR_ARG_OUTOFRANGE,
                  "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT
-                 "; it must be dirichlet, neumann or supported",
+                 "; it must be dirichlet, neumann, supported or periodic",
                  (int)type, e ? "upper" : "lower", d);
     }
+    PetscCall(DMBoxCheckRing(dm, d));
     PetscCall(DMBoxCheckVertices(dm, d));
   }
   PetscCall(DMBoxCheckMapping(dm));
@@ -251,7 +274,7 @@ static PetscErrorCode DMBoxCreateFields(DM dm)
 
   PetscFunctionBegin;
   box->nfield = DMBoxNumFields(dm);
-  box->ghost  = (box->space != DMBOX_SPACE_Q && box->space != DMBOX_SPACE_P1) || box->op->reach ? 2 : 1;
+  box->ghost  = DMBoxLayers(box);
   for (PetscInt f = 0; f < box->nfield; f++) {
     for (PetscInt d = 0; d < 3; d++) {
       PatchFDContinuity continuity;
@@ -288,7 +311,7 @@ static PetscErrorCode DMBoxCreateBoxes(DM dm)
   for (PetscInt d = 0; d < 3; d++) {
     box->coord[d] = r % box->processes[d];
     r /= box->processes[d];
-    PetscCall(PetscArraycpy(box->owncells[d], &box->splits[d][box->coord[d]], 2));
+    for (int e = 0; e < 2; e++) box->owncells[d][e] = box->field[0].line[d].turn + box->splits[d][box->coord[d] + e];
   }
   box->nglobal = box->nlocal = 0;
   for (PetscInt i = 0; i < box->nfield; i++) {

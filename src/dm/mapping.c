@@ -12,11 +12,6 @@ const char *const DMBoxMappingTypes[] = {"none",       "sine", "sine1", "sine2",
 
 const PetscReal DMBoxMappingParameters[] = {0, 0.1, 0.2, 0.1, 0.3, 0.3, 0.5};
 
-PetscBool DMBoxIsMapped(const DM_Box *box)
-{
-  return (PetscBool)(box->map || box->mapfrom || box->maptype != DMBOX_MAPPING_NONE);
-}
-
 PetscInt DMBoxGetMappingDegree_Private(DM dm)
 {
   const DM_Box *box = (const DM_Box *)dm->data;

@@ -17,14 +17,15 @@ static PetscErrorCode DMBoxCreateNaturalVecSF(DM dm, Vec natural, PetscSF *sf)
   for (PetscInt field = 0; field < box->nfield; field++) {
     const DMBoxField *f    = &box->field[field];
     const PatchFDBox *g    = &f->global;
-    const PetscInt    N[3] = {f->line[0].nnodes, f->line[1].nnodes, f->line[2].nnodes};
+    const PatchFDBox  mesh = DMBoxMesh(f);
 
     for (PetscInt k = 0; k < g->n[2]; k++) {
       for (PetscInt j = 0; j < g->n[1]; j++) {
-        for (PetscInt i = 0; i < g->n[0]; i++) index[n++] = first + i + g->lo[0] + N[0] * (j + g->lo[1] + N[1] * (k + g->lo[2]));
+        for (PetscInt i = 0; i < g->n[0]; i++)
+          index[n++] = first + (PetscInt)PatchFDBoxNode(&mesh, i + g->lo[0], j + g->lo[1], k + g->lo[2]);
       }
     }
-    first += N[0] * N[1] * N[2];
+    first += (PetscInt)PatchFDBoxSize(&mesh);
   }
   PetscCall(VecGetLayout(natural, &layout));
   PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)dm), sf));

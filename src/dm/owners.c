@@ -12,19 +12,19 @@ static inline PetscInt DMBoxShared(const DMBoxField *f, PetscInt d)
 /* A shared node belongs to the rank of the cell above it, the last node to the rank with the last cell; ranks without cells own nothing. */
 void DMBoxOwnRange(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
 {
-  const PetscInt cs = box->splits[d][p], ce = box->splits[d][p + 1]; /* cells */
+  const PetscInt turn = f->line[d].turn, cs = turn + box->splits[d][p], ce = turn + box->splits[d][p + 1]; /* cells */
 
   *first = cs * f->line[d].stride;
-  *end   = ce * f->line[d].stride + (cs < ce && ce == box->cells[d] ? DMBoxShared(f, d) : 0);
+  *end   = ce * f->line[d].stride + (cs < ce && ce == f->line[d].ncells ? DMBoxShared(f, d) : 0);
 }
 
 /* the nodes of rank p's cells and of the layers of ghosts on either side */
 void DMBoxLocalRange(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
 {
-  const PetscInt cs = box->splits[d][p], ce = box->splits[d][p + 1]; /* cells */
+  const PetscInt turn = f->line[d].turn, cs = turn + box->splits[d][p], ce = turn + box->splits[d][p + 1]; /* cells */
 
   *first = PetscMax(cs - box->ghost, 0) * f->line[d].stride;
-  *end   = PetscMin(ce + box->ghost, box->cells[d]) * f->line[d].stride + DMBoxShared(f, d);
+  *end   = PetscMin(ce + box->ghost, f->line[d].ncells) * f->line[d].stride + DMBoxShared(f, d);
 }
 
 void DMBoxFreeNodes(const DMBoxField *f, PetscBool local, PatchFDRange r)
@@ -37,7 +37,7 @@ void DMBoxFreeNodes(const DMBoxField *f, PetscBool local, PatchFDRange r)
   }
 }
 
-/* For the nodes of a range of one direction: the owner's place in the process grid, and where the node lies in the owner's array of that
+/* For the nodes of a range of one direction, images of nodes of a ring among them: the owner's place in the process grid, and where the node lies in the owner's array of that
    extent. */
 typedef struct {
   PetscInt *owner, *position, *extent;
@@ -46,7 +46,8 @@ typedef struct {
 static PetscErrorCode DMBoxOwnersCreate(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt first, PetscInt n, PetscBool local,
                                         DMBoxOwners *o)
 {
-  PetscInt lo, hi;
+  const PetscInt turn = f->line[d].turn * f->line[d].stride;
+  PetscInt       lo, hi;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(n, &o->owner, n, &o->position, n, &o->extent));
@@ -57,10 +58,13 @@ static PetscErrorCode DMBoxOwnersCreate(const DM_Box *box, const DMBoxField *f, 
     as = lo;
     ae = hi;
     if (local) DMBoxLocalRange(box, f, d, p, &as, &ae);
-    for (PetscInt i = PetscMax(lo, first); i < PetscMin(hi, first + n); i++) {
-      o->owner[i - first]    = p;
-      o->position[i - first] = i - as;
-      o->extent[i - first]   = ae - as;
+    for (PetscInt i = 0; i < n; i++) {
+      const PetscInt node = turn ? turn + (first + i) % turn : first + i;
+
+      if (node < lo || node >= hi) continue;
+      o->owner[i]    = p;
+      o->position[i] = node - as;
+      o->extent[i]   = ae - as;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -128,7 +132,8 @@ PetscErrorCode DMBoxCreateLine(DM dm, PatchFDContinuity continuity, PetscInt deg
     for (PetscInt i = 0; i < N; i++) v[i] = box->lower[d] + (box->upper[d] - box->lower[d]) * ((PetscReal)i / (PetscReal)N);
     v[N] = box->upper[d];
   }
-  PetscCall(PatchFDLineCreate(point ? PATCHFD_CONTINUOUS : continuity, point ? 0 : degree, N, v, dirichlet, line));
+  if (box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC) PetscCall(PatchFDRingCreate(continuity, degree, N, v, line));
+  else PetscCall(PatchFDLineCreate(point ? PATCHFD_CONTINUOUS : continuity, point ? 0 : degree, N, v, dirichlet, line));
   for (int e = 0; e < 2; e++) line->clamped[e] = (PetscBool)(!point && box->boundary[2 * d + e] == DMBOX_BOUNDARY_DIRICHLET);
   PetscCall(PetscFree(v));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -190,16 +195,20 @@ PetscErrorCode DMBoxCreateNaturalSF(DM dm, PetscSF *sf)
   PetscInt      n = 0, total = 0;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < box->nfield; i++)
-    total += box->field[i].line[0].nnodes * box->field[i].line[1].nnodes * box->field[i].line[2].nnodes;
+  for (PetscInt i = 0; i < box->nfield; i++) {
+    const PatchFDBox mesh = DMBoxMesh(&box->field[i]);
+
+    total += (PetscInt)PatchFDBoxSize(&mesh);
+  }
   PetscCall(PetscMalloc1(total, &source));
   for (PetscInt field = 0; field < box->nfield; field++) {
     const DMBoxField *f    = &box->field[field];
-    const PetscInt    N[3] = {f->line[0].nnodes, f->line[1].nnodes, f->line[2].nnodes};
+    const PatchFDBox  mesh = DMBoxMesh(f);
+    const PetscInt   *N    = mesh.n;
     DMBoxOwners       owners[3];
     PetscInt         *offset;
 
-    for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersCreate(box, f, d, 0, N[d], PETSC_FALSE, &owners[d]));
+    for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersCreate(box, f, d, mesh.lo[d], N[d], PETSC_FALSE, &owners[d]));
     PetscCall(DMBoxFieldOffsets(dm, field, PETSC_FALSE, &offset));
     for (PetscInt k = 0; k < N[2]; k++) {
       for (PetscInt j = 0; j < N[1]; j++) {
@@ -217,12 +226,12 @@ PetscErrorCode DMBoxCreateNaturalSF(DM dm, PetscSF *sf)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* where only the slowest direction is split, and there is one field, the owned nodes of a local array follow each other: on all ranks */
+/* where only the slowest direction has ghosts, and there is one field, the owned nodes of a local array follow each other: on all ranks */
 PetscBool DMBoxHasRoom(DM dm)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
 
   for (PetscInt e = 0; e < dm->dim - 1; e++)
-    if (box->processes[e] > 1) return PETSC_FALSE;
-  return (PetscBool)(box->nfield == 1 && box->processes[dm->dim - 1] > 1);
+    if (DMBoxHasGhosts(box, e)) return PETSC_FALSE;
+  return (PetscBool)(box->nfield == 1 && DMBoxHasGhosts(box, dm->dim - 1));
 }

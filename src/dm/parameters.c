@@ -427,18 +427,24 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- type - `DMBOX_BOUNDARY_DIRICHLET`, `DMBOX_BOUNDARY_NEUMANN` or `DMBOX_BOUNDARY_SUPPORTED` for each side, of length 2 dim, in the order
-         lower x, upper x, lower y, ...
+- type - `DMBOX_BOUNDARY_DIRICHLET`, `DMBOX_BOUNDARY_NEUMANN`, `DMBOX_BOUNDARY_SUPPORTED` or `DMBOX_BOUNDARY_PERIODIC` for each side, of
+         length 2 dim, in the order lower x, upper x, lower y, ...
 
   Options Database Key:
-. -dm_box_boundary b0,b1,... - dirichlet, neumann or supported for each side; one word is for all sides
+. -dm_box_boundary b0,b1,... - dirichlet, neumann, supported or periodic for each side; one word is for all sides
 
   Level: beginner
 
   Notes:
   Unknowns where a Dirichlet and a Neumann side meet are Dirichlet unknowns.
 
-  With Neumann conditions on all sides and no shift the operator is singular.
+  With Neumann or periodic conditions on all sides and no shift the operator is singular.
+
+  Periodic sides come in pairs: both sides of a direction, which needs two cells at least, are the same points. There is one node for
+  both, at the lower side. Ghost nodes (`DMBoxGetGhostCorners()`) go on beyond the sides, and have negative numbers below the lower one.
+  The operator `heat` has none. Where patches see the cells beside them, with the spaces `DMBOX_SPACE_DGQ` and `DMBOX_SPACE_RT` and for
+  plates, they take multiples of four cells around a ring, otherwise even numbers; a mesh with another number is not coarsened, but
+  solved directly.
 
   For `stokes` velocities are given on Dirichlet sides, and Neumann sides are open. If no side is open, the pressure is determined
   up to a constant, and the data must balance (`DMBoxLiftDirichlet()`). If all sides are open, the shift must be positive.

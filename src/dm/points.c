@@ -96,7 +96,7 @@ static PetscErrorCode DMBoxFieldPointsCreate_Private(DM dm, PetscInt nq, PetscIn
     points[i].box = local ? f->local : f->global;
     points[i].at  = local ? f->local0 : f->global0;
     DMBoxFreeNodes(f, PETSC_FALSE, points[i].write);
-    points[i].shape = box->shape ? &box->shape->nodes : NULL;
+    points[i].shape = box->shape && (nq || DMBoxIsMapped(box)) ? &box->shape->nodes : NULL;
     points[i].side  = -1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

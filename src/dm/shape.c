@@ -121,6 +121,7 @@ PetscErrorCode DMBoxShapeCreate(DM dm, DMBoxShape **shape)
     const PatchFDLine *l = &f->line[d];
 
     PetscCall(PatchFDLineCreate(l->continuity, l->degree, l->ncells, l->vertices, l->dirichlet, &(*shape)->line[d]));
+    (*shape)->line[d].turn = l->turn;
   }
   PetscCall(PetscCalloc1((size_t)dm->dim * PatchFDBoxSize(&f->local), &(*shape)->nodes.x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -189,14 +190,75 @@ PetscErrorCode DMBoxShapeEvaluate(DM dm, const DMBoxShape *from, DMBoxShape *sha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The map of the DM, with the ways once around its rings: a vector for each direction, zero where the image closes */
+typedef struct {
+  const DM_Box    *box;
+  DMBoxFunctionFn *map;
+  void            *ctx;
+  PetscReal        way[3][3];
+} UnrolledMap;
+
+/* on the turns of unrolled rings: those beside the mesh are images of it, a way before or behind */
+static PetscErrorCode MapUnrolled(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+{
+  const UnrolledMap *m       = (const UnrolledMap *)ctx;
+  PetscReal          turn[3] = {0, 0, 0}, at[3] = {0, 0, 0};
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < dim; d++) {
+    const PetscReal length = m->box->upper[d] - m->box->lower[d];
+
+    if (m->box->field[0].line[d].turn) turn[d] = PetscFloorReal((x[d] - m->box->lower[d]) / length);
+    at[d] = x[d] - turn[d] * length;
+  }
+  PetscCall((*m->map)(dim, time, at, Nc, u, m->ctx));
+  for (PetscInt d = 0; d < dim; d++)
+    for (PetscInt a = 0; a < Nc; a++) u[a] += turn[d] * m->way[d][a];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the way around the ring of direction d, which must be the same for all; some are compared */
+static PetscErrorCode FindWay(DM dm, PetscInt d, UnrolledMap *m)
+{
+  const PetscReal part[] = {0, 0.37, 0.74, 1};
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < 16; i++) {
+    PetscReal   x[2][3], size = 0, defect = 0;
+    PetscScalar u[2][3];
+
+    for (int end = 0; end < 2; end++) {
+      for (PetscInt e = 0; e < 3; e++)
+        x[end][e] = m->box->lower[e] + (m->box->upper[e] - m->box->lower[e]) * part[(e + 3 - d) % 3 == 1 ? i % 4 : i / 4];
+      x[end][d] = end ? m->box->upper[d] : m->box->lower[d];
+      PetscCall((*m->map)(dm->dim, 0, x[end], dm->dim, u[end], m->ctx));
+    }
+    for (PetscInt a = 0; a < dm->dim; a++) {
+      if (i == 0) m->way[d][a] = u[1][a] - u[0][a];
+      defect = PetscMax(defect, PetscAbsReal(u[1][a] - u[0][a] - m->way[d][a]));
+      size   = PetscMax(size, PetscMax(PetscAbsReal(u[1][a]), PetscAbsReal(u[0][a])));
+    }
+    PetscCheck(defect <= 1e-10 * size, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+               "-dm_box_boundary (DMBoxSetBoundary()) is periodic in direction %" PetscInt_FMT
+               ", but the map (-dm_box_mapping, DMBoxSetMapping()) does not bring one side to the other: the images of (%g, %g, %g) and "
+               "the "
+               "point opposite are not as far apart as those at the lower corner",
+               d, (double)x[0][0], (double)x[0][1], (double)x[0][2]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode DMBoxShapeInterpolate(DM dm, DMBoxShape *shape)
 {
-  const DM_Box    *box = (const DM_Box *)dm->data;
-  PatchFDPointwise map = {box->map ? box->map : DMBoxNamedMap, box->map ? box->mapctx : dm->data};
+  const DM_Box    *box      = (const DM_Box *)dm->data;
+  UnrolledMap      unrolled = {.box = box, .map = box->map ? box->map : DMBoxNamedMap, .ctx = box->map ? box->mapctx : dm->data};
+  PatchFDPointwise map      = {MapUnrolled, &unrolled};
   PetscReal       *nodes[3];
   PatchFDRange     all;
 
   PetscFunctionBegin;
+  for (PetscInt d = 0; d < dm->dim; d++)
+    if (box->field[0].line[d].turn) PetscCall(FindWay(dm, d, &unrolled));
   for (int d = 0; d < 3; d++) {
     all[d][0] = shape->nodes.box.lo[d];
     all[d][1] = all[d][0] + shape->nodes.box.n[d];
@@ -235,10 +297,11 @@ PetscErrorCode DMBoxShapeStraighten(DM dm, PetscInt images, DMBoxShape *shape)
 PetscErrorCode DMBoxFirstDefect(DM dm, const PatchFDMetric *m, PetscInt64 *first)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
+  PetscInt      c[3];
 
   PetscFunctionBegin;
-  *first = m->defect ? 4 * (m->cell[0] + box->cells[0] * (PetscInt64)(m->cell[1] + box->cells[1] * m->cell[2])) + m->defect
-                     : PETSC_INT64_MAX;
+  for (int d = 0; d < 3; d++) c[d] = m->cell[d] % box->cells[d]; /* on a ring, of the mesh */
+  *first = m->defect ? 4 * (c[0] + box->cells[0] * (PetscInt64)(c[1] + box->cells[1] * c[2])) + m->defect : PETSC_INT64_MAX;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, first, 1, MPIU_INT64, MPI_MIN, PetscObjectComm((PetscObject)dm)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

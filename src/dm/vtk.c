@@ -34,9 +34,10 @@ static PetscErrorCode DMBoxCheckPieces(DM dm, const DMBoxField *f)
 /* dof numbers a node of the field f */
 static PetscErrorCode DMBoxCreateDMDA(DM dm, const DMBoxField *f, PetscInt dof, DM *da)
 {
-  const DM_Box *box = (const DM_Box *)dm->data;
-  PetscInt     *n[3]; /* nodes of each rank of a direction */
-  Vec           x;
+  const DM_Box    *box  = (const DM_Box *)dm->data;
+  const PatchFDBox mesh = DMBoxMesh(f);
+  PetscInt        *n[3]; /* nodes of each rank of a direction */
+  Vec              x;
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) {
@@ -50,7 +51,7 @@ static PetscErrorCode DMBoxCreateDMDA(DM dm, const DMBoxField *f, PetscInt dof, 
   }
   PetscCall(DMDACreate(PetscObjectComm((PetscObject)dm), da));
   PetscCall(DMSetDimension(*da, dm->dim));
-  PetscCall(DMDASetSizes(*da, f->line[0].nnodes, f->line[1].nnodes, f->line[2].nnodes));
+  PetscCall(DMDASetSizes(*da, mesh.n[0], mesh.n[1], mesh.n[2]));
   PetscCall(DMDASetNumProcs(*da, box->processes[0], box->processes[1], box->processes[2]));
   PetscCall(DMDASetBoundaryType(*da, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE));
   PetscCall(DMDASetDof(*da, dof));

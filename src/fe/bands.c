@@ -125,9 +125,10 @@ static PetscErrorCode CellsDestroy(Cells *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A cell's neighbour at an end: its run, or a number of its own for an end of the line */
+/* A cell's neighbour at an end: its run, or a number of its own for an end of the line.  The unrolled turns of a ring are a ring, too */
 static inline PetscInt NeighbourRun(const Cells *cells, PetscInt c)
 {
+  if (cells->line->turn) c = (c + cells->line->ncells) % cells->line->ncells;
   return c < 0 || c >= cells->line->ncells ? -1 : cells->run[c];
 }
 

@@ -48,6 +48,23 @@ PetscErrorCode PatchFDLineCreate(PatchFDContinuity continuity, PetscInt degree, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PatchFDRingCreate(PatchFDContinuity continuity, PetscInt degree, PetscInt ncells, const PetscReal vertices[],
+                                 PatchFDLine *line)
+{
+  const PetscBool free[2] = {PETSC_FALSE, PETSC_FALSE};
+  const PetscReal length  = vertices[ncells] - vertices[0];
+  PetscReal      *v;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(3 * ncells + 1, &v));
+  for (PetscInt i = 0; i <= 3 * ncells; i++) v[i] = vertices[i % ncells] + (PetscReal)(i / ncells - 1) * length;
+  v[2 * ncells] = vertices[ncells];
+  PetscCall(PatchFDLineCreate(continuity, degree, 3 * ncells, v, free, line));
+  PetscCall(PetscFree(v));
+  line->turn = ncells;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDLineDestroy(PatchFDLine *line)
 {
   PetscFunctionBegin;
@@ -205,8 +222,10 @@ PetscErrorCode PatchFDLineTabulate(const PatchFDLine *line, PetscInt nq, PetscRe
   PetscCall(PetscMalloc2(nq, &xq, nq, &wq));
   PetscCall(ReferenceGauss(nq, xq, wq));
   for (PetscInt c = 0; c < line->ncells; c++) {
+    const PetscInt image = line->turn ? line->turn + c % line->turn : c;
+
     for (PetscInt q = 0; q < nq; q++) {
-      x[c * nq + q] = line->degree ? (1.0 - xq[q]) * v[c] + xq[q] * v[c + 1] : v[0];
+      x[c * nq + q] = line->degree ? (1.0 - xq[q]) * v[image] + xq[q] * v[image + 1] : v[0];
       w[c * nq + q] = line->degree ? (v[c + 1] - v[c]) * wq[q] : wq[q];
     }
   }

@@ -19,9 +19,10 @@
 /* the largest n for which LAPACK's 32-bit work size 1 + 6 n + 2 n^2 does not overflow */
 #define MAX_EIGEN_SIZE 32766
 
-/* The band assembled from the cells first .. end - 1 for rows row .. row + nrows - 1 and columns col .. col + ncols - 1 */
+/* The band assembled from the cells first .. end - 1 for rows row .. row + nrows - 1 and columns col .. col + ncols - 1, or, where `ring`
+   holds, for those modulo their number */
 static void Assemble(const PatchFDBand *b, PetscInt first, PetscInt end, PetscInt row, PetscInt nrows, PetscInt col, PetscInt ncols,
-                     PetscReal X[])
+                     PetscBool ring, PetscReal X[])
 {
   const PetscInt n = b->nloc, m = b->ncol, width = PatchFDBandWidth(b);
 
@@ -30,12 +31,14 @@ static void Assemble(const PatchFDBand *b, PetscInt first, PetscInt end, PetscIn
     const PetscReal *Xc = b->X + b->cls[c] * n * width;
 
     for (PetscInt a = 0; a < n; a++) {
-      const PetscInt i = c * b->stride + a - row;
+      PetscInt i = c * b->stride + a - row;
 
+      if (ring) i %= nrows;
       if (i < 0 || i >= nrows) continue;
       for (PetscInt l = 0; l < width; l++) {
-        const PetscInt j = (c - b->reach + l / m) * b->cstride + l % m - col;
+        PetscInt j = (c - b->reach + l / m) * b->cstride + l % m - col;
 
+        if (ring) j = (j + ncols) % ncols;
         if (j >= 0 && j < ncols) X[(PetscCount)i * ncols + j] += Xc[a * width + l];
       }
     }
@@ -247,6 +250,17 @@ static void InverseModes(PatchFDEigen *e, const PetscReal M[], PetscInt ld)
   }
 }
 
+/* the constant is the mode whose lambda is zero but for rounding; the first one, unless A was scaled by a negative number */
+static void ZeroConstant(PatchFDEigen *e, const PetscReal A[], PetscInt ld)
+{
+  PetscInt constant = 0;
+
+  if (!ConstantsInNullspace(e->n, A, ld)) return;
+  for (PetscInt i = 1; i < e->n; i++)
+    if (PetscAbsReal(e->lambda[i]) < PetscAbsReal(e->lambda[constant])) constant = i;
+  e->lambda[constant] = 0.0;
+}
+
 /* lambda, S and T of the matrices M_II and A_II, which have rows of length ld */
 static PetscErrorCode Diagonalize(PatchFDEigen *e, const PetscReal M[], const PetscReal A[], PetscInt ld)
 {
@@ -258,14 +272,7 @@ static PetscErrorCode Diagonalize(PatchFDEigen *e, const PetscReal M[], const Pe
     PetscCall(SolveClass(n, 1, M, A, ld, 0, e->lambda, e->S));
     PetscCall(SolveClass(n, -1, M, A, ld, (n + 1) / 2, e->lambda, e->S));
   } else PetscCall(SolveClass(n, 0, M, A, ld, 0, e->lambda, e->S));
-  /* the constant is the mode whose lambda is zero but for rounding; the first one, unless A was scaled by a negative number */
-  if (ConstantsInNullspace(n, A, ld)) {
-    PetscInt constant = 0;
-
-    for (PetscInt i = 1; i < n; i++)
-      if (PetscAbsReal(e->lambda[i]) < PetscAbsReal(e->lambda[constant])) constant = i;
-    e->lambda[constant] = 0.0;
-  }
+  ZeroConstant(e, A, ld);
   InverseModes(e, M, ld);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -281,17 +288,24 @@ PetscErrorCode PatchFDEigenCreate(PetscInt n, const PetscReal M[], const PetscRe
 
 PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *e)
 {
-  PetscInt   first, end, n;
-  PetscReal *MI, *AI;
+  const PetscBool ring = (PetscBool)(line->turn > 0);
+  PetscInt        first, end, n;
+  PetscReal      *MI, *AI;
 
   PetscFunctionBegin;
-  PatchFDLineFree(line, &first, &end);
+  PatchFDLineUnknowns(line, &first, &end);
   n = end - first;
   PetscCall(CheckSize(n));
   PetscCall(PetscMalloc2((size_t)n * n, &MI, (size_t)n * n, &AI));
-  Assemble(M, 0, line->ncells, first, n, first, n, MI);
-  Assemble(A, 0, line->ncells, first, n, first, n, AI);
-  PetscCall(PatchFDEigenCreate(n, MI, AI, e));
+  Assemble(M, line->turn, line->ncells - line->turn, first, n, first, n, ring, MI);
+  Assemble(A, line->turn, line->ncells - line->turn, first, n, first, n, ring, AI);
+  if (ring && M->nclass == 1 && A->nclass == 1) {
+    PetscCall(Allocate(n, 0, line->continuity, e));
+    e->halfturn = (PetscBool)(line->turn % 2 == 0);
+    PetscCall(PatchFDRingModes(line->turn, M, A, e->lambda, e->S));
+    ZeroConstant(e, AI, n);
+    InverseModes(e, MI, n);
+  } else PetscCall(PatchFDEigenCreate(n, MI, AI, e));
   PetscCall(PetscFree2(MI, AI));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -411,6 +425,12 @@ typedef struct {
   PetscBool neighbour[2];
 } Patch;
 
+/* Does the line end with the patch of the cells first .. end - 1?  A ring does not */
+static PetscBool EndsHere(const PatchFDLine *line, PetscInt first, PetscInt end, int e)
+{
+  return (PetscBool)(!line->turn && (e ? end == line->ncells : first == 0));
+}
+
 /* The patch of the cells c .. end - 1.  In a continuous line it ends before the nodes that it shares with other cells */
 static Patch GetPatch(const PatchFDLine *line, PetscInt c, PetscInt end)
 {
@@ -421,11 +441,11 @@ static Patch GetPatch(const PatchFDLine *line, PetscInt c, PetscInt end)
   PatchFDLineFree(line, &free[0], &free[1]);
   p.first        = c;
   p.end          = end;
-  p.row          = c == 0 ? free[0] : c * stride + shared;
-  rowend         = end == line->ncells ? free[1] : end * stride;
+  p.row          = EndsHere(line, c, end, 0) ? free[0] : c * stride + shared;
+  rowend         = EndsHere(line, c, end, 1) ? free[1] : end * stride;
   p.n            = rowend - p.row;
-  p.neighbour[0] = (PetscBool)(p.row > 0);
-  p.neighbour[1] = (PetscBool)(rowend < line->nnodes);
+  p.neighbour[0] = (PetscBool)(line->turn || p.row > 0);
+  p.neighbour[1] = (PetscBool)(line->turn || rowend < line->nnodes);
   return p;
 }
 
@@ -455,8 +475,8 @@ static PetscErrorCode PatchEigenCreate(const PatchFDLine *line, const PatchFDBan
 
   PetscFunctionBegin;
   PetscCall(Allocate(p->n, ext, line->continuity, e));
-  Assemble(M, p->first, p->end, p->row, p->n, p->row - ext, ld, e->MI);
-  Assemble(A, p->first, p->end, p->row, p->n, p->row - ext, ld, e->AI);
+  Assemble(M, p->first, p->end, p->row, p->n, p->row - ext, ld, PETSC_FALSE, e->MI);
+  Assemble(A, p->first, p->end, p->row, p->n, p->row - ext, ld, PETSC_FALSE, e->AI);
   e->parity = (PetscBool)(p->neighbour[0] == p->neighbour[1] && PatchFDMirrored(p->n, ld, 1, e->MI) && PatchFDMirrored(p->n, ld, 1, e->AI));
   PetscCall(Diagonalize(e, e->MI + ext, e->AI + ext, ld));
   if (continuous) CoupleEnds(e);
@@ -569,14 +589,13 @@ static AloneKey GetAloneKey(const PatchFDLine *line, const PatchFDBand *M, Petsc
   const Patch p   = GetVertexPatch(line, c);
   AloneKey    key = {.cells = {M->cls[p.first], M->cls[p.end - 1]}};
 
-  for (int e = 0; e < 2; e++)
-    key.end[e] = (PetscBool)(!(line->dirichlet[e] && line->clamped[e]) && (e ? p.end == line->ncells : p.first == 0));
+  for (int e = 0; e < 2; e++) key.end[e] = (PetscBool)(!(line->dirichlet[e] && line->clamped[e]) && EndsHere(line, p.first, p.end, e));
   return key;
 }
 
 static PetscErrorCode LineAloneCreate(const PatchFDLine *line, const Patch *p, PatchFDLine *alone)
 {
-  const PetscBool inside[2]    = {(PetscBool)(p->first > 0), (PetscBool)(p->end < line->ncells)};
+  const PetscBool inside[2]    = {(PetscBool)!EndsHere(line, p->first, p->end, 0), (PetscBool)!EndsHere(line, p->first, p->end, 1)};
   const PetscBool dirichlet[2] = {(PetscBool)(inside[0] || line->dirichlet[0]), (PetscBool)(inside[1] || line->dirichlet[1])};
 
   PetscFunctionBegin;
@@ -656,7 +675,7 @@ PetscErrorCode PatchFDRowsCreate(const PatchFDBand *b, const PatchFDLine *row, c
     if (i > 0 && rows->cls[i] == rows->cls[i - 1]) continue;
     p = GetCovered(row, rowcover, i);
     q = GetCovered(col, colcover, i);
-    Assemble(b, p.first, p.end, p.row, p.n, q.row - rows->ext, q.n + 2 * rows->ext, rows->X + rows->at[rows->cls[i]]);
+    Assemble(b, p.first, p.end, p.row, p.n, q.row - rows->ext, q.n + 2 * rows->ext, PETSC_FALSE, rows->X + rows->at[rows->cls[i]]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

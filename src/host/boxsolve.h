@@ -85,10 +85,10 @@ static PetscErrorCode BoxSolveCreate(const PatchFDBoxSteps *s, void **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- folds: node i of a line and its mirror image n - 1 - i, in all directions that are folded, at once ---- */
+/* ---- folds: a node of a line and its image, in all directions that are folded, at once ---- */
 
-/* numbers of a block in each direction, and where corner c of up to eight is: bit d of c is the second block of direction d, or the mirror
-   image */
+/* numbers of a block in each direction, and where corner c of up to eight is: bit d of c is the second block of direction d, or the image
+   */
 static size_t BoxSolveNumber(const PatchFDBoxFold *f, const PetscInt i[3], int c)
 {
   size_t at = 0;
@@ -97,16 +97,16 @@ static size_t BoxSolveNumber(const PatchFDBoxFold *f, const PetscInt i[3], int c
   return at;
 }
 
-/* false for a node that does not exist, or that is its own mirror image */
+/* false for a node that does not exist, or that is its own image */
 static PetscBool BoxSolveNode(const PatchFDBoxFold *f, const PetscInt i[3], int c, ptrdiff_t *at)
 {
   PetscInt node[3];
 
   for (int d = 0; d < 3; d++) {
-    const PetscInt mirror = f->line[d].n - 1 - i[d];
+    const int image = c >> d & 1;
 
-    if (c >> d & 1 ? mirror <= i[d] : i[d] >= f->line[d].n || (f->line[d].blocks == 2 && mirror < i[d])) return PETSC_FALSE;
-    node[d] = f->first[d] + (c >> d & 1 ? mirror : i[d]);
+    if (i[d] >= PatchFDBoxLineCount(&f->line[d], image)) return PETSC_FALSE;
+    node[d] = f->first[d] + (image ? PatchFDBoxLineImage(&f->line[d], i[d]) : i[d]);
   }
   *at = PatchFDBoxNode(&f->box, node[0], node[1], node[2]);
   return PETSC_TRUE;
@@ -133,7 +133,7 @@ static void BoxSolveButterfly(int bits, REAL a[8])
 }
 
 /* the lines of direction 0 that are folded into each other: where corners begin in both arrays, NULL for nodes that do not exist; corner c
-   | 1 goes backwards from the end of c */
+   | 1 has the images of c's */
 static void BoxSolveLines(const PatchFDBoxFold *f, PetscInt j, PetscInt k, REAL *nodes, REAL *folded, REAL *node[8], REAL *number[8])
 {
   const PetscInt i[3] = {0, j, k};
@@ -146,35 +146,30 @@ static void BoxSolveLines(const PatchFDBoxFold *f, PetscInt j, PetscInt k, REAL 
   }
 }
 
-/* so many numbers of a line are its nodes from the front (end 0) or from the back */
-static PetscInt BoxSolveCount(const PatchFDBoxLine *l, int end)
-{
-  return l->blocks == 1 ? (end ? 0 : l->n) : (l->n + 1 - end) / 2;
-}
-
 /* nodes to folded numbers, or back; the differences of a node with itself, which would not be zero, meet rows of zeros */
 static inline __attribute__((always_inline)) void BoxSolveMove(const PatchFDBoxFold *f, PetscBool back, REAL *nodes, REAL *folded)
 {
   const int      bits = BoxSolveBits(f);
-  const PetscInt last = f->line[0].n - 1, n[2] = {BoxSolveCount(&f->line[0], 0), BoxSolveCount(&f->line[0], 1)};
+  const PetscInt n[2] = {PatchFDBoxLineCount(&f->line[0], 0), PatchFDBoxLineCount(&f->line[0], 1)};
   REAL          *node[8], *number[8];
 
   for (PetscInt k = 0; k < f->line[2].size; k++) {
     for (PetscInt j = 0; j < f->line[1].size; j++) {
       BoxSolveLines(f, j, k, nodes, folded, node, number);
       for (PetscInt i = 0; i < f->line[0].size; i++) {
-        REAL a[8];
+        const PetscInt image = PatchFDBoxLineImage(&f->line[0], i);
+        REAL           a[8];
 
         for (int c = 0; c < 8; c++) {
           const PetscBool none = (PetscBool)(c & ~bits || (!back && (!node[c] || i >= n[c & 1])));
 
-          a[c] = none ? 0 : (back ? number[c][i] : node[c][c & 1 ? last - i : i]);
+          a[c] = none ? 0 : (back ? number[c][i] : node[c][c & 1 ? image : i]);
         }
         BoxSolveButterfly(bits, a);
         for (int c = 0; c < 8; c++) {
           if (c & ~bits) continue;
           if (!back) number[c][i] = a[c];
-          else if (node[c] && i < n[c & 1]) node[c][c & 1 ? last - i : i] = a[c];
+          else if (node[c] && i < n[c & 1]) node[c][c & 1 ? image : i] = a[c];
         }
       }
     }

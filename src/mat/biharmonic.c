@@ -28,7 +28,8 @@ static PetscErrorCode DMBoxForm_Biharmonic(DM dm, DMBoxOperator op, const PetscR
 
   PetscFunctionBegin;
   form->nband     = 9;
-  form->constants = -1;
+  form->constants = c[SHIFT] == 0 && DMBoxHasOnly(dm, DMBOX_BOUNDARY_PERIODIC) ? 0 : -1;
+  form->nullspace = form->constants == 0 ? MatBoxConstants : NULL;
   form->spd       = (PetscBool)(c[BENDING] > 0 && c[SHIFT] >= 0);
   for (int d = 0; d < 3; d++) {
     const int scale[2] = {op->exponent[d][0], op->exponent[d][1]};
@@ -124,7 +125,7 @@ static PetscErrorCode DMBoxOperatorCheck_Biharmonic(DM dm, DMBoxOperator op)
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
     PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_NEUMANN, comm, PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is neumann at the %s side of direction %" PetscInt_FMT
-               "; -dm_box_operator biharmonic takes dirichlet (clamped) and supported",
+               "; -dm_box_operator biharmonic takes dirichlet (clamped), supported and periodic",
                i % 2 ? "upper" : "lower", i / 2);
   PetscCall(DMBoxCheckPenalty_Biharmonic(dm, op));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -173,6 +174,7 @@ PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator op)
   op->coefficient[BENDING] = 1;
   op->mass                 = SHIFT;
   op->reach                = 1;
+  op->rings                = PETSC_TRUE;
   op->penalty[0] = op->penalty[1] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -290,7 +292,7 @@ PetscErrorCode DMBoxAddBendingLoad(DM dm, PetscReal time, DMBoxFunctionFn *slope
     for (int end = 0; end < 2; end++) {
       PatchFDPointwise f = {box->boundary[2 * d + end] == DMBOX_BOUNDARY_SUPPORTED ? moment : slope, ctx};
 
-      if (!f.f) continue;
+      if (!f.f || box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC) continue;
       PetscCall(PatchFDLineEndLoad(&box->field[0].line[d], end, op->coefficient[BENDING], op->penalty[1] * 2 * DMBoxPenalty(dm), load));
       PetscCall(DMBoxAddSideLoad(dm, d, end, load, time, 1, PatchFDHostPointwise, &f, b));
     }

@@ -50,7 +50,8 @@ static PetscErrorCode LineCreate(const PatchFDEigen *e, PatchFDBoxLine *l)
 
   PetscFunctionBegin;
   l->n      = n;
-  l->blocks = e->parity && n >= FOLD_MIN ? 2 : 1;
+  l->blocks = (e->parity || e->halfturn) && n >= FOLD_MIN ? 2 : 1;
+  l->shift  = e->halfturn ? n / 2 : 0;
   l->size   = l->blocks == 2 ? even : n;
   if (l->size > 4 * PAD) l->size = (l->size + PAD - 1) / PAD * PAD;
   PetscCall(PetscCalloc1((size_t)l->blocks * l->size * l->size, &S));

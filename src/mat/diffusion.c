@@ -94,6 +94,29 @@ static PetscErrorCode PointsEvaluate(DM dm, const PatchFDRange cells, PetscInt n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscBool HasRings(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  return (PetscBool)(box->field[0].line[0].turn || box->field[0].line[1].turn || box->field[0].line[2].turn);
+}
+
+/* around rings, where cells beyond the ends are images of others: functions are evaluated in the rank's own cells, and become data; all
+   ranks at once */
+static PetscErrorCode PointsEvaluateRings(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx, Vec *v)
+{
+  DMBoxCellData *data;
+  Vec            own;
+
+  PetscFunctionBegin;
+  PetscCall(PointsEvaluate(dm, (const PetscInt(*)[2])((const DM_Box *)dm->data)->owncells, n, f, ctx, &own));
+  PetscCall(DMBoxCellDataCreate(dm, n == 1 ? 1 : dm->dim * (dm->dim + 1) / 2, own, "DMBoxSetDiffusionFunction()", &data));
+  PetscCall(VecDestroy(&own));
+  PetscCall(DMBoxCellDataGet(dm, data, cells, v));
+  PetscCall(DMBoxCellDataDestroy(&data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* a function or data times `scale` plus `added`, or NULL where there is neither; Vecs of others are not changed */
 static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx, DMBoxCellData *data,
                                         PetscReal scale, PetscReal added, Vec *v)
@@ -102,7 +125,8 @@ static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscIn
 
   PetscFunctionBegin;
   *v = NULL;
-  if (f) PetscCall(PointsEvaluate(dm, cells, n, f, ctx, v));
+  if (f && HasRings(dm)) PetscCall(PointsEvaluateRings(dm, cells, n, f, ctx, v));
+  else if (f) PetscCall(PointsEvaluate(dm, cells, n, f, ctx, v));
   else if (data) PetscCall(DMBoxCellDataGet(dm, data, cells, v));
   if (!*v || (scale == 1 && added == 0)) PetscFunctionReturn(PETSC_SUCCESS);
   given = *v;
@@ -298,7 +322,7 @@ static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const Petsc
     known[1] = (PetscBool)(known[1] && data->cells[d][0] <= cells[d][0] && data->cells[d][1] >= cells[d][1]);
   }
   /* Vecs are asked together */
-  if (data->medium->Kdata || data->medium->shiftdata)
+  if (data->medium->Kdata || data->medium->shiftdata || HasRings(dm))
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, known, 2, PATCHFD_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)dm)));
   if (known[1] && !known[0]) PetscCall(PointsPart(data->points, (const PetscInt(*)[2])data->cells, cells, &points));
   /* a mass matrix, of loads, does not take the place of what was evaluated */
@@ -380,7 +404,8 @@ static PetscErrorCode DiffusionCheckPoints(DM dm, DMBoxOperator op, PatchFDMetri
     const PetscBool empty = (PetscBool)(box->owncells[d][0] >= box->owncells[d][1]);
 
     cells[d][0] = empty ? box->owncells[d][0] : PetscMax(0, box->owncells[d][0] - 1);
-    cells[d][1] = empty || PetscMemTypeDevice(kern->memtype) ? box->owncells[d][1] : PetscMin(box->cells[d], box->owncells[d][1] + 1);
+    cells[d][1] = empty || PetscMemTypeDevice(kern->memtype) ? box->owncells[d][1]
+                                                             : PetscMin(box->field[0].line[d].ncells, box->owncells[d][1] + 1);
   }
   PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])cells, (PetscBool)PetscMemTypeDevice(kern->memtype), &points));
   if (points.geoindex) PatchFDHostCheckCoefficients(&points, DMBoxNumPoints(dm), (const PetscInt(*)[2])cells, found);
@@ -494,7 +519,7 @@ static PetscErrorCode DMBoxOperatorCheck_Diffusion(DM dm, PETSC_UNUSED DMBoxOper
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
     PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_SUPPORTED, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT
-               "; -dm_box_operator diffusion takes dirichlet and neumann",
+               "; -dm_box_operator diffusion takes dirichlet, neumann and periodic",
                i % 2 ? "upper" : "lower", i / 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -536,6 +561,7 @@ PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator op)
   PetscCall(PetscNew(&data));
   op->data               = data;
   op->mapped             = PETSC_TRUE;
+  op->rings              = PETSC_TRUE;
   op->ops.setfromoptions = DMBoxOperatorSetFromOptions_Diffusion;
   op->ops.check          = DMBoxOperatorCheck_Diffusion;
   op->ops.view           = DMBoxOperatorView_Diffusion;

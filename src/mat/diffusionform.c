@@ -30,7 +30,7 @@ static PetscInt MetricPoints(DM dm)
 
 static PetscInt LinePoints(DM dm, PetscInt d)
 {
-  return ((const DM_Box *)dm->data)->cells[d] * MetricPoints(dm);
+  return ((const DM_Box *)dm->data)->field[0].line[d].ncells * MetricPoints(dm);
 }
 
 /* the means over the mesh in the other directions, at all points of each direction */
@@ -67,13 +67,13 @@ static PetscErrorCode WeightsCreate(DM dm, DMBoxOperator op, PetscReal shift, Pe
   for (PetscInt d = 0; d < dm->dim; d++) PetscCall(PetscCalloc1(4 * LinePoints(dm, d), &m->layer[d]));
   PetscCall(DMBoxDiffusionMetric(dm, op, shift, mass, m));
   for (PetscInt d = 0; d < dm->dim; d++) {
-    const PetscInt n = LinePoints(dm, d);
+    const PetscInt n = LinePoints(dm, d), turn = ((const DM_Box *)dm->data)->field[0].line[d].turn * MetricPoints(dm);
 
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, m->layer[d], 4 * n, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
     PetscCall(PetscMalloc1(n, &w->alpha[d]));
     PetscCall(PetscMalloc1(n, &w->mu[d]));
     for (PetscInt i = 0; i < n; i++) {
-      const PetscReal *layer = &m->layer[d][4 * i];
+      const PetscReal *layer = &m->layer[d][4 * (turn ? turn + i % turn : i)];
       PetscReal        sum   = 0;
 
       for (PetscInt e = 0; e < dm->dim; e++)
@@ -110,7 +110,7 @@ static PetscErrorCode ScaledWeights(PetscInt n, PetscReal a, const PetscReal w[]
 static PetscErrorCode DiffusionBands(DM dm, const Weights *w, PetscInt d, const PatchFDLine *line, PetscReal stiffness, PetscReal mass,
                                      PatchFDBand *A, PatchFDBand *M)
 {
-  const PetscBool own = (PetscBool)(w && line->ncells == ((const DM_Box *)dm->data)->cells[d]);
+  const PetscBool own = (PetscBool)(w && line->ncells == ((const DM_Box *)dm->data)->field[0].line[d].ncells);
   const PetscInt  n   = line->ncells * MetricPoints(dm);
   PetscReal      *a, *m, *s;
 

@@ -47,10 +47,10 @@ static void FitMesh(const Mat_Box *m, const MatBoxLocal *l, PatchFDFitMesh *mesh
   for (int d = 0; d < 3; d++) {
     const PatchFDPatches *p = mesh->dir[d] = &l->patches[0][d];
 
-    mesh->ncells[d] = box->cells[d];
+    mesh->ncells[d] = box->field[0].line[d].ncells;
     if (empty) mesh->patches[d][1] = mesh->patches[d][0] = 0;
     mesh->cells[d][0] = empty ? 0 : p->cell[mesh->patches[d][0]];
-    mesh->cells[d][1] = empty ? 0 : PetscMin(box->cells[d], p->cell[mesh->patches[d][1] - 1] + 2);
+    mesh->cells[d][1] = empty ? 0 : PetscMin(mesh->ncells[d], p->cell[mesh->patches[d][1] - 1] + 2);
   }
 }
 
@@ -472,7 +472,7 @@ PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
   PointsClasses(l, (const PetscInt(*)[2])range);
   for (int d = 0; d < 3; d++) { /* a rank has the cells beside its own, too */
     cells[d][0] = PetscMax(0, box->owncells[d][0] - 1);
-    cells[d][1] = box->owncells[d][0] < box->owncells[d][1] ? PetscMin(box->cells[d], box->owncells[d][1] + 1) : cells[d][0];
+    cells[d][1] = box->owncells[d][0] < box->owncells[d][1] ? PetscMin(box->field[0].line[d].ncells, box->owncells[d][1] + 1) : cells[d][0];
   }
   l->ndense = l->nclass[0] * l->nclass[1] * l->nclass[2];
   PetscCall(PetscCalloc1(l->ndense, &l->dense));

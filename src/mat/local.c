@@ -10,12 +10,15 @@
 /*
   A colour is the parity of a patch's first cell in each direction, x fastest, and its phase, where neighbouring patches of one parity are
   coupled.
-  Directions with one patch have one parity, and there is a second phase only where a parity has two patches in some direction.
+  Directions with one patch have one parity, and there is a second phase only where a parity has two patches in some direction.  Around a
+  ring the parities, and the phases, have to alternate, too.
 */
-static void MatBoxMakeColors(const DM_Box *box, const MatBoxForm *form, MatBoxLocal *l)
+static PetscErrorCode MatBoxMakeColors(DM dm, const MatBoxForm *form, MatBoxLocal *l)
 {
-  PetscInt n[3];
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscInt      n[3];
 
+  PetscFunctionBegin;
   l->ncolor = 0;
   l->nphase = 1;
   for (int d = 0; d < 3; d++) {
@@ -23,6 +26,12 @@ static void MatBoxMakeColors(const DM_Box *box, const MatBoxForm *form, MatBoxLo
     for (PetscInt f = 0; f < box->nfield; f++)
       if (form->A[f][d]->reach && form->A[f][d]->stride) l->nphase = 2;
   }
+  for (int d = 0; d < 3; d++)
+    PetscCheck(box->field[0].line[d].turn % (2 * l->nphase) == 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+               "PCPATCHFD: the periodic direction %d has %" PetscInt_FMT
+               " cells; patches of -dm_box_space %s take multiples of %" PetscInt_FMT
+               " there.  Take such -dm_box_cells, or a direct solve (-pc_patchfd_patch box)",
+               d, box->cells[d], DMBoxSpaces[box->space], 2 * l->nphase);
   for (PetscInt c = 0; c < n[0] * n[1] * n[2]; c++) {
     const PetscInt parity[3] = {c % n[0], c / n[0] % n[1], c / n[0] / n[1]};
     PetscBool      second    = PETSC_FALSE;
@@ -31,6 +40,7 @@ static void MatBoxMakeColors(const DM_Box *box, const MatBoxForm *form, MatBoxLo
     for (PetscInt phase = 0; phase < (second ? l->nphase : 1); phase++)
       l->color[l->ncolor++] = (PatchFDColor){.parity = {parity[0], parity[1], parity[2]}, .phase = phase};
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* the number of the band that term t has in direction d */
@@ -302,7 +312,7 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
       PetscCall(LocalRowsCreate(m, l)); /* of constants: nobody asks for residuals by them */
       PetscCall(MatBoxPointsDense(m, l));
     }
-    MatBoxMakeColors(box, &m->form, l);
+    PetscCall(MatBoxMakeColors(m->dm, &m->form, l));
     l->havepatches = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -313,7 +323,7 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
   }
   if (dense) PetscCall(LocalDenseCreate(m, l, x));
   for (int d = 0; d < 3; d++) PetscCall(DirectionMatricesDestroy(&x[d]));
-  MatBoxMakeColors(box, &m->form, l);
+  PetscCall(MatBoxMakeColors(m->dm, &m->form, l));
   l->havepatches = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -473,7 +483,7 @@ PetscBool MatBoxIsOnePatch(const Mat_Box *m)
   const DM_Box *box = (const DM_Box *)m->dm->data;
 
   for (int d = 0; d < 3; d++)
-    if (box->cells[d] > 2) return PETSC_FALSE;
+    if (box->field[0].line[d].ncells > 2) return PETSC_FALSE;
   return PETSC_TRUE;
 }
 

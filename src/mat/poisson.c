@@ -102,7 +102,7 @@ static PetscErrorCode DMBoxOperatorCheck_Poisson(DM dm, PETSC_UNUSED DMBoxOperat
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
     PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_SUPPORTED, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT
-               "; -dm_box_operator poisson takes dirichlet and neumann",
+               "; -dm_box_operator poisson takes dirichlet, neumann and periodic",
                i % 2 ? "upper" : "lower", i / 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -145,6 +145,7 @@ PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
   op->ops.coupling       = DMBoxCoupling_Poisson;
   for (int d = 0; d < 3; d++) op->coefficient[d] = 1;
   op->mass       = SHIFT;
+  op->rings      = PETSC_TRUE;
   op->penalty[0] = op->penalty[1] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

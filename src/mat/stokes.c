@@ -118,8 +118,9 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
     AddTerm(b, dim, i, -c[PRESSURE], i, i, &b[i].G, &form->nterm, form->term);
   }
   if (DMBoxHasOnly(dm, DMBOX_BOUNDARY_NEUMANN) && c[SHIFT] == 0)
-    form->defect = "constant velocities are its null space, since -dm_box_boundary (DMBoxSetBoundary()) is neumann on all sides; one must "
-                   "be dirichlet, or -dm_box_shift (DMBoxSetStokes()) positive";
+    form->defect = "constant velocities are its null space, since -dm_box_boundary (DMBoxSetBoundary()) is neumann or periodic on all "
+                   "sides; one "
+                   "must be dirichlet, or -dm_box_shift (DMBoxSetStokes()) positive";
   PetscCall(AddLift(dim, op, c, penalty[1], line, b, form));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -231,7 +232,7 @@ static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
     PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT
-               "; -dm_box_operator stokes takes dirichlet (the velocity is given) and neumann (open)",
+               "; -dm_box_operator stokes takes dirichlet (the velocity is given), neumann (open) and periodic",
                i % 2 ? "upper" : "lower", i / 2);
   for (PetscInt d = 0; d < dm->dim; d++)
     if (box->nvertices[d]) least = k / (k + 2);
@@ -287,6 +288,7 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
   op->coefficient[PRESSURE]  = 1;
   op->mass                   = SHIFT;
   op->saddle                 = PETSC_TRUE;
+  op->rings                  = PETSC_TRUE;
   op->penalty[0] = op->penalty[1] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -37,7 +37,7 @@ static int LocalExchanges(const LocalStep *s, const PatchFDColor *before, const 
   int           n   = 0;
 
   for (int d = 0; d < 3 && box->halo; d++) {
-    if (box->processes[d] == 1) continue;
+    if (!DMBoxHasGhosts(box, d)) continue;
     if (s->local->nphase > 1 || (before->parity[d] != color->parity[d] && DMBoxHaloIsStraddled(box, d, color->parity[d]))) dir[n++] = d;
   }
   return n;
@@ -80,7 +80,7 @@ static PetscErrorCode LocalApplySlabs(const LocalStep *s, PetscInt n, const Patc
   for (int side = 0; side < 2; side++) {
     PatchFDRange slab;
 
-    if (side ? box->owncells[d][1] == box->cells[d] : box->owncells[d][0] == 0) continue;
+    if (side ? box->owncells[d][1] == box->field[0].line[d].ncells : box->owncells[d][0] == 0) continue;
     PetscCall(PetscMemcpy(slab, inner, sizeof(slab)));
     if (side) slab[d][0] = inner[d][1] = PetscMax(inner[d][0], inner[d][1] - box->ghost - 1);
     else slab[d][1] = inner[d][0] = PetscMin(inner[d][1], inner[d][0] + box->ghost + 1);
@@ -110,23 +110,24 @@ static PetscErrorCode LocalExchange(LocalStep *s, int ndir, const int dir[], Pet
 /*
   Colours, and then an exchange.  Of the last ones first the patches that other ranks wait for, and the others while values travel; those
   before must be done by then, unless they have the same parities in split directions.  Between GPUs that reach each other's memory values
-  travel in less time than it takes to launch a kernel more.
+  travel in less time than it takes to launch a kernel more, and around the rings of one rank nothing travels.
 */
 static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFDColor colors[], int ndir, const int dir[])
 {
-  const DM_Box *box  = (const DM_Box *)s->m->dm->data;
-  PetscInt      tail = n - 1;
-  PatchFDRange  inner;
+  const DM_Box   *box   = (const DM_Box *)s->m->dm->data;
+  const PetscBool alone = (PetscBool)(box->processes[0] * box->processes[1] * box->processes[2] == 1);
+  PetscInt        tail  = n - 1;
+  PatchFDRange    inner;
 
   PetscFunctionBegin;
-  if (PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(s->m->dm, s->kern))) {
+  if (alone || PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(s->m->dm, s->kern))) {
     PetscCall(LocalApplyAll(s, n, colors));
     PetscCall(LocalExchange(s, ndir, dir, 0, NULL, NULL));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscBool same = PETSC_TRUE; tail > 0; tail--) {
     for (int d = 0; d < 3; d++)
-      same = (PetscBool)(same && (box->processes[d] == 1 || colors[tail - 1].parity[d] == colors[n - 1].parity[d]));
+      same = (PetscBool)(same && (!DMBoxHasGhosts(box, d) || colors[tail - 1].parity[d] == colors[n - 1].parity[d]));
     if (!same || s->local->nphase > 1) break;
   }
   if (tail) PetscCall(LocalApplyAll(s, tail, colors));
@@ -152,8 +153,8 @@ static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, co
 
   PetscFunctionBegin;
   for (int d = 0; d < 3 && box->halo; d++) {
-    split += box->processes[d] > 1;
-    if (box->processes[d] > 1) reads = reads || DMBoxHaloIsStraddled(box, d, first->parity[d]);
+    split += DMBoxHasGhosts(box, d);
+    if (DMBoxHasGhosts(box, d)) reads = reads || DMBoxHaloIsStraddled(box, d, first->parity[d]);
   }
   PetscCall(DMBoxGlobalToLocalOwned(dm, s->kern, b, DMBOX_WORK_B, &array[1]));
   if (s->zero && box->halo) {

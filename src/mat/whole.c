@@ -26,7 +26,7 @@ static int WholeLine(const Mat_Box *m, int d)
 
   for (int e = 0; e < d; e++) {
     const PetscBool ends = (PetscBool)(f->free[d][0] == f->free[e][0] && f->free[d][1] == f->free[e][1] &&
-                                       f->line[d].nnodes == f->line[e].nnodes);
+                                       f->line[d].nnodes == f->line[e].nnodes && f->line[d].turn == f->line[e].turn);
 
     if (ends && BandsEqual(m->form.M[0][d], m->form.M[0][e]) && BandsEqual(m->form.A[0][d], m->form.A[0][e])) return e;
   }
@@ -71,7 +71,7 @@ static PetscErrorCode DirectIsShared(DM dm, PatchFDKernels kern, PetscBool *shar
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
-  *shared = (PetscBool)(box->halo && dm->dim > 1 &&
+  *shared = (PetscBool)(size > 1 && dm->dim > 1 && !box->field[0].line[dm->dim - 1].turn &&
                         (PetscLogDouble)PatchFDRangeSize(box->field[0].free) >= PatchFDBoxSolveShareLimit(kern));
   for (PetscMPIInt r = 0; r < size && *shared; r++) *shared = (PetscBool)(DirectFirstCell(dm, r, size) < DirectFirstCell(dm, r + 1, size));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -119,10 +119,11 @@ static void DirectBox(DM dm, const PetscInt cell[], PetscMPIInt rank, PatchFDBox
   const DMBoxField *f   = &box->field[0];
 
   for (int d = 0; d < 3; d++) {
-    const PetscInt p  = d == 0 ? rank % box->processes[0]
-                               : (d == 1 ? rank / box->processes[0] % box->processes[1] : rank / box->processes[0] / box->processes[1]);
-    PetscInt       lo = f->free[d][0], end = f->free[d][1];
+    const PetscInt p = d == 0 ? rank % box->processes[0]
+                              : (d == 1 ? rank / box->processes[0] % box->processes[1] : rank / box->processes[0] / box->processes[1]);
+    PetscInt       lo, end;
 
+    PatchFDLineUnknowns(&f->line[d], &lo, &end);
     if (!cell) DMBoxOwnRange(box, f, d, p, &lo, &end);
     else if (d == dm->dim - 1) {
       lo = PetscMax(lo, cell[rank] * f->line[d].stride);
@@ -157,9 +158,11 @@ static PetscErrorCode DirectCreateHalo(DM dm, const PetscInt cell[], PetscBool b
 static PetscErrorCode DirectHalosCreate(Mat_Box *m, PetscBool shared)
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
+  PetscMPIInt   size;
 
   PetscFunctionBegin;
-  if (!box->halo || m->direct[shared].in || (shared && DirectHasSlabs(box, m->dm->dim))) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)m->dm), &size));
+  if (size == 1 || m->direct[shared].in || (shared && DirectHasSlabs(box, m->dm->dim))) PetscFunctionReturn(PETSC_SUCCESS);
   if (shared) {
     PetscCall(DirectCreateHalo(m->dm, m->cut.cell, PETSC_FALSE, &m->direct[1].in));
     PetscCall(DirectCreateHalo(m->dm, m->cut.cell, PETSC_TRUE, &m->direct[1].out));
@@ -184,10 +187,9 @@ static PetscErrorCode DirectDescribe(Mat_Box *m, PetscBool shared, PatchFDBoxSol
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)m->dm), &me));
+  desc->box = DMBoxMesh(f);
   for (int d = 0; d < 3; d++) {
-    desc->first[d]  = f->free[d][0];
-    desc->box.lo[d] = 0;
-    desc->box.n[d]  = f->line[d].nnodes;
+    PatchFDLineUnknowns(&f->line[d], &desc->first[d], &n);
     if (!shared || d != c) PetscCall(WholeLineGet(m, d, &desc->dir[d]));
   }
   if (!shared) PetscFunctionReturn(PETSC_SUCCESS);

@@ -85,6 +85,7 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
   const DM_Box  *box   = (const DM_Box *)dm->data;
   PetscLogDouble limit = dm->dim == 3 ? 5000 : 50000, N;
   PetscInt       more  = *n + 1, (*halvings)[3];
+  PetscBool      lower = (PetscBool)(box->degree > 1);
   PatchFDKernels kern;
   PetscErrorCode ierr;
 
@@ -96,9 +97,11 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
   PetscCall(PetscMalloc1(more, &halvings));
   PetscCall(DMBoxGetHalvings(dm, *n, halvings));
   N = WholeUnknowns(dm, halvings[*n]);
+  for (int d = 0; d < 3; d++) /* it would have patches */
+    lower = (PetscBool)(lower && (box->field[0].line[d].turn >> halvings[*n][d]) % (2 * DMBoxLayers(box)) == 0);
   PetscCall(PetscFree(halvings));
   if (N <= limit) PetscFunctionReturn(PETSC_SUCCESS);
-  if (box->degree > 1) {
+  if (lower) {
     PetscCall(DMBoxSetLowering(dm, *n));
     ierr = DMBoxLimitFolded(dm, &more);
     PetscCall(DMBoxSetLowering(dm, -1)); /* also after an error */

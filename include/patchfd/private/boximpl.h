@@ -39,7 +39,8 @@ typedef struct _n_DMBoxHalo *DMBoxHalo;
 /* A scalar component of the functions on a DMBOX.  The fields of a rank lie one after another in its part of a Vec. */
 typedef struct {
   PatchFDLine line[3];
-  /* owned nodes: those of the rank's cells, without the last one where it belongs to the next cell, too, and that is another rank's */
+  /* numbers of nodes are those of the lines, so that on a ring they begin after a turn.
+     owned nodes: those of the rank's cells, without the last one where it belongs to the next cell, too, and that is another rank's */
   PatchFDRange own;
   PatchFDRange free;            /* nodes of the whole box that are not fixed */
   PatchFDBox   global, local;   /* storage of the owned nodes; of the owned nodes and `ghost` layers of cells around them */
@@ -125,8 +126,8 @@ typedef struct {
   DMBoxField field[DMBOX_MAX_FIELDS];
   /* layers of cells around the owned ones: 2 where local solvers see the cells beside their patches, otherwise 1 */
   PetscInt     ghost;
-  PetscInt     coord[3]; /* this rank's place in the process grid */
-  PatchFDRange owncells;
+  PetscInt     coord[3];        /* this rank's place in the process grid */
+  PatchFDRange owncells;        /* in the numbers of the lines */
   size_t       nglobal, nlocal; /* sizes of global and local arrays; equal on one rank */
   DMBoxShape  *shape;           /* for operators on mapped meshes; otherwise NULL */
   DMBoxHalo    halo;            /* fills ghosts; NULL on one rank */
@@ -179,6 +180,7 @@ struct _p_DMBoxOperator {
   PetscReal                coefficient[DMBOX_MAX_COEFFICIENTS];
   PetscInt                 mass;       /* the coefficient that multiplies the mass matrix, or -1 */
   PetscBool                saddle;     /* a saddle point problem: the last field is the multiplier, and no coefficients make it definite */
+  PetscBool                rings;      /* it takes periodic sides */
   PetscInt                 reach;      /* 1 if the rows of a cell see the cells beside it even in a continuous space, otherwise 0 */
   PetscReal                rate;       /* what a time integrator adds to it: its a in the Jacobian a M + A */
   PetscReal                penalty[2]; /* factors of interior penalties, between cells and at Dirichlet sides */
@@ -264,6 +266,17 @@ PETSC_INTERN PetscErrorCode DMBoxSetFixed(DM, PatchFDKernels, PetscReal a, void 
 PETSC_INTERN PetscErrorCode DMBoxSetFixedVec(DM, Vec y, PetscReal b, Vec x);
 /* the nodes of a field that are not fixed and that this rank owns, or has in its local box */
 PETSC_INTERN void DMBoxFreeNodes(const DMBoxField *, PetscBool local, PatchFDRange);
+/* all nodes of a field's mesh, in the numbers of its lines */
+static inline PatchFDBox DMBoxMesh(const DMBoxField *f)
+{
+  PatchFDBox mesh;
+
+  for (int d = 0; d < 3; d++) {
+    PatchFDLineMesh(&f->line[d], &mesh.lo[d], &mesh.n[d]);
+    mesh.n[d] -= mesh.lo[d];
+  }
+  return mesh;
+}
 /* global numbers of the nodes of the local boxes, field by field from `first` on, in PETSc's numbering of these fields alone; or of all;
    the caller frees */
 PETSC_INTERN PetscErrorCode  DMBoxGetFieldsLocalToGlobal(DM, PetscInt first, PetscInt **index);
@@ -283,7 +296,10 @@ PETSC_INTERN PetscErrorCode  DMBoxCopyMapping(DM from, DM to);
 PETSC_INTERN PetscErrorCode DMBoxUpdateMapping(DM from, DM to);
 PETSC_INTERN PetscErrorCode DMBoxCheckMapping(DM);
 PETSC_INTERN PetscErrorCode DMBoxSetUpMapping(DM);
-PETSC_INTERN PetscBool      DMBoxIsMapped(const DM_Box *);
+static inline PetscBool     DMBoxIsMapped(const DM_Box *box)
+{
+  return (PetscBool)(box->map || box->mapfrom || box->maptype != DMBOX_MAPPING_NONE);
+}
 PETSC_INTERN PetscErrorCode DMBoxShapeCreate(DM dm, DMBoxShape **shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeFillGhosts(DM dm, DMBoxShape *shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeEvaluate(DM dm, const DMBoxShape *from, DMBoxShape *shape);
@@ -325,6 +341,7 @@ PETSC_INTERN PetscErrorCode DMBoxSetLowering(DM, PetscInt n);
 /* coarsening.c: a mesh as it sees it, */
 typedef struct {
   PetscInt  dim, cells[3];
+  PetscInt  multiple[3]; /* numbers of cells around a ring that have patches are multiples of this; 1 for other directions */
   PetscReal coupling[3], threshold;
   PetscBool uneven; /* has a direction been left out? */
 } DMBoxCoarsening;
@@ -389,13 +406,27 @@ PETSC_INTERN PetscErrorCode DMBoxFieldPointsDestroy(DM, PatchFDFieldPoints[]);
 /* the array of all fields with valid ghosts, in double precision on the host, for a Vec of any type; until Restore */
 PETSC_INTERN PetscErrorCode DMBoxGetLocalRead(DM, Vec, const PetscScalar **array, const PetscScalar **local);
 PETSC_INTERN PetscErrorCode DMBoxRestoreLocalRead(DM, Vec, const PetscScalar **array, const PetscScalar **local);
-/* is this the condition on all sides? */
+/* is this the condition on all sides that there are?  Periodic ones are none */
 static inline PetscBool DMBoxHasOnly(DM dm, DMBoxBoundaryType type)
 {
   PetscBool only = PETSC_TRUE;
 
-  for (PetscInt i = 0; i < 2 * dm->dim; i++) only = (PetscBool)(only && ((const DM_Box *)dm->data)->boundary[i] == type);
+  for (PetscInt i = 0; i < 2 * dm->dim; i++) {
+    const DMBoxBoundaryType side = ((const DM_Box *)dm->data)->boundary[i];
+
+    only = (PetscBool)(only && (side == type || side == DMBOX_BOUNDARY_PERIODIC));
+  }
   return only;
+}
+/* layers of ghosts, and phases of colours: 2 where patches see the cells beside them */
+static inline PetscInt DMBoxLayers(const DM_Box *box)
+{
+  return (box->space != DMBOX_SPACE_Q && box->space != DMBOX_SPACE_P1) || box->op->reach ? 2 : 1;
+}
+/* have local arrays ghosts in this direction: from other ranks, or from the other end of a ring? */
+static inline PetscBool DMBoxHasGhosts(const DM_Box *box, PetscInt d)
+{
+  return (PetscBool)(box->processes[d] > 1 || box->field[0].line[d].turn);
 }
 /* is a velocity given on all sides, so that the pressure is determined up to a constant? */
 static inline PetscBool DMBoxIsClosed(DM dm)

@@ -55,12 +55,13 @@ PETSC_INTERN PetscErrorCode PatchFDBoxHaloCreate(MPI_Comm, PatchFDHaloType, cons
 */
 
 /*
-  A line whose eigenvectors are even or odd is folded: for its n nodes it has two blocks of `size` numbers, sums of mirrored nodes and then
-  differences, for which the even and the odd modes have matrices of half the size.  Other lines have one block, of the nodes as they are.
+  A line whose eigenvectors are even or odd is folded: for its n nodes it has two blocks of `size` numbers, sums of nodes and their images
+  and then differences, for which the even and the odd modes have matrices of half the size.  Other lines have one block, of the nodes as they are.
   At the end of a block there may be zeros.
 */
 typedef struct {
   PetscInt   n, blocks, size;
+  PetscInt   shift;  /* the image of node i is i + shift, half a turn around a ring, or, if that is 0, its mirror image n - 1 - i */
   PetscReal *S;      /* [blocks][size][size], row: number in the block, column: mode of the block */
   PetscReal *lambda; /* [blocks][size] */
 } PatchFDBoxLine;
@@ -68,6 +69,17 @@ typedef struct {
 static inline PetscInt PatchFDBoxLineLength(const PatchFDBoxLine *l)
 {
   return l->blocks * l->size;
+}
+
+/* so many numbers of a block (0 or 1) are of nodes, or of images */
+static inline PetscInt PatchFDBoxLineCount(const PatchFDBoxLine *l, int block)
+{
+  return l->blocks == 1 ? (block ? 0 : l->n) : (l->n + 1 - block) / 2;
+}
+
+static inline PetscInt PatchFDBoxLineImage(const PatchFDBoxLine *l, PetscInt i)
+{
+  return l->shift ? i + l->shift : l->n - 1 - i;
 }
 
 /* between nodes, an array over a box, and lines that are folded or not: a box of blocks * size numbers a direction, x fastest.  S and

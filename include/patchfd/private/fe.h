@@ -19,6 +19,10 @@ typedef enum {
 
   A continuous line of degree 0 with one cell is a point (one node, mass 1, stiffness 0): the directions that a 1D or 2D problem does not
   have.
+
+  A ring, the line of a periodic direction, is unrolled: three turns of its cells one after another, of which the middle one is the mesh.
+  Nodes of the other turns are images of its nodes, for ghosts, patches and bands that reach across its ends: nothing there needs to know
+  that it is a ring.
 */
 typedef struct {
   PatchFDContinuity continuity;
@@ -26,6 +30,7 @@ typedef struct {
   PetscInt          ncells;
   PetscInt          stride; /* nodes from a cell to the next: degree, or degree + 1 where nothing is shared */
   PetscInt          nnodes;
+  PetscInt          turn;     /* cells of a turn of a ring; 0 for a line with ends */
   PetscReal        *vertices; /* [ncells + 1], increasing */
   /* Dirichlet condition at the lower, upper end: the end node is fixed, or, in a discontinuous line, weak */
   PetscBool dirichlet[2];
@@ -35,7 +40,16 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode PatchFDLineCreate(PatchFDContinuity, PetscInt degree, PetscInt ncells, const PetscReal vertices[],
                                               const PetscBool dirichlet[2], PatchFDLine *);
+/* a ring of so many cells */
+PETSC_INTERN PetscErrorCode PatchFDRingCreate(PatchFDContinuity, PetscInt degree, PetscInt ncells, const PetscReal vertices[],
+                                              PatchFDLine *);
 PETSC_INTERN PetscErrorCode PatchFDLineDestroy(PatchFDLine *);
+/* the nodes of the mesh are first .. end - 1: all, or the middle turn of a ring */
+static inline void PatchFDLineMesh(const PatchFDLine *l, PetscInt *first, PetscInt *end)
+{
+  *first = l->turn * l->stride;
+  *end   = l->turn ? 2 * l->turn * l->stride : l->nnodes;
+}
 /* is the node at this end fixed? */
 static inline PetscBool PatchFDLineFixed(const PatchFDLine *l, int end)
 {
@@ -47,6 +61,12 @@ static inline void PatchFDLineFree(const PatchFDLine *l, PetscInt *first, PetscI
   *first = PatchFDLineFixed(l, 0) ? 1 : 0;
   *end   = l->nnodes - (PatchFDLineFixed(l, 1) ? 1 : 0);
 }
+/* and these those of the mesh */
+static inline void PatchFDLineUnknowns(const PatchFDLine *l, PetscInt *first, PetscInt *end)
+{
+  if (l->turn) PatchFDLineMesh(l, first, end);
+  else PatchFDLineFree(l, first, end);
+}
 
 /* values B[npoints][degree + 1], first and second derivatives D and D2 of the reference basis on [0, 1]; D2, or both, may be NULL */
 PETSC_INTERN PetscErrorCode PatchFDBasis(PetscInt degree, PetscInt npoints, const PetscReal points[], PetscReal B[], PetscReal D[],
@@ -54,7 +74,7 @@ PETSC_INTERN PetscErrorCode PatchFDBasis(PetscInt degree, PetscInt npoints, cons
 /* coordinates x[nnodes] of all nodes */
 PETSC_INTERN PetscErrorCode PatchFDLineNodes(const PatchFDLine *, PetscReal x[]);
 /* nq Gauss points a cell: points x[ncells * nq], weights w[ncells * nq] (times the cell's length), and the reference basis there, as from
-   PatchFDBasis() */
+   PatchFDBasis().  On a ring all points are in the middle turn: functions are asked for no others */
 PETSC_INTERN PetscErrorCode PatchFDLineTabulate(const PatchFDLine *, PetscInt nq, PetscReal x[], PetscReal w[], PetscReal B[],
                                                 PetscReal D[], PetscReal D2[]);
 
@@ -164,10 +184,13 @@ PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);
     A_{I,e} = value[e] (x) (the neighbour's node at the vertex) + slope[e] (x) derivative[e]
 
   At an end of the line there are no nodes below or above: the entries that belong to them are zero.
+
+  Around a whole ring of an even number of equal cells `halfturn` holds instead of `parity`: half a turn leaves the first n / 2 modes as they
+  are and changes the sign of the others, S[i + n/2][j] = S[i][j] for j < n/2, -S[i][j] after, in no order of lambda.
 */
 typedef struct {
   PetscInt   n, ext;
-  PetscBool  parity;
+  PetscBool  parity, halfturn;
   PetscReal *lambda;              /* [n] */
   PetscReal *S;                   /* [n][n], row: node, column: mode */
   PetscReal *T;                   /* [n][n], row: mode, column: node */
@@ -244,8 +267,10 @@ PETSC_INTERN PetscErrorCode PatchFDRowsBlock(const PatchFDRows *, PetscInt n, Pe
 
 /* lambda, S and T alone of n x n matrices.  A constant nullspace has lambda exactly zero. */
 PETSC_INTERN PetscErrorCode PatchFDEigenCreate(PetscInt n, const PetscReal M[], const PetscReal A[], PatchFDEigen *);
-/* the same for all free nodes of the line as one patch */
+/* the same for all free nodes of the line as one patch, or those of a ring */
 PETSC_INTERN PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *);
+/* lambda[n] and S[n][n] of a ring of N equal cells, n = N stride; ring.c */
+PETSC_INTERN PetscErrorCode PatchFDRingModes(PetscInt N, const PatchFDBand *M, const PatchFDBand *A, PetscReal lambda[], PetscReal S[]);
 /* the cells first .. end - 1 as one patch, and its free nodes row .. row + n - 1 */
 PETSC_INTERN PetscErrorCode PatchFDPieceEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PetscInt first,
                                                     PetscInt end, PatchFDEigen *);

@@ -451,15 +451,16 @@ PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const v
   saddle points on one rank
 */
 /* the nodes of a line that has been halved so often (DMBoxGetHalvings()); is a direction its own mirror image, so that modes are even or
-   odd? */
+   odd, or a ring its own image after half a turn? */
 static inline PetscLogDouble DMBoxCoarseNodes(const PatchFDLine *line, PetscInt halvings)
 {
+  if (line->turn) return (PetscLogDouble)((line->turn >> halvings) * line->stride);
   return (PetscLogDouble)((line->ncells >> halvings) * line->stride + line->nnodes - line->ncells * line->stride);
 }
 
 static inline PetscBool DMBoxIsMirrored(const DM_Box *box, PetscInt d)
 {
-  return (PetscBool)(!box->nvertices[d] && box->boundary[2 * d] == box->boundary[2 * d + 1]);
+  return (PetscBool)(!box->nvertices[d] && box->field[0].line[d].turn % 2 == 0 && box->boundary[2 * d] == box->boundary[2 * d + 1]);
 }
 
 /* of n coarsenings no more than it takes to have at most so many unknowns; PETSC_DECIDE: some thousands for large problems on GPUs */

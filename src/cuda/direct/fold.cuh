@@ -8,10 +8,10 @@ namespace patchfd
 
 /* ---- folds ---- */
 
-/* what a thread has: node i of each direction and, where lines are folded, its mirror image */
+/* what a thread has: node i of each direction and, where lines are folded, its image */
 struct FoldShape {
-  int    n[3], size[3], begin[3] = {0, 0, 0}, bits; /* nodes; threads, and the first of a launch; bit d: direction d is folded */
-  Layout nodes, blocks;                             /* node 0 of the lines is at (0, 0, 0), as is the first number of the first blocks */
+  int    n[3], shift[3], size[3], begin[3] = {0, 0, 0}, bits; /* nodes; threads, and the first of a launch; bit d: direction d is folded */
+  Layout nodes, blocks; /* node 0 of the lines is at (0, 0, 0), as is the first number of the first blocks */
 
   FoldShape(const PatchFDBoxFold *f)
   {
@@ -19,9 +19,10 @@ struct FoldShape {
 
     bits = 0;
     for (int d = 0; d < 3; d++) {
-      n[d]    = (int)f->line[d].n;
-      size[d] = (int)f->line[d].size;
-      in.n[d] = PatchFDBoxLineLength(&f->line[d]);
+      n[d]     = (int)f->line[d].n;
+      shift[d] = (int)f->line[d].shift;
+      size[d]  = (int)f->line[d].size;
+      in.n[d]  = PatchFDBoxLineLength(&f->line[d]);
       if (f->line[d].blocks == 2) bits |= 1 << d;
     }
     blocks = Layout(in);
@@ -30,17 +31,17 @@ struct FoldShape {
   }
   size_t threads() const { return (size_t)size[0] * (size_t)size[1] * (size_t)size[2]; }
 
-  /* the node of a corner, bit d of which is its mirror image in direction d; false if it does not exist, or is that image itself */
+  /* the node of a corner, bit d of which is its image in direction d; false if it does not exist, or is that image itself */
   __device__ __forceinline__ bool node(const int i[3], int corner, ptrdiff_t *at) const
   {
     int at3[3];
 
 #pragma unroll
     for (int d = 0; d < 3; d++) {
-      const int mirror = n[d] - 1 - i[d];
+      const int image = corner >> d & 1;
 
-      if (corner >> d & 1 ? mirror <= i[d] : i[d] >= n[d] || ((bits >> d & 1) && mirror < i[d])) return false;
-      at3[d] = corner >> d & 1 ? mirror : i[d];
+      if (i[d] >= (bits >> d & 1 ? (n[d] + 1 - image) / 2 : n[d])) return false;
+      at3[d] = !image ? i[d] : shift[d] ? i[d] + shift[d] : n[d] - 1 - i[d];
     }
     *at = nodes.at(at3[0], at3[1], at3[2]);
     return true;

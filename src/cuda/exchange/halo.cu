@@ -202,7 +202,8 @@ static __global__ void __launch_bounds__(HALO_THREADS)
     for (int a = 0; a < n; a++) {
       const T value = failed ? (T)NAN : __ldcg(from + a * count + i);
 
-      to.a[a][j] = add ? to.a[a][j] + value : value;
+      if (add) atomicAdd(&to.a[a][j], value); /* around a short ring a rank has several images of a node */
+      else to.a[a][j] = value;
     }
   }
   if constexpr (PEER) {
