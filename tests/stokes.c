@@ -1217,7 +1217,7 @@ int main(int argc, char **argv)
        suffix: periodic
        nsize: {{1 2 4}}
        output_file: output/stokes_ranks.out
-       args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2 -dm_box_boundary periodic,periodic,dirichlet,{{dirichlet neumann}}
+       args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2 -dm_box_boundary {{periodic,periodic,dirichlet,dirichlet periodic,periodic,dirichlet,neumann}}
      test:
        suffix: periodic_graded
        nsize: {{1 2 4}}
