@@ -868,7 +868,7 @@ int main(int argc, char **argv)
     test:
       suffix: solve_cuda
       output_file: output/diffusion_solve_types.out
-      args: -test solve -dm_box_dim 3 -dm_box_mapping sine -medium high -contrast 100 -dm_box_degree 2 -dm_box_cells 4
+      args: -test solve -dm_box_dim 3 -dm_box_mapping sine -medium high -contrast 100 -dm_box_degree 2 -dm_box_cells 4 -mg_levels_pc_patchfd_patch vertex
     test:
       suffix: update_cuda
       output_file: output/diffusion_update.out
@@ -876,7 +876,7 @@ int main(int argc, char **argv)
     test:
       suffix: vecs_cuda
       output_file: output/diffusion_vecs.out
-      args: -test vecs -map function -dm_box_extra_points 2
+      args: -test vecs -map function -dm_box_extra_points 2 -mg_levels_pc_patchfd_patch vertex
   test:
     suffix: action_singlecuda
     requires: cuda gpu

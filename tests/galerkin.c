@@ -252,7 +252,7 @@ static PetscErrorCode TestChannel(void)
 {
   const char *const names[]    = {"false", "true", "unknown"};
   const PetscBool3  galerkin[] = {PETSC_BOOL3_FALSE, PETSC_BOOL3_TRUE, PETSC_BOOL3_UNKNOWN};
-  const PetscInt    most       = 12;
+  const PetscInt    most       = 14;
   PetscReal         contrast   = 1e6;
 
   PetscFunctionBeginUser;

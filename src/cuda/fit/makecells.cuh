@@ -82,8 +82,7 @@ static __global__ void CellsSidesKernel(const __grid_constant__ CellsMaker<T> m,
   bool fixed = inner == points_none;
 
   for (int i = 0; i < n * rows && fixed; i++) fixed = index[i % n * a + i / n * b] == points_none;
-  m.other[m.side(at) + k] =
-    fixed ? -1 : (n == 2 ? own : (inner == points_none ? 0 : sums[(size_t)(inner & points_node) * m.ncomp] - own));
+  m.other[m.side(at) + k] = fixed ? -1 : (n == 2 ? own : (inner == points_none ? 0 : sums[(size_t)(inner & points_node) * m.ncomp] - own));
 }
 
 template <typename T>
@@ -285,7 +284,7 @@ static PetscErrorCode CellsMakerFinish(const CellsMaker<T> &m, const double *cou
                                        PoolMemory *memory, PetscBool *positive)
 {
   const size_t lines = (size_t)m.cells * (size_t)m.dim, nodes = (size_t)m.cells * (size_t)PointsPower(m.n, m.dim);
-  int         *bad, found = 0;
+  int         *bad, found                                     = 0;
   cudaStream_t stream;
 
   PetscFunctionBegin;
