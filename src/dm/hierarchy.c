@@ -77,6 +77,24 @@ PetscErrorCode DMClone_Box(DM dm, DM *newdm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode DMBoxCreateRedundant(DM dm, DM *newdm)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMCreate(PETSC_COMM_SELF, newdm));
+  PetscCall(DMSetType(*newdm, DMBOX));
+  PetscCall(DMBoxCopy(dm, *newdm));
+  box = (DM_Box *)(*newdm)->data;
+  for (int d = 0; d < 3; d++) {
+    box->processes[d] = 1;
+    PetscCall(PetscFree(box->splits[d]));
+  }
+  PetscCall(DMSetUp(*newdm));
+  PetscCall(DMBoxCopyOperator(dm, *newdm)); /* what needs the mesh */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DMBoxCreateRelative(DM dm, MPI_Comm comm, DM *newdm)
 {
   PetscMPIInt flag = MPI_IDENT;

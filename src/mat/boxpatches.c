@@ -509,7 +509,9 @@ PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatche
   const MPI_Comm                     comm = PetscObjectComm((PetscObject)A);
   MatPatches                         p    = *patches;
   BoxPatches                        *x;
+  Mat_Box                           *m;
   PatchFDKernels                     kern;
+  PetscMPIInt                        size;
 
   PetscFunctionBegin;
   if (spec->patch == PC_PATCHFD_PATCH_CELL) {
@@ -519,8 +521,14 @@ PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatche
   PetscCheck(spec->bricksize == PETSC_DETERMINE, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_brick_size is for assembled matrices of a DMDA; those of a DMBOX have vertex patches");
   PetscCall(MatPatchesCheckSpec(comm, spec));
+  PetscCall(MatBoxFind(A, &m));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (size > 1 && spec->patch == PC_PATCHFD_PATCH_BOX && !m->form.separable && !m->form.points) {
+    PetscCall(MatCreatePatches_BoxRedundant(A, spec, patches));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscNew(&x));
-  PetscCall(MatBoxFind(A, &x->m));
+  x->m = m;
   x->m->holders++;
   if (p && (p->ops != &ops || ((BoxPatches *)p->data)->m != x->m)) PetscCall(MatPatchesDestroy(patches)); /* otherwise new ones may share */
   PetscCall(MatPatchesCreate(A, spec, patches));

@@ -124,7 +124,7 @@ PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
   PetscInt(*halvings)[3];
 
   PetscFunctionBegin;
-  if (!dm->setupcalled || (!box->op->saddle && !points) || box->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!dm->setupcalled || (!box->op->saddle && !points) || (points && box->halo)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(*n + 1, &halvings));

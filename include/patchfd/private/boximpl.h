@@ -330,6 +330,7 @@ PETSC_INTERN PetscErrorCode DMBoxHaloCreate(DM); /* halo.c */
 PETSC_INTERN PetscErrorCode DMBoxHaloDestroy(DM);
 PETSC_INTERN PetscErrorCode DMRefine_Box(DM, MPI_Comm, DM *); /* hierarchy.c */
 PETSC_INTERN PetscErrorCode DMCoarsen_Box(DM, MPI_Comm, DM *);
+PETSC_INTERN PetscErrorCode DMBoxCreateRedundant(DM, DM *);                              /* the same mesh for this process alone */
 PETSC_INTERN PetscErrorCode DMBoxCoarsen_Private(DM, MPI_Comm, PetscBool mayfold, DM *); /* folded cells are no error then */
 /* so many of n coarsenings have no cell that folds */
 PETSC_INTERN PetscErrorCode DMBoxLimitFolded(DM, PetscInt *n);

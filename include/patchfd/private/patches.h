@@ -106,9 +106,9 @@ PETSC_INTERN PetscErrorCode MatPatchesIterate(MatPatches, Mat A, PetscInt its, P
 /* ---- for makers ---- */
 
 /* makes them in place of *patches, of which it may take parts, and which it destroys */
-typedef PetscErrorCode                MatCreatePatchesFn(Mat A, const MatPatchesSpec *, MatPatches *);
-PETSC_INTERN MatCreatePatchesFn       MatCreatePatches_Box, MatCreatePatches_BoxCells, MatCreatePatches_Cells;
-typedef PetscErrorCode                MatCreatePatchesOfDMDAFn(Mat A, DM da, const MatPatchesSpec *, MatPatches *);
+typedef PetscErrorCode          MatCreatePatchesFn(Mat A, const MatPatchesSpec *, MatPatches *);
+PETSC_INTERN MatCreatePatchesFn MatCreatePatches_Box, MatCreatePatches_BoxCells, MatCreatePatches_BoxRedundant, MatCreatePatches_Cells;
+typedef PetscErrorCode          MatCreatePatchesOfDMDAFn(Mat A, DM da, const MatPatchesSpec *, MatPatches *);
 PETSC_INTERN MatCreatePatchesOfDMDAFn MatCreatePatches_Bricks, MatCreatePatches_KroneckerSum;
 /* an object without operations, with *patches as what was before */
 PETSC_INTERN PetscErrorCode MatPatchesCreate(Mat A, const MatPatchesSpec *, MatPatches *);
