@@ -1,7 +1,7 @@
 /*
   Sweeps over the vertex patches of an operator, on distributed arrays.
 
-  On several ranks the work is done on ghosted arrays: each rank solves all patches that touch its unknowns, and the ghosts are refreshed
+  Kernels that go around rings work on the arrays of one rank as they are.  Otherwise, and on several ranks, the work is done on ghosted arrays: each rank solves all patches that touch its unknowns, and the ghosts are refreshed
   between colours where they are read, so that the iterates do not depend on the number of ranks.
 */
 #include <patchfd/private/assembly.h>
@@ -37,7 +37,7 @@ static int LocalExchanges(const LocalStep *s, const PatchFDColor *before, const 
   const DM_Box *box = (const DM_Box *)s->m->dm->data;
   int           n   = 0;
 
-  for (int d = 0; d < 3 && box->halo; d++) {
+  for (int d = 0; d < 3 && box->halo && !MatBoxLocalWraps(s->local, s->kern); d++) {
     if (!DMBoxHasGhosts(box, d)) continue;
     if (DMBoxIsWideRing(box, d)) {
       if (before->parity[d] != color->parity[d] && color->parity[d] == s->first.parity[d]) dir[n++] = d;
@@ -47,13 +47,17 @@ static int LocalExchanges(const LocalStep *s, const PatchFDColor *before, const 
   return n;
 }
 
-/* how many of these colours need no exchange between them */
+/*
+  How many of these colours need no exchange between them.  Kernels that go layer by layer in the last direction have the last layer of a
+  ring, which is of parity 1, after the first one
+*/
 static PetscInt LocalColorsTogether(const LocalStep *s, PetscInt n, const PatchFDColor colors[])
 {
-  int dir[3];
+  const PetscBool ring = (PetscBool)(((const DM_Box *)s->m->dm->data)->field[0].line[2].turn > 0);
+  int             dir[3];
 
   for (PetscInt i = 1; i < n; i++)
-    if (LocalExchanges(s, &colors[i - 1], &colors[i], dir)) return i;
+    if (LocalExchanges(s, &colors[i - 1], &colors[i], dir) || (ring && colors[i - 1].parity[2] > colors[i].parity[2])) return i;
   return n;
 }
 
@@ -64,14 +68,18 @@ static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the patches that touch unknowns, and those beside them that the next colour reads around a ring */
+/* the patches that touch unknowns, and those beside them that the next colour reads around a ring; once each where kernels go around it */
 static void LocalRange(const LocalStep *s, PatchFDRange r)
 {
+  const DM_Box *box = (const DM_Box *)s->m->dm->data;
+
   MatBoxLocalRange(s->m, s->local, r);
   for (int d = 0; d < 3; d++) {
-    if (!DMBoxIsWideRing((const DM_Box *)s->m->dm->data, d)) continue;
-    r[d][0]--;
-    r[d][1]++;
+    if (MatBoxLocalWraps(s->local, s->kern) && box->field[0].line[d].turn) r[d][0]++;
+    else if (DMBoxIsWideRing(box, d)) {
+      r[d][0]--;
+      r[d][1]++;
+    }
   }
 }
 
@@ -170,6 +178,11 @@ static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, co
     split += DMBoxHasGhosts(box, d);
     if (DMBoxHasGhosts(box, d)) reads = reads || DMBoxHaloIsStraddled(box, d, first->parity[d]);
   }
+  if (MatBoxLocalWraps(s->local, s->kern)) {
+    s->x = x;
+    s->b = b;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (DMBoxIsAlone(box)) {
     PetscCall(DMBoxGlobalToLocalBegin(dm, s->kern, b, DMBOX_WORK_B, &array[1]));
     PetscCall(DMBoxGlobalToLocalEnd(dm, s->kern, b, DMBOX_WORK_B, &array[1]));
@@ -228,7 +241,7 @@ PetscErrorCode MatBoxLocalSweep(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
       else PetscCall(LocalApplyAll(&s, step, &colors[i]));
     }
   }
-  PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
+  if (!MatBoxLocalWraps(l, kern)) PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -242,6 +255,12 @@ PetscErrorCode MatBoxLocalCorrect(MatBoxLocal *l, PatchFDKernels kern, PatchFDPr
   PetscFunctionBegin;
   if (l->fit[kern->id]) {
     PetscCall(MatBoxFitCorrect(m, l, kern, n, colors, omega, r, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (MatBoxLocalWraps(l, kern)) {
+    s.r = (void *)r;
+    s.x = x;
+    PetscCall(LocalApplyAll(&s, n, colors));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &s.r));

@@ -400,6 +400,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*transferrestrict)(void *plan, const void *fine, void *coarse);
   PetscErrorCode (*transferdestroy)(void **plan);
 
+  /* may boxes of local solvers be rings, where patches have more than one unknown: are nodes beyond them images of their nodes? */
+  PetscBool localrings;
   PetscErrorCode (*localcreate)(const PatchFDLocalDesc *, void **plan);
   /* The patches with numbers in `patches`, colour by colour in the order given.  zero: x is known to be zero before the first colour */
   PetscErrorCode (*localapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches,
