@@ -18,14 +18,17 @@ static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, PetscInt n, const
 {
   const PetscInt    cells[] = {n, n, n};
   DMBoxBoundaryType sides[6];
-  PetscBool         neumann, graded;
+  PetscBool         neumann, graded, rings;
   PetscReal        *v;
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrcmp(kind, "neumann", &neumann));
   PetscCall(PetscStrcmp(kind, "graded", &graded));
+  PetscCall(PetscStrbeginswith(kind, "ring", &rings)); /* "ringxy": the directions that are periodic */
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, dm));
   for (int i = 0; i < 6; i++) sides[i] = neumann && i ? DMBOX_BOUNDARY_NEUMANN : DMBOX_BOUNDARY_DIRICHLET;
+  for (int d = 0; d < 3 && rings; d++)
+    if (strchr(kind + 4, 'x' + d)) sides[2 * d] = sides[2 * d + 1] = DMBOX_BOUNDARY_PERIODIC;
   PetscCall(DMBoxSetBoundary(*dm, sides));
   PetscCall(PetscMalloc1(n + 1, &v));
   for (PetscInt i = 0; i <= n; i++) v[i] = (PetscReal)i / n + 0.3 * PetscSqr((PetscReal)i / n);

@@ -139,5 +139,16 @@ int main(int argc, char **argv)
        requires: cuda gpu
        suffix: cuda
        args: -dm_vec_type {{cuda singlecuda}}
+     test:
+       suffix: rings
+       args: -dm_box_boundary periodic,periodic,periodic,periodic,dirichlet,dirichlet
+     test:
+       requires: cuda gpu
+       suffix: cuda_rings
+       args: -dm_vec_type {{cuda singlecuda}} -dm_box_boundary periodic,periodic,periodic,periodic,dirichlet,dirichlet
+     test:
+       requires: cuda gpu
+       suffix: cuda_ring
+       args: -dm_vec_type {{cuda singlecuda}} -dm_box_boundary dirichlet,dirichlet,dirichlet,dirichlet,periodic,periodic
 
 TEST*/

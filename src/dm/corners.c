@@ -81,8 +81,8 @@ static void DMBoxRangeOf(const DM_Box *box, PetscInt field, PetscBool ghosts, Pe
   else {
     *first = shift + box->splits[d][p];
     *end   = shift + box->splits[d][p + 1];
-    if (ghosts) *first = PetscMax(0, *first - box->ghost);
-    if (ghosts) *end = PetscMin(line->ncells, *end + box->ghost);
+    if (ghosts) *first = PetscMax(0, *first - DMBoxGhosts(box, d));
+    if (ghosts) *end = PetscMin(line->ncells, *end + DMBoxGhosts(box, d));
   }
   *first -= shift;
   *end -= shift;

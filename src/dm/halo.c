@@ -3,7 +3,8 @@
 
   In the stage of a direction a rank hears of the ranks before and behind it in that direction only.  They have the same nodes in the other
   directions, and pass on what they have heard themselves in the stages before: two messages a direction, in place of one for each of 26
-  neighbours.  On a ring the last rank and the first one are neighbours, too: one rank alone is its own neighbour.
+  neighbours.  On a ring the last rank and the first one are neighbours, too.  The ghosts of a rank that has all of a ring are images of its
+  own nodes: its stage is a copy, without messages and lists.
 
   Smoothing steps exchange between colours, one direction at a time: DMBOX_HALO_SLAB and DMBOX_HALO_FACES, whose stages are about all nodes
   of the local array in the other directions, whichever stage comes first.
@@ -156,6 +157,41 @@ static PetscErrorCode StageGet(DM dm, DMBoxHaloKind kind, PetscInt d, PatchFDHal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- rings of one rank ---- */
+
+static PetscBool StageIsCopy(const DM_Box *box, PetscInt d)
+{
+  return (PetscBool)(box->processes[d] == 1);
+}
+
+/* ghosts = the nodes that they are images of, or, with `add`, nodes += their images, turn by turn */
+static PetscErrorCode StageCopy(const DM_Box *box, PatchFDKernels kern, DMBoxHaloKind kind, PetscInt d, PetscBool add, void *local)
+{
+  const PatchFDRange none = {{0, 0}, {0, 0}, {0, 0}};
+
+  PetscFunctionBegin;
+  for (PetscInt field = 0; field < box->nfield; field++) {
+    const DMBoxField *f = &box->field[field];
+    void             *a = (char *)local + f->local0 * kern->size;
+
+    for (PetscInt turn = -1; turn <= 2; turn++) { /* node 0 is the last one, too, after three turns */
+      const PetscInt shift = turn * f->line[d].turn * f->line[d].stride;
+      PatchFDBox     there = f->local; /* as if the nodes were where their images are */
+      PatchFDRange   r;
+
+      if (!turn) continue;
+      StageRange(f, kind, d, r);
+      r[d][0] = PetscMax(r[d][0], f->own[d][0] + shift);
+      r[d][1] = PetscMin(r[d][1], f->own[d][1] + shift);
+      there.lo[d] += shift;
+      if (r[d][0] >= r[d][1]) continue;
+      if (add) PetscCall((*kern->fixed)((const PetscInt(*)[2])r, none, 1, &there, a, 1, &f->local, a));
+      else PetscCall((*kern->copy)((const PetscInt(*)[2])r, &there, a, &f->local, a));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- exchanges ---- */
 
 PetscErrorCode DMBoxHaloStageBegin(DM dm, PatchFDKernels kern, DMBoxHaloKind kind, PetscInt d, PetscInt n, void *const local[])
@@ -163,6 +199,7 @@ PetscErrorCode DMBoxHaloStageBegin(DM dm, PatchFDKernels kern, DMBoxHaloKind kin
   PatchFDHalo stage = NULL;
 
   PetscFunctionBegin;
+  if (StageIsCopy((const DM_Box *)dm->data, d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
   PetscCall(StageGet(dm, kind, d, &stage));
   PetscCall(PatchFDHaloBegin(stage, kern, 0, n, (const void *const *)local));
@@ -172,12 +209,17 @@ PetscErrorCode DMBoxHaloStageBegin(DM dm, PatchFDKernels kern, DMBoxHaloKind kin
 
 PetscErrorCode DMBoxHaloStageEnd(DM dm, PatchFDKernels kern, DMBoxHaloKind kind, PetscInt d, PetscInt n, void *const local[])
 {
-  PatchFDHalo stage = NULL;
+  const DM_Box *box   = (const DM_Box *)dm->data;
+  PatchFDHalo   stage = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
-  PetscCall(StageGet(dm, kind, d, &stage));
-  PetscCall(PatchFDHaloEnd(stage, kern, 0, n, local));
+  if (StageIsCopy(box, d)) {
+    for (PetscInt i = 0; i < n; i++) PetscCall(StageCopy(box, kern, kind, d, PETSC_FALSE, local[i]));
+  } else {
+    PetscCall(StageGet(dm, kind, d, &stage));
+    PetscCall(PatchFDHaloEnd(stage, kern, 0, n, local));
+  }
   PetscCall(PetscLogEventEnd(PATCHFD_Halo, dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -217,6 +259,10 @@ PetscErrorCode DMBoxHaloAdd(DM dm, PatchFDKernels kern, void *local)
   PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
   for (PetscInt d = 2; d >= 0; d--) {
     if (!DMBoxHasGhosts(box, d)) continue;
+    if (StageIsCopy(box, d)) {
+      PetscCall(StageCopy(box, kern, DMBOX_HALO_ALL, d, PETSC_TRUE, local));
+      continue;
+    }
     PetscCall(StageGet(dm, DMBOX_HALO_ALL, d, &stage));
     PetscCall(PatchFDHaloBegin(stage, kern, 1, 1, (const void *const *)&local));
     PetscCall(PatchFDHaloEnd(stage, kern, 1, 1, &local));
@@ -228,14 +274,15 @@ PetscErrorCode DMBoxHaloAdd(DM dm, PatchFDKernels kern, void *local)
 PatchFDHaloType DMBoxHaloTypeInUse(DM dm, PatchFDKernels kern)
 {
   const DM_Box *box   = (const DM_Box *)dm->data;
-  PatchFDHalo   stage = box->halo ? box->halo->stage[DMBOX_HALO_ALL][NextStage(box, 0)] : NULL;
+  PatchFDHalo   stage = NULL;
 
+  for (PetscInt d = 0; d < 3 && box->halo && !stage; d++) stage = box->halo->stage[DMBOX_HALO_ALL][d];
   return stage ? PatchFDHaloGetType(stage, kern) : box->halotype;
 }
 
 PetscBool DMBoxExchangesOnDevice(DM dm, PatchFDKernels kern)
 {
-  return (PetscBool)(!((const DM_Box *)dm->data)->halo || PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(dm, kern)));
+  return (PetscBool)(DMBoxIsAlone((const DM_Box *)dm->data) || PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(dm, kern)));
 }
 
 /*@

@@ -112,6 +112,14 @@ PetscErrorCode DMLocalToLocalEnd_Box(PETSC_UNUSED DM dm, PETSC_UNUSED Vec from, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void DMBoxLocalNodes(const DMBoxField *f, PatchFDRange all)
+{
+  for (PetscInt d = 0; d < 3; d++) {
+    all[d][0] = f->local.lo[d];
+    all[d][1] = f->local.lo[d] + f->local.n[d];
+  }
+}
+
 /* what all ranks have for a node goes to its owner; `l` itself is left as it is */
 static PetscErrorCode DMBoxLocalToGlobalAdd(DM dm, PatchFDKernels kern, const void *l, void *g)
 {
@@ -129,10 +137,7 @@ static PetscErrorCode DMBoxLocalToGlobalAdd(DM dm, PatchFDKernels kern, const vo
       const size_t      at = f->local0 * kern->size;
       PatchFDRange      all;
 
-      for (PetscInt d = 0; d < 3; d++) {
-        all[d][0] = f->local.lo[d];
-        all[d][1] = f->local.lo[d] + f->local.n[d];
-      }
+      DMBoxLocalNodes(f, all);
       PetscCall((*kern->copy)(all, &f->local, (const char *)l + at, &f->local, (char *)work + at));
     }
     PetscCall(DMBoxHaloAdd(dm, kern, work));
@@ -310,18 +315,38 @@ PetscErrorCode DMBoxGlobalToLocalZero(DM dm, PatchFDKernels kern, const void *gl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* are a local array and its ghosts one copy, because all of them are images of this rank's nodes, in another array? */
+static PetscBool DMBoxIsOneCopy(const DM_Box *box, PatchFDKernels kern, const void *global)
+{
+  return (PetscBool)(box->halo && DMBoxIsAlone(box) && !DMBoxLocalAround(box, kern, global));
+}
+
 PetscErrorCode DMBoxGlobalToLocalBegin(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)
 {
+  const DM_Box *box = (const DM_Box *)dm->data;
+
   PetscFunctionBegin;
+  if (DMBoxIsOneCopy(box, kern, global)) {
+    PetscCall(DMBoxGetWork(dm, kern, slot, local));
+    for (PetscInt i = 0; i < box->nfield; i++) {
+      const DMBoxField *f = &box->field[i];
+      PatchFDRange      all;
+
+      DMBoxLocalNodes(f, all);
+      PetscCall((*kern->copy)((const PetscInt(*)[2])all, &f->global, (const char *)global + f->global0 * kern->size, &f->local,
+                              (char *)*local + f->local0 * kern->size));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(DMBoxGlobalToLocalOwned(dm, kern, global, slot, local));
   PetscCall(DMBoxHaloBegin(dm, kern, 1, local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxGlobalToLocalEnd(DM dm, PatchFDKernels kern, PETSC_UNUSED const void *global, PETSC_UNUSED int slot, void **local)
+PetscErrorCode DMBoxGlobalToLocalEnd(DM dm, PatchFDKernels kern, const void *global, PETSC_UNUSED int slot, void **local)
 {
   PetscFunctionBegin;
-  PetscCall(DMBoxHaloEnd(dm, kern, 1, local));
+  if (!DMBoxIsOneCopy((const DM_Box *)dm->data, kern, global)) PetscCall(DMBoxHaloEnd(dm, kern, 1, local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -22,9 +22,10 @@ void DMBoxOwnRange(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt 
 void DMBoxLocalRange(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
 {
   const PetscInt turn = f->line[d].turn, cs = turn + box->splits[d][p], ce = turn + box->splits[d][p + 1]; /* cells */
+  const PetscInt layers = DMBoxGhosts(box, d);
 
-  *first = PetscMax(cs - box->ghost, 0) * f->line[d].stride;
-  *end   = PetscMin(ce + box->ghost, f->line[d].ncells) * f->line[d].stride + DMBoxShared(f, d);
+  *first = PetscMax(cs - layers, 0) * f->line[d].stride;
+  *end   = PetscMin(ce + layers, f->line[d].ncells) * f->line[d].stride + DMBoxShared(f, d);
 }
 
 void DMBoxFreeNodes(const DMBoxField *f, PetscBool local, PatchFDRange r)

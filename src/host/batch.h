@@ -142,7 +142,8 @@ static inline PetscInt TileColumns(PetscInt rest)
 
 /*
   Where the rows of a batch's lanes begin, and which lanes can be moved as a whole: to be written, all of a lane must be writable; to be
-  read, it is enough that it lies in the box, and what must not be read is set to zero afterwards.
+  read, it is enough that it lies in the box, and what must not be read is set to zero afterwards.  Nodes beyond the box are images of its
+  nodes, as around a ring.
 */
 typedef struct {
   ptrdiff_t offset[VL];
@@ -155,19 +156,22 @@ static inline void BatchGetRows(const Batch *b, const PetscInt n[3], const Patch
   for (int l = 0; l < b->count; l++) {
     int whole = 1;
 
-    for (int d = 0; d < 3 && !b->full; d++)
-      whole &= read ? b->first[d][l] >= box->lo[d] && b->first[d][l] + n[d] <= box->lo[d] + box->n[d] : b->hi[d][l] - b->lo[d][l] == n[d];
+    for (int d = 0; d < 3; d++) {
+      whole &= b->first[d][l] >= box->lo[d] && b->first[d][l] + n[d] <= box->lo[d] + box->n[d];
+      whole &= read || b->hi[d][l] - b->lo[d][l] == n[d];
+    }
     if (whole) r->whole[r->nwhole++] = l;
     else r->part[r->npart++] = l;
     r->offset[l] = PatchFDBoxNode(box, b->first[0][l], b->first[1][l], b->first[2][l]);
   }
 }
 
-/* the rows (k, j) of the real part of lane l's block: node + i and value + i * VL are its entries in the grid and in the block */
+/* the rows (k, j) of the real part of lane l's block: node + the image of i and value + i * VL are its entries in the grid and in the
+   block */
 #define PART_ROWS(l, n, box, node, value) \
   for (PetscInt k = b->lo[2][l]; k < b->hi[2][l]; k++) \
     for (PetscInt j = b->lo[1][l]; j < b->hi[1][l]; j++) \
-      for (ptrdiff_t node  = PatchFDBoxNode(box, 0, j, k), \
+      for (ptrdiff_t node  = PatchFDBoxNode(box, 0, PatchFDBoxImage(box, 1, j), PatchFDBoxImage(box, 2, k)), \
                      value = (((ptrdiff_t)(k - b->first[2][l]) * n[1] + (j - b->first[1][l])) * n[0] - b->first[0][l]) * VL + l, once = 1; \
            once; once = 0)
 
@@ -292,10 +296,10 @@ static void Gather(const Batch *b, const PetscInt n[3], const PatchFDBox *box, c
   for (int p = 0; p < r.npart; p++) {
     const int l = r.part[p];
 
-    for (ptrdiff_t i = 0; i < (ptrdiff_t)n[0] * n[1] * n[2]; i++) y[i * VL + l] = 0;
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)n[0] * n[1] * n[2] && !b->full; i++) y[i * VL + l] = 0;
     if (l >= b->count) continue;
     PART_ROWS(l, n, box, node, value)
-    for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++) y[value + i * VL] = x[node + i];
+    for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++) y[value + i * VL] = x[node + PatchFDBoxImage(box, 0, i)];
   }
 }
 
@@ -391,7 +395,11 @@ static void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, const V *bl
     const int l = r.part[p];
 
     PART_ROWS(l, n, box, node, value)
-    for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++) x[node + i] = (beta == 0 ? 0 : beta * x[node + i]) + alpha * y[value + i * VL];
+    for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++) {
+      REAL *to = &x[node + PatchFDBoxImage(box, 0, i)];
+
+      *to = (beta == 0 ? 0 : beta * *to) + alpha * y[value + i * VL];
+    }
   }
 }
 

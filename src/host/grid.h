@@ -39,11 +39,17 @@ static PetscErrorCode GridMultiply(size_t count, const void *s, const void *x, P
 static PetscErrorCode GridCopy(const PatchFDRange r, const PatchFDBox *fbox, const void *from, const PatchFDBox *tbox, void *to)
 {
   PetscFunctionBegin;
-  if (r[0][1] <= r[0][0]) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
     for (PetscInt j = r[1][0]; j < r[1][1]; j++) {
-      PetscCall(PetscMemcpy((REAL *)to + PatchFDBoxNode(tbox, r[0][0], j, k), (const REAL *)from + PatchFDBoxNode(fbox, r[0][0], j, k),
-                            (size_t)(r[0][1] - r[0][0]) * sizeof(REAL)));
+      const PetscInt y = PatchFDBoxImage(fbox, 1, j), z = PatchFDBoxImage(fbox, 2, k);
+
+      for (PetscInt i = r[0][0], n; i < r[0][1]; i += n) {
+        const PetscInt x = PatchFDBoxImage(fbox, 0, i);
+
+        n = PetscMin(r[0][1] - i, fbox->lo[0] + fbox->n[0] - x);
+        PetscCall(PetscMemcpy((REAL *)to + PatchFDBoxNode(tbox, i, j, k), (const REAL *)from + PatchFDBoxNode(fbox, x, y, z),
+                              (size_t)n * sizeof(REAL)));
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -42,23 +42,31 @@ static PetscErrorCode LocalCreate(const PatchFDLocalDesc *desc, void **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* do patches i and j of direction d have the same size, in all fields? */
-static inline PetscBool LocalSameSize(const LocalPlan *p, int d, PetscInt i, PetscInt j)
+/* are a patch and the nodes beside it in the box, not across the ends of a ring? */
+static inline PetscBool LocalIsInside(const PatchFDLocalField *f, int d, PetscInt i)
 {
-  PetscBool same = PETSC_TRUE;
+  const PetscInt lo = f->dir[d]->first[i] - 1, end = lo + f->dir[d]->n[i] + 2;
+
+  return (PetscBool)(PetscMax(lo, f->read[d][0]) >= f->box.lo[d] && PetscMin(end, f->read[d][1]) <= f->box.lo[d] + f->box.n[d]);
+}
+
+/* can patches i and j of direction d go in one batch: have they the same size, in all fields, and take as long to read? */
+static inline PetscBool LocalGoTogether(const LocalPlan *p, int d, PetscInt i, PetscInt j)
+{
+  PetscBool same = (PetscBool)(LocalIsInside(&p->desc.field[0], d, i) == LocalIsInside(&p->desc.field[0], d, j));
 
   for (PetscInt f = 0; f < p->desc.nfield; f++) same = (PetscBool)(same && p->desc.field[f].dir[d]->n[i] == p->desc.field[f].dir[d]->n[j]);
   return same;
 }
 
-/* patches of one direction with the wanted colour, in at most a few runs of equal size: only the ends of a line differ */
+/* patches of one direction with the wanted colour, in at most a few runs that go together: only the ends of a line differ */
 static PetscInt LocalRun(const LocalPlan *p, int d, PetscInt color, PetscInt *next, PetscInt end)
 {
   PetscInt count = 0, i = *next;
 
   for (; i < end; i++) {
     if (p->desc.field[0].dir[d]->cell[i] % 2 != color) continue;
-    if (count && !LocalSameSize(p, d, i, *next)) break;
+    if (count && !LocalGoTogether(p, d, i, *next)) break;
     if (!count++) *next = i;
   }
   return count;

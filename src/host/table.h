@@ -53,6 +53,7 @@ const struct _PatchFDKernels NAME(TABLE) = {
   .transferprolong  = TransferProlong,
   .transferrestrict = TransferRestrict,
   .transferdestroy  = TransferDestroy,
+  .localrings       = PETSC_TRUE,
   .localcreate      = LocalCreate,
   .localapply       = LocalApply,
   .localdestroy     = LocalDestroy,

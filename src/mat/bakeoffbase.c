@@ -309,10 +309,10 @@ PetscErrorCode MatCreateVecs_Bakeoff(Mat A, Vec *right, Vec *left)
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
   for (int i = 0; i < 2; i++) {
-    const size_t room[2] = {0, m->halo ? m->nleaf : 0};
+    const size_t room[2] = {0, m->nleaf};
 
     if (!v[i]) continue;
-    PetscCall(PatchFDVecCreate(PetscObjectComm((PetscObject)A), A->defaultvectype, A->rmap->n, room, v[i]));
+    PetscCall(PatchFDVecCreate(PetscObjectComm((PetscObject)A), A->defaultvectype, A->rmap->n, m->halo ? room : NULL, v[i]));
     PetscCall(VecSetBlockSize(*v[i], m->cells.ncomp));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

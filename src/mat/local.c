@@ -393,11 +393,32 @@ const char *MatBoxLocalKernels(const MatBoxLocal *l, PatchFDKernels kern, PatchF
   return kern->localname && plan ? kern->localname(plan) : NULL;
 }
 
+PetscBool MatBoxLocalWraps(const MatBoxLocal *l, PatchFDKernels kern)
+{
+  const DM_Box *box = (const DM_Box *)l->m->dm->data;
+
+  return (PetscBool)(kern->localrings && box->halo && DMBoxIsAlone(box) && !MatBoxLocalIsPointwise(l));
+}
+
+/* a field in the patches of a plan.  Around a ring all nodes of its line exist */
+static void LocalFieldDescribe(const MatBoxLocal *l, PetscInt f, PetscBool wraps, PatchFDLocalField *p)
+{
+  const DMBoxField *field = &((const DM_Box *)l->m->dm->data)->field[f];
+
+  *p = (PatchFDLocalField){.dir = {&l->patches[f][0], &l->patches[f][1], &l->patches[f][2]},
+                           .box = wraps ? field->global : field->local,
+                           .x0  = wraps ? field->global0 : field->local0};
+  DMBoxFreeNodes(field, (PetscBool)!wraps, p->read);
+  for (int d = 0; d < 3; d++)
+    if (wraps && field->line[d].turn) PatchFDLineFree(&field->line[d], &p->read[d][0], &p->read[d][1]);
+}
+
 PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrecision precision)
 {
   const MatBoxLocalType type = l->rule.type;
   Mat_Box              *m    = l->m;
   const DM_Box         *box  = (const DM_Box *)m->dm->data;
+  PetscBool             wraps;
   PatchFDLocalDesc      desc;
 
   PetscFunctionBegin;
@@ -413,20 +434,14 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
     PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (PetscInt f = 0; f < box->nfield; f++) {
-    const DMBoxField *field = &box->field[f];
-
-    l->field[f] = (PatchFDLocalField){.dir = {&l->patches[f][0], &l->patches[f][1], &l->patches[f][2]},
-                                      .box = field->local,
-                                      .x0  = field->local0};
-    DMBoxFreeNodes(field, PETSC_TRUE, l->field[f].read);
-  }
+  wraps = MatBoxLocalWraps(l, kern);
+  for (PetscInt f = 0; f < box->nfield; f++) LocalFieldDescribe(l, f, wraps, &l->field[wraps][f]);
   desc = (PatchFDLocalDesc){.kind      = PATCHFD_LOCAL_FD,
                             .rtol      = l->rule.rtol,
                             .maxit     = l->rule.maxit,
                             .nphase    = l->nphase,
                             .nfield    = box->nfield,
-                            .field     = l->field,
+                            .field     = l->field[wraps],
                             .dense     = l->dense,
                             .precision = precision,
                             .nterm     = l->nterm,

@@ -1,7 +1,7 @@
 /*
   Sweeps over the vertex patches of an operator, on distributed arrays.
 
-  On several ranks the work is done on ghosted arrays: each rank solves all patches that touch its unknowns, and the ghosts are refreshed
+  Kernels that go around rings work on the arrays of one rank as they are.  Otherwise, and on several ranks, the work is done on ghosted arrays: each rank solves all patches that touch its unknowns, and the ghosts are refreshed
   between colours where they are read, so that the iterates do not depend on the number of ranks.
 */
 #include <patchfd/private/assembly.h>
@@ -16,8 +16,9 @@ typedef struct {
   void              *plan;
   PatchFDPatchOp     operation;
   PetscReal          omega;
-  PetscBool          zero; /* x is known to be zero */
-  PetscBool          wait; /* b has no ghosts yet */
+  PetscBool          zero;  /* x is known to be zero */
+  PetscBool          wait;  /* b has no ghosts yet */
+  PatchFDColor       first; /* colour of the sweep */
   void              *x, *r;
   const void        *b;
 } LocalStep;
@@ -29,27 +30,34 @@ typedef struct {
   it have changed, which this rank does not solve.  Those have the other parity in d.  So it is enough to exchange in d when the colours'
   parity in d changes to one that some patch that straddles has.  Nodes that lie beyond the boundaries of several directions come through
   the rank that is beyond that of the last exchange, which by then has heard of them.  With two phases patches see others beside them, of
-  their parity, too.
+  their parity, too.  Around the ring of one rank there are layers of ghosts for both parities, so that every other change will do.
 */
 static int LocalExchanges(const LocalStep *s, const PatchFDColor *before, const PatchFDColor *color, int dir[3])
 {
   const DM_Box *box = (const DM_Box *)s->m->dm->data;
   int           n   = 0;
 
-  for (int d = 0; d < 3 && box->halo; d++) {
+  for (int d = 0; d < 3 && box->halo && !MatBoxLocalWraps(s->local, s->kern); d++) {
     if (!DMBoxHasGhosts(box, d)) continue;
-    if (s->local->nphase > 1 || (before->parity[d] != color->parity[d] && DMBoxHaloIsStraddled(box, d, color->parity[d]))) dir[n++] = d;
+    if (DMBoxIsWideRing(box, d)) {
+      if (before->parity[d] != color->parity[d] && color->parity[d] == s->first.parity[d]) dir[n++] = d;
+    } else if (s->local->nphase > 1 || (before->parity[d] != color->parity[d] && DMBoxHaloIsStraddled(box, d, color->parity[d])))
+      dir[n++] = d;
   }
   return n;
 }
 
-/* how many of these colours need no exchange between them */
+/*
+  How many of these colours need no exchange between them.  Kernels that go layer by layer in the last direction have the last layer of a
+  ring, which is of parity 1, after the first one
+*/
 static PetscInt LocalColorsTogether(const LocalStep *s, PetscInt n, const PatchFDColor colors[])
 {
-  int dir[3];
+  const PetscBool ring = (PetscBool)(((const DM_Box *)s->m->dm->data)->field[0].line[2].turn > 0);
+  int             dir[3];
 
   for (PetscInt i = 1; i < n; i++)
-    if (LocalExchanges(s, &colors[i - 1], &colors[i], dir)) return i;
+    if (LocalExchanges(s, &colors[i - 1], &colors[i], dir) || (ring && colors[i - 1].parity[2] > colors[i].parity[2])) return i;
   return n;
 }
 
@@ -60,12 +68,27 @@ static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the patches that touch unknowns, and those beside them that the next colour reads around a ring; once each where kernels go around it */
+static void LocalRange(const LocalStep *s, PatchFDRange r)
+{
+  const DM_Box *box = (const DM_Box *)s->m->dm->data;
+
+  MatBoxLocalRange(s->m, s->local, r);
+  for (int d = 0; d < 3; d++) {
+    if (MatBoxLocalWraps(s->local, s->kern) && box->field[0].line[d].turn) r[d][0]++;
+    else if (DMBoxIsWideRing(box, d)) {
+      r[d][0]--;
+      r[d][1]++;
+    }
+  }
+}
+
 static PetscErrorCode LocalApplyAll(const LocalStep *s, PetscInt n, const PatchFDColor colors[])
 {
   PatchFDRange all;
 
   PetscFunctionBegin;
-  MatBoxLocalRange(s->m, s->local, all);
+  LocalRange(s, all);
   PetscCall(LocalApply(s, n, colors, all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,13 +137,12 @@ static PetscErrorCode LocalExchange(LocalStep *s, int ndir, const int dir[], Pet
 */
 static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFDColor colors[], int ndir, const int dir[])
 {
-  const DM_Box   *box   = (const DM_Box *)s->m->dm->data;
-  const PetscBool alone = (PetscBool)(box->processes[0] * box->processes[1] * box->processes[2] == 1);
-  PetscInt        tail  = n - 1;
-  PatchFDRange    inner;
+  const DM_Box *box  = (const DM_Box *)s->m->dm->data;
+  PetscInt      tail = n - 1;
+  PatchFDRange  inner;
 
   PetscFunctionBegin;
-  if (alone || PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(s->m->dm, s->kern))) {
+  if (DMBoxExchangesOnDevice(s->m->dm, s->kern)) {
     PetscCall(LocalApplyAll(s, n, colors));
     PetscCall(LocalExchange(s, ndir, dir, 0, NULL, NULL));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -132,7 +154,7 @@ static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFD
   }
   if (tail) PetscCall(LocalApplyAll(s, tail, colors));
   if (tail) s->zero = PETSC_FALSE;
-  MatBoxLocalRange(s->m, s->local, inner);
+  LocalRange(s, inner);
   PetscCall(LocalApplySlabs(s, n - tail, colors + tail, dir[0], inner));
   PetscCall(LocalExchange(s, ndir, dir, n - tail, colors + tail, (const PetscInt(*)[2])inner));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -156,6 +178,23 @@ static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, co
     split += DMBoxHasGhosts(box, d);
     if (DMBoxHasGhosts(box, d)) reads = reads || DMBoxHaloIsStraddled(box, d, first->parity[d]);
   }
+  if (MatBoxLocalWraps(s->local, s->kern)) {
+    s->x = x;
+    s->b = b;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (DMBoxIsAlone(box)) {
+    PetscCall(DMBoxGlobalToLocalBegin(dm, s->kern, b, DMBOX_WORK_B, &array[1]));
+    PetscCall(DMBoxGlobalToLocalEnd(dm, s->kern, b, DMBOX_WORK_B, &array[1]));
+    if (s->zero && box->halo) PetscCall(DMBoxGlobalToLocalZero(dm, s->kern, x, PETSC_TRUE, DMBOX_WORK_X, &array[0]));
+    else {
+      PetscCall(DMBoxGlobalToLocalBegin(dm, s->kern, x, DMBOX_WORK_X, &array[0]));
+      PetscCall(DMBoxGlobalToLocalEnd(dm, s->kern, x, DMBOX_WORK_X, &array[0]));
+    }
+    s->x = array[0];
+    s->b = array[1];
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(DMBoxGlobalToLocalOwned(dm, s->kern, b, DMBOX_WORK_B, &array[1]));
   if (s->zero && box->halo) {
     PetscCall(DMBoxGlobalToLocalZero(dm, s->kern, x, PETSC_TRUE, DMBOX_WORK_X, &array[0]));
@@ -178,7 +217,7 @@ PetscErrorCode MatBoxLocalSweep(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
   Mat_Box        *m        = l->m;
   void           *plan     = l->plan[kern->id][precision];
   const PetscBool separate = (PetscBool)(operation == PATCHFD_OP_SOLVE);
-  LocalStep       s        = {.m = m, .local = l, .kern = kern, .plan = plan, .operation = operation, .omega = omega, .zero = zero};
+  LocalStep s = {.m = m, .local = l, .kern = kern, .plan = plan, .operation = operation, .omega = omega, .zero = zero, .first = colors[0]};
 
   PetscFunctionBegin;
   if (l->fit[kern->id]) {
@@ -202,7 +241,7 @@ PetscErrorCode MatBoxLocalSweep(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
       else PetscCall(LocalApplyAll(&s, step, &colors[i]));
     }
   }
-  PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
+  if (!MatBoxLocalWraps(l, kern)) PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,6 +255,12 @@ PetscErrorCode MatBoxLocalCorrect(MatBoxLocal *l, PatchFDKernels kern, PatchFDPr
   PetscFunctionBegin;
   if (l->fit[kern->id]) {
     PetscCall(MatBoxFitCorrect(m, l, kern, n, colors, omega, r, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (MatBoxLocalWraps(l, kern)) {
+    s.r = (void *)r;
+    s.x = x;
+    PetscCall(LocalApplyAll(&s, n, colors));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &s.r));

@@ -1,6 +1,6 @@
 /*
   Vecs are made: also those whose arrays have room for ghosts before and after the values, so that a ghosted array can be the Vec's own and
-  nobody copies.  VECSINGLE has such arrays itself; here are PETSc's own Vecs on them, on several ranks.
+  nobody copies.  VECSINGLE has such arrays itself; here are PETSc's own Vecs on them, those of one rank and of several.
 */
 #include <patchfd/private/vecimpl.h>
 #include <petscdevice.h>
@@ -60,16 +60,20 @@ static PetscErrorCode VecDuplicate_Room(Vec v, Vec *w)
 
 static PetscErrorCode VecCreate_Room(MPI_Comm comm, PatchFDKernels kern, PetscInt n, const size_t room[2], Vec *v)
 {
-  VecRoom *r;
+  VecRoom    *r;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscNew(&r));
   r->kern    = kern;
   r->room[0] = room[0];
   r->room[1] = room[1];
   PetscCall((*kern->malloc)(PatchFDRoomLead(room) + (size_t)n + room[1], &r->memory));
   r->array = (char *)r->memory + PatchFDRoomLead(room) * kern->size;
-  if (PetscMemTypeHost(kern->memtype)) PetscCall(VecCreateMPIWithArray(comm, 1, n, PETSC_DETERMINE, (const PetscScalar *)r->array, v));
+  if (PetscMemTypeHost(kern->memtype) && size == 1) PetscCall(VecCreateSeqWithArray(comm, 1, n, (const PetscScalar *)r->array, v));
+  else if (PetscMemTypeHost(kern->memtype)) PetscCall(VecCreateMPIWithArray(comm, 1, n, PETSC_DETERMINE, (const PetscScalar *)r->array, v));
+  else if (size == 1) PetscCall(VecCreateSeqCUDAWithArray(comm, 1, n, (const PetscScalar *)r->array, v));
   else PetscCall(VecCreateMPICUDAWithArray(comm, 1, n, PETSC_DETERMINE, (const PetscScalar *)r->array, v));
   PetscCall(PatchFDRoomAdd(r->array, room));
   PetscCall(VecSetRoom(*v, r));
@@ -88,8 +92,8 @@ PetscErrorCode PatchFDVecCreate(MPI_Comm comm, VecType type, PetscInt n, const s
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(PetscStrcmpAny(type, &petsc, VECSTANDARD, VECMPI, VECCUDA, VECMPICUDA, ""));
-  if (petsc && size > 1 && room) {
+  PetscCall(PetscStrcmpAny(type, &petsc, VECSTANDARD, VECCUDA, size > 1 ? VECMPI : VECSEQ, size > 1 ? VECMPICUDA : VECSEQCUDA, ""));
+  if (petsc && room) {
     PetscCall(PatchFDVecTypeGetKernels(type, &kern));
     PetscCall(VecCreate_Room(comm, kern, n, room, v));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -98,6 +102,6 @@ PetscErrorCode PatchFDVecCreate(MPI_Comm comm, VecType type, PetscInt n, const s
   PetscCall(VecSetSizes(*v, n, PETSC_DETERMINE));
   PetscCall(VecSetType(*v, type));
   PetscCall(PatchFDVecSetAYPX(*v));
-  if (size > 1 && room && VecIsSingle_Private(*v)) PetscCall(VecSingleSetRoom_Private(*v, room));
+  if (room && VecIsSingle_Private(*v)) PetscCall(VecSingleSetRoom_Private(*v, room));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -424,6 +424,24 @@ static inline PetscInt DMBoxLayers(const DM_Box *box)
 {
   return (box->space != DMBOX_SPACE_Q && box->space != DMBOX_SPACE_P1) || box->op->reach ? 2 : 1;
 }
+/* is there one rank?  Then it has ghosts on rings only, images of its own nodes */
+static inline PetscBool DMBoxIsAlone(const DM_Box *box)
+{
+  return (PetscBool)(box->processes[0] * box->processes[1] * box->processes[2] == 1);
+}
+/*
+  Has this rank all of a ring, and two layers of ghosts where others have one?  Then patches of both parities can be solved, also those
+  around the ring's ends, before these images of its own nodes are copied anew.  A ring of two cells is too short for that
+*/
+static inline PetscBool DMBoxIsWideRing(const DM_Box *box, PetscInt d)
+{
+  return (PetscBool)(box->ghost == 1 && box->processes[d] == 1 && box->field[0].line[d].turn > 2);
+}
+/* layers of ghost cells in a direction */
+static inline PetscInt DMBoxGhosts(const DM_Box *box, PetscInt d)
+{
+  return DMBoxIsWideRing(box, d) ? 2 : box->ghost;
+}
 /* have local arrays ghosts in this direction: from other ranks, or from the other end of a ring? */
 static inline PetscBool DMBoxHasGhosts(const DM_Box *box, PetscInt d)
 {

@@ -29,6 +29,14 @@ static inline ptrdiff_t PatchFDBoxNode(const PatchFDBox *b, PetscInt i, PetscInt
   return ((ptrdiff_t)(k - b->lo[2]) * b->n[1] + (j - b->lo[1])) * b->n[0] + (i - b->lo[0]);
 }
 
+/* the node of the box that is an image of node i of direction d, as around a ring of the box's nodes: itself, or at most two turns away */
+static inline PetscInt PatchFDBoxImage(const PatchFDBox *b, int d, PetscInt i)
+{
+  if (i < b->lo[d]) return i + b->n[d];
+  while (i >= b->lo[d] + b->n[d]) i -= b->n[d];
+  return i;
+}
+
 typedef PetscInt PatchFDRange[3][2]; /* first, end of each direction */
 
 static inline PetscCount PatchFDRangeSize(const PatchFDRange r)
@@ -347,7 +355,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*zero)(size_t count, void *);
   /* y = s x, or with `add` y + s x, entry by entry; y may be x */
   PetscErrorCode (*multiply)(size_t count, const void *s, const void *x, PetscBool add, void *y);
-  /* to = from on a range that both boxes contain */
+  /* to = from on a range that the second box contains.  Nodes beyond the first one are images of its nodes, as around a ring, at most two
+     turns away; the arrays are two then */
   PetscErrorCode (*copy)(const PatchFDRange, const PatchFDBox *, const void *from, const PatchFDBox *, void *to);
   /* y = a y + b x at the nodes of `range` that are not in `free`: the Dirichlet nodes */
   PetscErrorCode (*fixed)(const PatchFDRange range, const PatchFDRange free, PetscReal a, const PatchFDBox *, void *y, PetscReal b,
@@ -391,6 +400,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*transferrestrict)(void *plan, const void *fine, void *coarse);
   PetscErrorCode (*transferdestroy)(void **plan);
 
+  /* may boxes of local solvers be rings, where patches have more than one unknown: are nodes beyond them images of their nodes? */
+  PetscBool localrings;
   PetscErrorCode (*localcreate)(const PatchFDLocalDesc *, void **plan);
   /* The patches with numbers in `patches`, colour by colour in the order given.  zero: x is known to be zero before the first colour */
   PetscErrorCode (*localapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches,

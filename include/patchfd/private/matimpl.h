@@ -189,8 +189,8 @@ struct _MatBoxLocal {
   MatBoxForm        weighted;                     /* whose patches those of MATBOX_LOCAL_FD are on a form of points; empty for others */
   PatchFDPatches    patches[DMBOX_MAX_FIELDS][3];
   PetscBool         havepatches;
-  PetscInt          nclass[3], *cls[3]; /* the classes that say all about a patch in a direction, whatever the field */
-  PatchFDLocalField field[DMBOX_MAX_FIELDS];
+  PetscInt          nclass[3], *cls[3];         /* the classes that say all about a patch in a direction, whatever the field */
+  PatchFDLocalField field[2][DMBOX_MAX_FIELDS]; /* on local arrays, and on global ones that are rings */
   PetscInt          nterm;
   PatchFDRows       rows[MATBOX_MAX_BANDS]; /* of the form's bands, for residuals */
   PatchFDRowTerm    term[MATBOX_MAX_TERMS];
@@ -365,6 +365,8 @@ PETSC_INTERN PetscErrorCode MatBoxLocalGet(Mat_Box *, const MatBoxLocalRule *, M
 PETSC_INTERN PetscErrorCode MatBoxLocalRelease(MatBoxLocal **);
 /* Patches, colours and the kernels' plan, unless they are there.  Collective, as everything here */
 PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *, PatchFDKernels, PatchFDPrecision);
+/* do they work on global arrays around rings, without ghosts?  After set-up */
+PETSC_INTERN PetscBool MatBoxLocalWraps(const MatBoxLocal *, PatchFDKernels);
 /* which kernels it has then, for people to read; NULL where there is no choice */
 PETSC_INTERN const char *MatBoxLocalKernels(const MatBoxLocal *, PatchFDKernels, PatchFDPrecision);
 /* do dense inverses converge faster in time than fast diagonalization of what is separable?  By measurement (benchmarks/poisson

@@ -38,7 +38,7 @@ PETSC_INTERN PetscErrorCode PatchFDVecDestroyVecs(PetscInt, Vec[]);
 
 /*
   Arrays with room for room[0] numbers before and room[1] after the values (room.c): is there that much around an array?
-  PatchFDVecCreate() (create.c) makes a Vec with room (NULL for none; on one rank there is none), and so do its duplicates;
+  PatchFDVecCreate() (create.c) makes a Vec with room (NULL for none), and so do its duplicates;
   VecSingleSetRoom_Private() gives it to an unused VECSINGLE and its duplicates.
 */
 PETSC_INTERN PetscErrorCode PatchFDRoomAdd(const void *array, const size_t room[2]);

@@ -132,13 +132,34 @@ PetscErrorCode Grid<T>::zero(size_t count, void *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* as PatchFDBoxImage() of the nodes of one direction of a box */
+struct Ring {
+  int lo, n;
+
+  __device__ __forceinline__ int image(int i) const
+  {
+    if (i < lo) return i + n;
+    while (i >= lo + n) i -= n;
+    return i;
+  }
+};
+
+struct Rings {
+  Ring d[3];
+
+  Rings(const PatchFDBox &b)
+  {
+    for (int e = 0; e < 3; e++) d[e] = {(int)b.lo[e], (int)b.n[e]};
+  }
+};
+
 template <typename T>
-static __global__ void CopyKernel(Range r, Layout fl, const T *__restrict__ from, Layout tl, T *__restrict__ to)
+static __global__ void CopyKernel(Range r, Rings f, Layout fl, const T *__restrict__ from, Layout tl, T *__restrict__ to)
 {
   for (int k = r.lo[2] + blockIdx.z; k < r.hi[2]; k += gridDim.z)
     for (int j = r.lo[1] + blockIdx.y * blockDim.y + threadIdx.y; j < r.hi[1]; j += gridDim.y * blockDim.y)
       for (int i = r.lo[0] + blockIdx.x * blockDim.x + threadIdx.x; i < r.hi[0]; i += gridDim.x * blockDim.x)
-        to[tl.at(i, j, k)] = from[fl.at(i, j, k)];
+        to[tl.at(i, j, k)] = from[fl.at(f.d[0].image(i), f.d[1].image(j), f.d[2].image(k))];
 }
 
 template <typename T>
@@ -150,10 +171,14 @@ PetscErrorCode Grid<T>::copy(const PatchFDRange range, const PatchFDBox *fbox, c
   PetscFunctionBegin;
   if (r.empty()) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
-  const dim3 block(64, 4),
-    grid((r.hi[0] - r.lo[0] + 63) / 64, PetscMin((r.hi[1] - r.lo[1] + 3) / 4, 65535), PetscMin(r.hi[2] - r.lo[2], 65535));
+  const int n = r.hi[0] - r.lo[0];
+  int       x = 64;
 
-  CopyKernel<T><<<grid, block, 0, stream>>>(r, Layout(*fbox), (const T *)from, Layout(*tbox), (T *)to);
+  while (x > 1 && x / 2 >= n) x /= 2; /* layers of ghosts are thin */
+  const int  y = 256 / x;
+  const dim3 block(x, y), grid((n + x - 1) / x, PetscMin((r.hi[1] - r.lo[1] + y - 1) / y, 65535), PetscMin(r.hi[2] - r.lo[2], 65535));
+
+  CopyKernel<T><<<grid, block, 0, stream>>>(r, Rings(*fbox), Layout(*fbox), (const T *)from, Layout(*tbox), (T *)to);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
