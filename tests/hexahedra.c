@@ -343,7 +343,7 @@ int main(int argc, char **argv)
       args: -aspects 10,100,1000 -degrees 2,4,8 -pc_type {{patchmg single}} -ksp_type fcg
     test:
       suffix: robust
-      args: -aspects 0.001,1000 -degrees 2,4,6 -cells 1 -layers 2 -mg_levels_pc_patchfd_type chebyshev_first -mg_levels_pc_patchfd_sweeps 3 -most 18
+      args: -aspects 0.001,1000 -degrees 2,4,6 -cells 1 -layers 2 -mg_levels_pc_patchfd_type chebyshev_first -mg_levels_pc_patchfd_sweeps 3 -most 19
 
   testset:
     output_file: output/hexahedra.out

@@ -309,23 +309,31 @@ PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PlexCellsInterpolate(DM dm, const PlexCells *cells, DMBoxFunctionFn *f, void *ctx, PetscScalar u[])
+PetscErrorCode PlexCellsAddValues(DM dm, const PlexCells *cells, DMBoxFunctionFn *f, void *ctx, PetscScalar u[])
 {
-  PlexPoints p;
+  const PetscInt corners = 1 << cells->dim, k = cells->ncomp, N = cells->degree;
+  PlexPoints     p;
 
   PetscFunctionBegin;
   PetscCall(PlexPointsCreate(&(PlexCoefficients){.dm = dm, .n = 1}, cells, 0, -1, &p));
   for (PetscCount i = 0; i < cells->ncells; i++) {
     const PetscInt *node = cells->index + i * cells->size;
+    PetscReal       x[3], value[8][PLEX_MAX_COMPONENTS];
 
     PetscCall(PlexPointsGoTo(cells, i, &p));
+    for (PetscInt c = 0; c < corners; c++) {
+      PlexPointsPlace(&p, (c & 1) * N + ((c >> 1 & 1) + (c >> 2 & 1) * (N + 1)) * N * (N + 1), x, NULL);
+      PetscCall((*f)(p.dim, 0, x, k, value[c], ctx));
+    }
     for (PetscInt q = 0; q < cells->size; q++) {
-      PetscReal x[3], value[PLEX_MAX_COMPONENTS];
+      const PetscReal t[3] = {(PetscReal)(q % (N + 1)) / N, (PetscReal)(q / (N + 1) % (N + 1)) / N, (PetscReal)(q / (N + 1) / (N + 1)) / N};
 
-      if (node[q] < 0 || node[q] >= cells->nodes->n) continue;
-      PlexPointsPlace(&p, q, x, NULL);
-      PetscCall((*f)(p.dim, 0, x, cells->ncomp, value, ctx));
-      for (PetscInt k = 0; k < cells->ncomp; k++) u[node[q] * cells->ncomp + k] = value[k];
+      for (PetscInt c = 0; c < corners && node[q] >= 0; c++) {
+        PetscReal weight = 1;
+
+        for (PetscInt d = 0; d < cells->dim; d++) weight *= c >> d & 1 ? t[d] : 1 - t[d];
+        for (PetscInt a = 0; a < k; a++) u[node[q] * k + a] += weight * value[c][a];
+      }
     }
   }
   PetscCall(PlexPointsDestroy(&p));

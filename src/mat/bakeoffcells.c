@@ -65,7 +65,6 @@ static PetscErrorCode Waves(PetscInt dim, PETSC_UNUSED PetscReal time, const Pet
   return PETSC_SUCCESS;
 }
 
-/* ranks that own nodes of which they have no cells have zeros there */
 static PetscErrorCode Noise(const CellSpace *s, Vec v)
 {
   const Mat_Bakeoff *m      = (const Mat_Bakeoff *)s->ctx;
@@ -77,14 +76,18 @@ static PetscErrorCode Noise(const CellSpace *s, Vec v)
   PetscFunctionBegin;
   PetscCall(DMGetBoundingBox(m->dm, low, high));
   for (int d = 0; d < 3; d++) size = PetscMax(size, high[d] - low[d]);
+  PetscCall(PetscCalloc1(m->nlocal, &a));
+  PetscCall(PlexCellsAddValues(m->dm, &m->cells, Waves, &size, a));
+  if (m->sf) {
+    PetscCall(PetscSFReduceBegin(m->sf, MPIU_SCALAR, a + m->nowned, a, MPI_SUM));
+    PetscCall(PetscSFReduceEnd(m->sf, MPIU_SCALAR, a + m->nowned, a, MPI_SUM));
+  }
   PetscCall(VecGetLocalSize(v, &n));
   PetscCall(VecGetSize(v, &N));
-  PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)v), n, N, &u));
-  PetscCall(VecGetArray(u, &a));
-  PetscCall(PlexCellsInterpolate(m->dm, &m->cells, Waves, &size, a));
-  PetscCall(VecRestoreArray(u, &a));
+  PetscCall(VecCreateMPIWithArray(PetscObjectComm((PetscObject)v), 1, n, N, a, &u));
   PetscCall(VecSingleConvert(u, 1, v));
   PetscCall(VecDestroy(&u));
+  PetscCall(PetscFree(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

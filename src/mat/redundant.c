@@ -7,8 +7,8 @@
 #include <patchfd/private/vecimpl.h>
 
 typedef struct {
-  DM          dm;   /* that of the ranks */
-  MatPatches  all;  /* of the matrix that this one has for itself */
+  DM          dm;  /* that of the ranks */
+  MatPatches  all; /* of the matrix that this one has for itself */
   PatchFDHalo in;
   Vec         b, x; /* of it */
 } RedundantPatches;
@@ -43,7 +43,7 @@ static PetscErrorCode MatPatchesSweep_Redundant(MatPatches p, PatchFDKernels ker
   PetscCall(PatchFDVecGetArrayRead(r->x, kern, &from));
   PetscCall(PatchFDVecGetArrayWrite(x, kern, &to));
   for (PetscInt f = 0; f < box->nfield; f++) {
-    const PatchFDBox  mesh = DMBoxMesh(&box->field[f]), *global = &box->field[f].global;
+    const PatchFDBox   mesh = DMBoxMesh(&box->field[f]), *global = &box->field[f].global;
     const PatchFDRange range = {{global->lo[0], global->lo[0] + global->n[0]},
                                 {global->lo[1], global->lo[1] + global->n[1]},
                                 {global->lo[2], global->lo[2] + global->n[2]}};

@@ -55,8 +55,8 @@ typedef struct {
 PETSC_INTERN PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *, const PlexCells *, PetscInt gauss, PlexPointValues *);
 PETSC_INTERN PetscErrorCode PlexPointValuesDestroy(PlexPointValues *);
 PETSC_INTERN PetscErrorCode PlexCoefficientsDestroy(PlexCoefficients *);
-/* u = the values of f at the nodes that this rank owns and has cells of; the others keep theirs */
-PETSC_INTERN PetscErrorCode PlexCellsInterpolate(DM, const PlexCells *, DMBoxFunctionFn *, void *ctx, PetscScalar u[]);
+/* adds to u, an array with ghosts, for each cell the multilinear function of f at its corners, at its nodes as if these were uniform */
+PETSC_INTERN PetscErrorCode PlexCellsAddValues(DM, const PlexCells *, DMBoxFunctionFn *, void *ctx, PetscScalar u[]);
 
 /* ---- conditions K du/dn + h u = g: src/dm/plexsides.c ---- */
 
