@@ -299,7 +299,7 @@ PetscErrorCode DMBoxAddNeumannLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatc
   DMBoxCheckFunction(dm, flux, 3);
   PetscCall(DMBoxCheckVec(dm, b));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));
-  Nc = box->space == DMBOX_SPACE_RT ? dm->dim : 1;
+  Nc = PetscMin(box->nfield, dm->dim); /* all but a pressure */
   for (PetscInt d = 0; d < dm->dim; d++) {
     for (PetscInt end = 0; end < 2; end++) {
       if (box->boundary[2 * d + end] != DMBOX_BOUNDARY_NEUMANN) continue;

@@ -20,7 +20,8 @@ PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperat
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(DMBoxOperatorList, name, &create));
   PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE,
-             "-dm_box_operator (DMBoxSetOperator()) is %s, which does not exist; there are poisson, diffusion, biharmonic, stokes and heat",
+             "-dm_box_operator (DMBoxSetOperator()) is %s, which does not exist; there are poisson, diffusion, biharmonic, stokes, "
+             "elasticity and heat",
              name);
   PetscCall(PetscNew(op));
   PetscCall(PetscStrallocpy(name, &(*op)->name));
@@ -66,6 +67,11 @@ PetscErrorCode DMBoxCopyOperator(DM from, DM to)
   if (same) PetscCall(PetscArraycmp(a->coefficient, (*b)->coefficient, DMBOX_MAX_COEFFICIENTS, &same));
   if (same) PetscCall(PetscArraycmp(a->penalty, (*b)->penalty, 2, &same));
   if (same) PetscCall(PetscArraycmp(&a->exponent[0][0], &(*b)->exponent[0][0], 6, &same));
+  if (a->projection != (*b)->projection) {
+    same             = PETSC_FALSE;
+    (*b)->version    = DMBoxOperatorNewVersion(); /* it is no coefficient: matrices would not see it */
+    (*b)->projection = a->projection;
+  }
   if (a->ops.copy) PetscCall((*a->ops.copy)(from, to, &changed));
   PetscCall(DMBoxCopyFunctions(from, to));
   if (same && !changed && a->rate == (*b)->rate) PetscFunctionReturn(PETSC_SUCCESS);
@@ -124,7 +130,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- name - the operator: `poisson`, `diffusion`, `biharmonic`, `stokes`, `heat`
+- name - the operator: `poisson`, `diffusion`, `biharmonic`, `stokes`, `elasticity`, `heat`
 
   Options Database Key:
 . -dm_box_operator name - the operator
@@ -137,7 +143,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
   Call it before `DMSetUp()`.
 
 .seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`,
-`DMBoxSetDiffusion()`
+`DMBoxSetDiffusion()`, `DMBoxSetElasticity()`
 @*/
 PetscErrorCode DMBoxSetOperator(DM dm, const char name[])
 {
