@@ -439,8 +439,8 @@ static PetscInt PatchNodes(const Problem *p, const PetscInt c[3], PetscInt at[])
 
     Split(i % p->nodes, p->n, node);
     for (PetscInt d = 0; d < p->dim; d++) {
-      const PetscInt first = p->ring[d] ? (node[d] - c[d] * p->k + p->n[d]) % p->n[d] : node[d] - c[d] * p->k;
-      const PetscInt size  = PetscMin(2, p->cells[d]) * p->k;
+      const PetscInt  first  = p->ring[d] ? (node[d] - c[d] * p->k + p->n[d]) % p->n[d] : node[d] - c[d] * p->k;
+      const PetscInt  size   = PetscMin(2, p->cells[d]) * p->k;
       const PetscBool ends[] = {(PetscBool)(!p->ring[d] && c[d] == 0), (PetscBool)(!p->ring[d] && c[d] + 2 >= p->cells[d])};
 
       in = (PetscBool)(in && (ends[0] ? first >= 0 : first > 0) && (ends[1] ? first <= size : first < size));
@@ -576,7 +576,7 @@ static PetscErrorCode TestSolvers(DM dm, const Problem *p, Mat A, const PetscRea
 
 static PetscErrorCode TestDegree(PetscInt degree, PetscBool graded, PetscReal tol, PetscRandom rnd, PetscInt *failures)
 {
-  Problem    p = {.tol = tol, .failures = failures};
+  Problem    p    = {.tol = tol, .failures = failures};
   PetscReal *v[3] = {NULL, NULL, NULL}, *vf[3], *x, *b;
   PetscInt   dim;
   DM         dm;

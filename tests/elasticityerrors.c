@@ -49,12 +49,12 @@ static const struct {
   PetscBool projected; /* to degree k - 2 */
   PetscReal ratio, error[3];
 } reference[] = {
-  {1, PETSC_FALSE, 0.3, {8.0e-2, 2.0e-2, 5.1e-3}},
-  {2, PETSC_FALSE, 0.3, {3.1e-3, 4.0e-4, 5.0e-5}},      {2, PETSC_FALSE, 0.49, {6.8e-3, 6.2e-4, 6.0e-5}},
-  {2, PETSC_TRUE, 0.3, {3.8e-3, 6.6e-4, 1.4e-4}},       {2, PETSC_TRUE, 0.4999, {4.7e-3, 1.0e-3, 2.4e-4}},
-  {3, PETSC_FALSE, 0.3, {1.4e-4, 9.0e-6, 5.6e-7}},      {3, PETSC_FALSE, 0.49, {2.7e-4, 1.3e-5, 6.6e-7}},
-  {3, PETSC_TRUE, 0.49, {1.7e-4, 1.4e-5, 1.5e-6}},      {3, PETSC_TRUE, 0.4999, {1.7e-4, 1.4e-5, 1.5e-6}},
-  {4, PETSC_FALSE, 0.3, {5.4e-6, 1.7e-7, 5.3e-9}},      {4, PETSC_TRUE, 0.49, {5.8e-6, 2.1e-7, 9.5e-9}},
+  {1, PETSC_FALSE, 0.3, {8.0e-2, 2.0e-2, 5.1e-3}},   {2, PETSC_FALSE, 0.3, {3.1e-3, 4.0e-4, 5.0e-5}},
+  {2, PETSC_FALSE, 0.49, {6.8e-3, 6.2e-4, 6.0e-5}},  {2, PETSC_TRUE, 0.3, {3.8e-3, 6.6e-4, 1.4e-4}},
+  {2, PETSC_TRUE, 0.4999, {4.7e-3, 1.0e-3, 2.4e-4}}, {3, PETSC_FALSE, 0.3, {1.4e-4, 9.0e-6, 5.6e-7}},
+  {3, PETSC_FALSE, 0.49, {2.7e-4, 1.3e-5, 6.6e-7}},  {3, PETSC_TRUE, 0.49, {1.7e-4, 1.4e-5, 1.5e-6}},
+  {3, PETSC_TRUE, 0.4999, {1.7e-4, 1.4e-5, 1.5e-6}}, {4, PETSC_FALSE, 0.3, {5.4e-6, 1.7e-7, 5.3e-9}},
+  {4, PETSC_TRUE, 0.49, {5.8e-6, 2.1e-7, 9.5e-9}},
 };
 
 static PetscErrorCode Curl(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[],
@@ -63,15 +63,14 @@ static PetscErrorCode Curl(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal tim
   const PetscReal s[] = {PetscSinReal(PETSC_PI * x[0]), PetscSinReal(PETSC_PI * x[1])}, a = 1 / (1 + *(PetscReal *)ctx);
 
   PetscFunctionBeginUser;
-  for (PetscInt c = 0; c < Nc; c++)
-    u[c] = (c ? -1 : 1) * PETSC_PI * s[c] * s[c] * PetscSinReal(2 * PETSC_PI * x[1 - c]) + a * s[0] * s[1];
+  for (PetscInt c = 0; c < Nc; c++) u[c] = (c ? -1 : 1) * PETSC_PI * s[c] * s[c] * PetscSinReal(2 * PETSC_PI * x[1 - c]) + a * s[0] * s[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CurlForce(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar f[],
                                 void *ctx)
 {
-  const PetscReal a   = 1 / (1 + *(PetscReal *)ctx), pi2 = PETSC_PI * PETSC_PI;
+  const PetscReal a = 1 / (1 + *(PetscReal *)ctx), pi2 = PETSC_PI * PETSC_PI;
   const PetscReal sum = 2 * pi2 * a * PetscSinReal(PETSC_PI * x[0]) * PetscSinReal(PETSC_PI * x[1]) -
                         pi2 * PetscCosReal(PETSC_PI * (x[0] + x[1]));
 
@@ -88,7 +87,7 @@ static PetscErrorCode TestReference(void)
 
   PetscFunctionBeginUser;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(reference); i++) {
-    const PetscInt k = reference[i].k;
+    const PetscInt k      = reference[i].k;
     PetscBool      agrees = PETSC_TRUE;
 
     for (int l = 0; l < 3; l++) {
@@ -163,7 +162,7 @@ static PetscErrorCode Traction(PetscInt dim, PETSC_UNUSED PetscReal time, const 
 {
   const Material *m   = (const Material *)ctx;
   PetscReal       div = 0, normal = 1;
-  PetscInt        n   = 0;
+  PetscInt        n = 0;
 
   PetscFunctionBeginUser;
   while (n < dim - 1 && x[n] != 1) n++;
@@ -178,7 +177,7 @@ static PetscErrorCode Traction(PetscInt dim, PETSC_UNUSED PetscReal time, const 
 
 static PetscErrorCode Error(PetscInt dim, PetscInt k, PetscInt n, PetscReal *error)
 {
-  DMBoxBoundaryType boundary[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET,
+  DMBoxBoundaryType boundary[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN,   DMBOX_BOUNDARY_DIRICHLET,
                                    DMBOX_BOUNDARY_NEUMANN,   DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN};
   Material          m;
   DM                dm;
@@ -217,7 +216,8 @@ static PetscErrorCode TestOrders(void)
       order = PetscLog2Real(error[0] / error[1]);
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D, degree %" PetscInt_FMT ": ", dim, k));
       if (PetscAbsReal(order - (PetscReal)(k + 1)) <= 0.25) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "order %" PetscInt_FMT "\n", k + 1));
-      else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "DEVIATES: order %g, errors %g %g\n", (double)order, (double)error[0], (double)error[1]));
+      else
+        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "DEVIATES: order %g, errors %g %g\n", (double)order, (double)error[0], (double)error[1]));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
