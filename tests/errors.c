@@ -89,6 +89,10 @@ static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time
 static PetscErrorCode TestElasticity(void)
 {
 #define SOLID "-dm_box_operator elasticity -dm_box_space vq "
+  const PetscInt cells[] = {4, 4};
+  DM             dm[2];
+  Mat            A[2];
+
   PetscFunctionBeginUser;
   PetscCall(TestBox("-dm_box_operator elasticity", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is q", "takes vq"));
   PetscCall(TestBox("-dm_box_boundary symmetry", PETSC_ERR_ARG_INCOMP, "symmetry at the lower side of direction 0", "-dm_box_space vq"));
@@ -108,6 +112,19 @@ static PetscErrorCode TestElasticity(void)
                     PETSC_ERR_ARG_INCOMP, "symmetry in direction 1", "no free nodes"));
   PetscCall(TestBox(SOLID "-dm_box_mapping annulus", PETSC_ERR_ARG_INCOMP, "elasticity is for boxes as they are", "diffusion takes one"));
 #undef SOLID
+  for (int i = 0; i < 2; i++) {
+    PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm[i]));
+    PetscCall(DMBoxSetSpace(dm[i], DMBOX_SPACE_VQ));
+    PetscCall(DMBoxSetOperator(dm[i], "elasticity"));
+    PetscCall(DMBoxSetElasticModuli(dm[i], 1, i ? 0.3 : 0.4999, DMBOX_PLANE_STRAIN));
+    PetscCall(DMCreateMatrix(dm[i], &A[i]));
+  }
+  FAILS("a sum with another projection", MatAXPY(A[0], 1, A[1], SAME_NONZERO_PATTERN), PETSC_ERR_ARG_INCOMP, "MatAXPY()",
+        "-dm_box_lambda_degree");
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(&A[i]));
+    PetscCall(DMDestroy(&dm[i]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -67,18 +67,16 @@ PetscErrorCode DMBoxCopyOperator(DM from, DM to)
   if (same) PetscCall(PetscArraycmp(a->coefficient, (*b)->coefficient, DMBOX_MAX_COEFFICIENTS, &same));
   if (same) PetscCall(PetscArraycmp(a->penalty, (*b)->penalty, 2, &same));
   if (same) PetscCall(PetscArraycmp(&a->exponent[0][0], &(*b)->exponent[0][0], 6, &same));
-  if (a->projection != (*b)->projection) {
-    same             = PETSC_FALSE;
-    (*b)->version    = DMBoxOperatorNewVersion(); /* it is no coefficient: matrices would not see it */
-    (*b)->projection = a->projection;
-  }
+  if (same && !a->ops.copy) same = (PetscBool)(a->projection == (*b)->projection && a->version == (*b)->version);
   if (a->ops.copy) PetscCall((*a->ops.copy)(from, to, &changed));
   PetscCall(DMBoxCopyFunctions(from, to));
   if (same && !changed && a->rate == (*b)->rate) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArraycpy((*b)->coefficient, a->coefficient, DMBOX_MAX_COEFFICIENTS));
   PetscCall(PetscArraycpy((*b)->penalty, a->penalty, 2));
   PetscCall(PetscArraycpy(&(*b)->exponent[0][0], &a->exponent[0][0], 6));
-  (*b)->rate = a->rate;
+  (*b)->rate       = a->rate;
+  (*b)->projection = a->projection;
+  if (!a->ops.copy) (*b)->version = a->version;
   PetscCall(DMBoxChanged(to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -36,13 +36,13 @@ typedef struct {
   PatchFDBand M, own, other, E, Et, PM, PA, PE, PEt;
 } ElasticityBands;
 
-/* the degree that lambda terms are projected to; that of the space for none */
+/* the degree that lambda terms are projected to, also of negative multiples of the operator; that of the space for none */
 static PetscInt LambdaDegree(DM dm, DMBoxOperator op)
 {
   const PetscInt k = ((const DM_Box *)dm->data)->degree;
 
   if (op->projection != PETSC_DETERMINE) return PetscMin(op->projection, k);
-  return k > 1 && op->coefficient[LAMBDA] > PROJECTED * op->coefficient[MU] ? k - 2 : k;
+  return k > 1 && PetscAbsReal(op->coefficient[LAMBDA]) > PROJECTED * PetscAbsReal(op->coefficient[MU]) ? k - 2 : k;
 }
 
 /* coef times band bi in direction i, bj in j, and `mass` in the others */
@@ -189,7 +189,8 @@ static PetscErrorCode DMBoxForm_Elasticity(DM dm, DMBoxOperator op, const PetscR
 
 /* ---- checks, options, view ---- */
 
-static PetscErrorCode CheckLocking(DM dm, DMBoxOperator op)
+/* once the degree is known; forms whose lambda terms are of two degrees are no multiples of each other, and have no sum */
+static PetscErrorCode CheckMaterial(DM dm, DMBoxOperator op)
 {
   const PetscReal lambda = op->coefficient[LAMBDA], mu = op->coefficient[MU];
 
@@ -201,6 +202,7 @@ static PetscErrorCode CheckLocking(DM dm, DMBoxOperator op)
              "Take degree 2 or more, a ratio up to 0.45, or say with -dm_box_lambda_degree (DMBoxSetLambdaDegree()) 0 or 1 that you want "
              "it",
              (double)(0.5 * lambda / (lambda + mu)), (double)(lambda / mu));
+  op->version = 1 + LambdaDegree(dm, op);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -227,7 +229,7 @@ static PetscErrorCode DMBoxOperatorCheck_Elasticity(DM dm, DMBoxOperator op)
                ", where -dm_box_cells 1 of -dm_box_degree 1 has no free nodes across the sides; take more cells or a higher degree",
                d);
   }
-  PetscCall(CheckLocking(dm, op));
+  PetscCall(CheckMaterial(dm, op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -286,12 +288,10 @@ PetscErrorCode DMBoxOperatorCreate_Elasticity(DMBoxOperator op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* after a change of coefficients or of op->projection, before which the lambda terms had this degree */
-static PetscErrorCode ElasticityChanged(DM dm, DMBoxOperator op, PetscInt before)
+static PetscErrorCode ElasticityChanged(DM dm, DMBoxOperator op)
 {
   PetscFunctionBegin;
-  if (dm->setupcalled) PetscCall(CheckLocking(dm, op));
-  if (LambdaDegree(dm, op) != before) op->version = DMBoxOperatorNewVersion(); /* forms of two degrees have no sum */
+  if (dm->setupcalled) PetscCall(CheckMaterial(dm, op));
   PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -335,7 +335,6 @@ static PetscErrorCode ElasticityChanged(DM dm, DMBoxOperator op, PetscInt before
 PetscErrorCode DMBoxSetElasticity(DM dm, PetscReal lambda, PetscReal mu, PetscReal shift)
 {
   DMBoxOperator op;
-  PetscInt      before;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetOperatorOfType(dm, "elasticity", "DMBoxSetElasticity()", &op));
@@ -348,11 +347,10 @@ PetscErrorCode DMBoxSetElasticity(DM dm, PetscReal lambda, PetscReal mu, PetscRe
              (double)lambda, (double)mu);
   PetscCheck(shift >= 0 && !PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_shift (DMBoxSetElasticity()) is %g; it must be finite and not negative", (double)shift);
-  before                  = LambdaDegree(dm, op);
   op->coefficient[LAMBDA] = lambda;
   op->coefficient[MU]     = mu;
   op->coefficient[SHIFT]  = shift;
-  PetscCall(ElasticityChanged(dm, op, before));
+  PetscCall(ElasticityChanged(dm, op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -487,16 +485,14 @@ PetscErrorCode DMBoxGetElasticModuli(DM dm, PetscReal *young, PetscReal *ratio)
 PetscErrorCode DMBoxSetLambdaDegree(DM dm, PetscInt degree)
 {
   DMBoxOperator op;
-  PetscInt      before;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetOperatorOfType(dm, "elasticity", "DMBoxSetLambdaDegree()", &op));
   PetscValidLogicalCollectiveInt(dm, degree, 2);
   PetscCheck(degree >= 0 || degree == PETSC_DETERMINE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_lambda_degree (DMBoxSetLambdaDegree()) is %" PetscInt_FMT "; it must be 0 or more, or determine", degree);
-  before         = LambdaDegree(dm, op);
   op->projection = degree;
-  PetscCall(ElasticityChanged(dm, op, before));
+  PetscCall(ElasticityChanged(dm, op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
