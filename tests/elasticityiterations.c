@@ -275,5 +275,15 @@ int main(int argc, char **argv)
      nsize: {{2 8}}
      output_file: output/elasticityiterations_ranks_3d.out
      args: -dim 3 -sides cantilever -max_unknowns 10000
+   testset:
+     requires: cuda gpu
+     test:
+       suffix: cuda
+       args: -max_unknowns 50000 -dm_vec_type cuda
+       output_file: output/elasticityiterations_2d.out
+     test:
+       suffix: cuda_3d
+       args: -dim 3 -dm_vec_type cuda
+       output_file: output/elasticityiterations_3d.out
 
 TEST*/

@@ -1,5 +1,5 @@
-static char help[] =
-  "Solids: displacements u with -div (2 mu eps(u) + lambda div u) = f on a box, with Q_k elements and multigrid with vertex patches.\n\
+static char help
+  [] = "Solids: displacements u with -div (2 mu eps(u) + lambda div u) = f on a box, with Q_k elements and multigrid with vertex patches.\n\
   -problem cantilever : a beam, clamped at the lower side of x, with a force across it at the other end;\n\
                         the mean deflection of the end beside those of the theories of beams\n\
   -problem rubber     : a block between two rigid plates, which are pressed together by a tenth of its height; Poisson's ratio is 0.4999\n\
@@ -137,8 +137,8 @@ static PetscErrorCode Measure(DM dm, Problem problem, Vec b, Vec x, PetscReal *n
 
 int main(int argc, char **argv)
 {
-  PetscEnum problem = (PetscEnum)CANTILEVER;
-  PetscInt  levels  = 3, degree;
+  PetscEnum problem   = (PetscEnum)CANTILEVER;
+  PetscInt  levels    = 3, degree;
   PetscReal bernoulli = 0, timoshenko = 0, ratio;
   DM        dm, finer;
 
