@@ -158,6 +158,7 @@ static PetscErrorCode DMBoxForm_Elasticity(DM dm, DMBoxOperator op, const PetscR
   const PatchFDBand *M[3], *P[3];
 
   PetscFunctionBegin;
+  if (projected) PetscCall(PetscInfo(dm, "The lambda terms are projected to degree %" PetscInt_FMT " (-dm_box_lambda_degree)\n", degree));
   form->nband         = 3 * sizeof(ElasticityBands) / sizeof(PatchFDBand);
   form->spd           = (PetscBool)(c[MU] > 0 && dim * c[LAMBDA] + 2 * c[MU] > 0 && c[SHIFT] >= 0);
   form->constants     = -1;
