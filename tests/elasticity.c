@@ -155,7 +155,7 @@ static PetscErrorCode SetMaterial(DM dm, Problem *p)
   PetscFunctionBeginUser;
   PetscCall(DMBoxGetElasticity(dm, &p->lambda, &p->mu, &p->shift));
   PetscCall(DMBoxGetLambdaDegree(dm, &p->degree));
-  if (p->degree == PETSC_DETERMINE) p->degree = p->k > 1 && p->lambda >= 48.9999 * p->mu ? p->k - 2 : p->k;
+  if (p->degree == PETSC_DETERMINE) p->degree = p->k > 1 && p->dim > 1 && p->lambda >= 48.9999 * p->mu ? p->k - 2 : p->k;
   PetscCall(Assemble(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

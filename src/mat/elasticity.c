@@ -42,7 +42,7 @@ static PetscInt LambdaDegree(DM dm, DMBoxOperator op)
   const PetscInt k = ((const DM_Box *)dm->data)->degree;
 
   if (op->projection != PETSC_DETERMINE) return PetscMin(op->projection, k);
-  return k > 1 && PetscAbsReal(op->coefficient[LAMBDA]) > PROJECTED * PetscAbsReal(op->coefficient[MU]) ? k - 2 : k;
+  return k > 1 && dm->dim > 1 && PetscAbsReal(op->coefficient[LAMBDA]) > PROJECTED * PetscAbsReal(op->coefficient[MU]) ? k - 2 : k;
 }
 
 /* coef times band bi in direction i, bj in j, and `mass` in the others */
@@ -196,7 +196,7 @@ static PetscErrorCode CheckMaterial(DM dm, DMBoxOperator op)
   const PetscReal lambda = op->coefficient[LAMBDA], mu = op->coefficient[MU];
 
   PetscFunctionBegin;
-  PetscCheck(((const DM_Box *)dm->data)->degree > 1 || op->projection != PETSC_DETERMINE || lambda <= LOCKED * mu,
+  PetscCheck(((const DM_Box *)dm->data)->degree > 1 || dm->dim == 1 || op->projection != PETSC_DETERMINE || lambda <= LOCKED * mu,
              PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_operator elasticity: Poisson's ratio is %g (lambda / mu = %g), where elements of -dm_box_degree 1 lock: "
              "displacements are far too small. "
@@ -466,7 +466,7 @@ PetscErrorCode DMBoxGetElasticModuli(DM dm, PetscReal *young, PetscReal *ratio)
   Input Parameters:
 + dm     - the `DM` of type `DMBOX`
 - degree - the degree in each direction and cell, 0 or more; the degree k of the space and more: no projection. `PETSC_DETERMINE`
-           (default): k - 2 from Poisson's ratio 0.49 on (lambda = 49 mu), no projection below
+           (default): k - 2 from Poisson's ratio 0.49 on (lambda = 49 mu), in two and three dimensions, no projection below
 
   Options Database Key:
 . -dm_box_lambda_degree q - the degree
@@ -480,6 +480,7 @@ PetscErrorCode DMBoxGetElasticModuli(DM dm, PetscReal *young, PetscReal *ratio)
   uniform meshes, but solvers need twice the iterations and more.
 
   Elements of degree 1 lock, and no projection gives them a good solver: for them a ratio above 0.45 is an error, unless a degree is set.
+  In one dimension nothing locks.
 
 .seealso: `DMBOX`, `DMBoxGetLambdaDegree()`, `DMBoxSetElasticity()`, `DMBoxSetDegree()`
 @*/
