@@ -1,6 +1,6 @@
-static char help[] =
-  "L2 errors of displacements: those of the NumPy reference, of a clamped square that is compressible or nearly not, with the lambda terms\n\
-projected or not; and orders k + 1 of solutions with given displacements and tractions, in 1 to 3 dimensions.\n\n";
+static char help
+  [] = "L2 errors of displacements: those of the NumPy reference, of a clamped square that is compressible or nearly not, with the lambda\n\
+terms projected or not; and orders k + 1 of solutions with given displacements and tractions, in 1 to 3 dimensions.\n\n";
 
 #include <petscpatchfd.h>
 

@@ -1,8 +1,8 @@
 static char help[] =
   "Iteration counts of multigrid with vertex patches for elasticity against those of the NumPy reference, nu to 0.1, or 2 % above 10.\n\
 mu = 1, 2^L cells a direction of the unit cube, f_0 = 1 + x_1, f_c = 1 - 2 x_(c+1); a beam of 12 x 2 (x 2) with f = -e_(d-1).\n\
-Solvers: FGMRES to 1e-9 of the true residual with the same order of colours before and after the coarse correction (options with the prefix\n\
-fgmres_), the same with the V-cycle in single precision (float_), and CG with symmetric cycles (cg_).\n\
+Solvers: FGMRES to 1e-9 of the true residual with the same order of colours before and after the coarse correction (options with the\n\
+prefix fgmres_), the same with the V-cycle in single precision (float_), and CG with symmetric cycles (cg_).\n\
 nu = -9 / log10(mean reduction of the residual an iteration).\n\
   -dim <d>, -max_unknowns <n>, -sides <clamped|cantilever|symmetry|mixed|beam> : which rows\n\n";
 
