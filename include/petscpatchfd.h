@@ -77,8 +77,8 @@ PETSC_EXTERN const char *const PatchFDHaloTypes[];
   Values:
 + `DMBOX_BOUNDARY_DIRICHLET` (`dirichlet`) - values are given: zero, or those of `DMBoxLiftDirichlet()`. For `biharmonic` a clamped
   side: the normal derivative is also given, zero or that of `DMBoxAddBendingLoad()`
-. `DMBOX_BOUNDARY_NEUMANN` (`neumann`)     - the flux, or for `stokes` and `elasticity` the traction, is given: zero, or that of `DMBoxAddNeumannLoad()`.
-  Not for `biharmonic`
+. `DMBOX_BOUNDARY_NEUMANN` (`neumann`)     - the flux, or for `stokes` and `elasticity` the traction, is given: zero, or that of
+  `DMBoxAddNeumannLoad()`. Not for `biharmonic`
 . `DMBOX_BOUNDARY_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second
   normal derivative (the moment): zero, or those of `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()`
 . `DMBOX_BOUNDARY_PERIODIC` (`periodic`)   - for both sides of a direction, which is then a ring: they are the same points
@@ -156,8 +156,8 @@ PETSC_EXTERN const char *const DMBoxMappingTypes[];
 + dim  - number of coordinates
 . time - the time
 . x    - the point, dim coordinates
-. Nc   - number of components: 1; with the space `DMBOX_SPACE_RT` dim + 1, the velocity and then the pressure. The pages of routines name
-         exceptions
+. Nc   - number of components: 1; with the space `DMBOX_SPACE_VQ` dim; with `DMBOX_SPACE_RT` dim + 1, the velocity and then the pressure.
+         The pages of routines name exceptions
 . u    - the values at the point, Nc of them, to be set
 - ctx  - the context given with the function
 
