@@ -3,6 +3,9 @@ static char
 of the whole box, against PETSc's own preconditioners on the assembled matrix.  Assembly, set-up and solve, and their sum; the\n\
 ratio is to the first line.  Or, with -dm_box_operator stokes -dm_box_space rt, for Stokes' equations, against PETSc's PCFIELDSPLIT and a \
 factorization.\n\
+Or, with -dm_box_operator elasticity -dm_box_space vq, for a solid, against PETSc's PCGAMG with the rigid motions as its near null space, \
+on the matrix\n\
+with the components of each node together.\n\
   -dm_box_* : the mesh and the element (default degree 3 on 16 x 16 x 16 cells)\n\
   -solvers <i,...> : only these lines of the table, from 0 on (default all)\n\n";
 
@@ -59,6 +62,46 @@ static const Solver stokes[] = {
   {"fieldsplit, cholesky", SCHUR "-s_fieldsplit_velocity_ksp_type preonly -s_fieldsplit_velocity_pc_type cholesky", PETSC_TRUE},
   {"lu", "-s_ksp_type fgmres -s_pc_type lu -s_pc_factor_nonzeros_along_diagonal -s_pc_factor_shift_type nonzero", PETSC_TRUE},
 };
+
+#define SOLID "-s_ksp_type cg -s_ksp_norm_type unpreconditioned -s_pc_type gamg"
+static const Solver elasticity[] = {
+  {"patchmg, mixed precision", "-s_ksp_type fgmres -s_pc_type single -s_single_pc_type patchmg -s_single_pc_mg_cycle_type v", PETSC_FALSE},
+  {"patchmg, double precision", "-s_ksp_type fgmres -s_pc_type patchmg -s_pc_mg_cycle_type v", PETSC_FALSE},
+  {"patchmg, cg", "-s_ksp_type cg -s_ksp_norm_type unpreconditioned -s_pc_type patchmg -s_pc_mg_cycle_type v -s_pc_patchmg_symmetric",
+   PETSC_FALSE},
+  {"cg, gamg", SOLID, PETSC_TRUE},
+  {"cg, gamg, threshold 0.02", SOLID " -s_pc_gamg_threshold 0.02", PETSC_TRUE},
+  {"cg, gamg, sor smoother", SOLID " -s_mg_levels_ksp_type richardson -s_mg_levels_pc_type sor", PETSC_TRUE},
+  {"cg, gamg, pbjacobi smoother", SOLID " -s_mg_levels_pc_type pbjacobi", PETSC_TRUE},
+};
+
+/* the components of each node together, which PETSc's solvers like better: the matrix in that order, with its near null space, and the order
+ */
+static PetscErrorCode Interleave(DM dm, Mat *B, IS *order)
+{
+  PetscInt     dim, n, start, *index;
+  Mat          C;
+  Vec          x;
+  MatNullSpace motions;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetDimension(dm, &dim));
+  PetscCall(MatGetLocalSize(*B, &n, NULL));
+  PetscCall(MatGetOwnershipRange(*B, &start, NULL));
+  PetscCall(PetscMalloc1(n, &index));
+  for (PetscInt i = 0; i < n; i++) index[i] = start + i % dim * (n / dim) + i / dim;
+  PetscCall(ISCreateGeneral(PetscObjectComm((PetscObject)dm), n, index, PETSC_OWN_POINTER, order));
+  PetscCall(ISSetPermutation(*order));
+  PetscCall(MatPermute(*B, *order, *order, &C));
+  PetscCall(MatDestroy(B));
+  *B = C;
+  PetscCall(MatSetBlockSize(C, dim));
+  PetscCall(DMGetCoordinates(dm, &x));
+  PetscCall(MatNullSpaceCreateRigidBody(x, &motions));
+  PetscCall(MatSetNearNullSpace(C, motions));
+  PetscCall(MatNullSpaceDestroy(&motions));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* minus the mass matrix of a DGQ space, in the order of the pressures: what a Poisson matrix has beside a diffusion of nothing */
 static PetscErrorCode PressureMass(DM flow, Mat *M)
@@ -124,8 +167,9 @@ int main(int argc, char **argv)
   const char    *operator;
   const Solver  *solvers = poisson;
   PetscInt       lines[16], nlines = PETSC_STATIC_ARRAY_LENGTH(poisson), n = 16;
-  PetscBool      flow;
-  Mat            mass = NULL;
+  PetscBool      flow, solid;
+  Mat            mass  = NULL;
+  IS             order = NULL;
   DM             dm;
   Mat            A, B;
   Vec            b, u, r;
@@ -147,11 +191,17 @@ int main(int argc, char **argv)
     nlines  = PETSC_STATIC_ARRAY_LENGTH(stokes);
     PetscCall(PressureMass(dm, &mass));
   }
+  PetscCall(PetscStrcmp(operator, "elasticity", &solid));
+  if (solid) {
+    solvers = elasticity;
+    nlines  = PETSC_STATIC_ARRAY_LENGTH(elasticity);
+  }
   PetscCall(GetLines(nlines, &n, lines));
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(PetscTime(&assembly[0]));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
   PetscCall(PetscTime(&assembly[1]));
+  if (solid) PetscCall(Interleave(dm, &B, &order));
   PetscCall(DMCreateGlobalVector(dm, &b));
   PetscCall(VecDuplicate(b, &u));
   PetscCall(VecDuplicate(b, &r));
@@ -177,8 +227,9 @@ int main(int argc, char **argv)
     PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, 2000));
     PetscCall(KSPSetFromOptions(ksp));
     PetscCall(KSPGetPC(ksp, &pc));
-    if (solvers[i].assembled && !flow) PetscCall(SetMeshes(pc, dm));
+    if (solvers[i].assembled && !flow && !solid) PetscCall(SetMeshes(pc, dm));
     if (flow) PetscCall(PCFieldSplitSetSchurPre(pc, PC_FIELDSPLIT_SCHUR_PRE_USER, mass));
+    if (solvers[i].assembled && solid) PetscCall(VecPermute(b, order, PETSC_FALSE));
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(PetscTime(&t[0]));
     PetscCall(KSPSetUp(ksp));
@@ -186,6 +237,7 @@ int main(int argc, char **argv)
     PetscCall(KSPSolve(ksp, b, u));
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(PetscTime(&t[2]));
+    for (int v = 0; v < 2 && solvers[i].assembled && solid; v++) PetscCall(VecPermute(v ? u : b, order, PETSC_TRUE));
     PetscCall(KSPGetIterationNumber(ksp, &its));
     PetscCall(MatResidual(A, b, u, r));
     PetscCall(VecNorm(r, NORM_2, &rnorm));
@@ -203,6 +255,7 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&mass));
+  PetscCall(ISDestroy(&order));
   PetscCall(DMDestroy(&dm));
   PetscCall(PetscFinalize());
   return 0;

@@ -26,8 +26,9 @@ PETSC_EXTERN PetscErrorCode PatchFDFinalizePackage(void);
 . `DMBOX_SPACE_DGQ` (`dgq`) - the same without continuity (DGQ_k); operators have the face terms of interior penalty methods
 . `DMBOX_SPACE_P1` (`p1`)   - continuous functions, linear on simplices: each square is cut into two triangles and each cube into six
   tetrahedra, along the paths from its lower to its upper corner. The nodes are the corners of the cells
-- `DMBOX_SPACE_RT` (`rt`)   - a velocity and a pressure: the Raviart-Thomas space RT_k, the component i of which is continuous of degree
+. `DMBOX_SPACE_RT` (`rt`)   - a velocity and a pressure: the Raviart-Thomas space RT_k, the component i of which is continuous of degree
   k + 1 in direction i and discontinuous of degree k in the others, and DGQ_k. The divergence of a velocity is in the space of the pressure
+- `DMBOX_SPACE_VQ` (`vq`)   - continuous vector fields with as many components as there are dimensions, each in Q_k
 
   Level: beginner
 
@@ -37,7 +38,8 @@ typedef enum {
   DMBOX_SPACE_Q,
   DMBOX_SPACE_DGQ,
   DMBOX_SPACE_RT,
-  DMBOX_SPACE_P1
+  DMBOX_SPACE_P1,
+  DMBOX_SPACE_VQ
 } DMBoxSpace;
 PETSC_EXTERN const char *const DMBoxSpaces[];
 
@@ -75,11 +77,13 @@ PETSC_EXTERN const char *const PatchFDHaloTypes[];
   Values:
 + `DMBOX_BOUNDARY_DIRICHLET` (`dirichlet`) - values are given: zero, or those of `DMBoxLiftDirichlet()`. For `biharmonic` a clamped
   side: the normal derivative is also given, zero or that of `DMBoxAddBendingLoad()`
-. `DMBOX_BOUNDARY_NEUMANN` (`neumann`)     - the flux, or for `stokes` the traction, is given: zero, or that of `DMBoxAddNeumannLoad()`.
-  Not for `biharmonic`
+. `DMBOX_BOUNDARY_NEUMANN` (`neumann`)     - the flux, or for `stokes` and `elasticity` the traction, is given: zero, or that of
+  `DMBoxAddNeumannLoad()`. Not for `biharmonic`
 . `DMBOX_BOUNDARY_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second
   normal derivative (the moment): zero, or those of `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()`
-- `DMBOX_BOUNDARY_PERIODIC` (`periodic`)   - for both sides of a direction, which is then a ring: they are the same points
+. `DMBOX_BOUNDARY_PERIODIC` (`periodic`)   - for both sides of a direction, which is then a ring: they are the same points
+- `DMBOX_BOUNDARY_SYMMETRY` (`symmetry`)   - a plane of symmetry, for vector fields (`DMBOX_SPACE_VQ`) only: the component across the
+  side is given, zero or that of `DMBoxLiftDirichlet()`, and the tangential traction is zero
 
   Level: beginner
 
@@ -89,9 +93,27 @@ typedef enum {
   DMBOX_BOUNDARY_DIRICHLET,
   DMBOX_BOUNDARY_NEUMANN,
   DMBOX_BOUNDARY_SUPPORTED,
-  DMBOX_BOUNDARY_PERIODIC
+  DMBOX_BOUNDARY_PERIODIC,
+  DMBOX_BOUNDARY_SYMMETRY
 } DMBoxBoundaryType;
 PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
+
+/*E
+  DMBoxPlaneType - What holds in the directions that a problem of elasticity in one or two dimensions does not have
+
+  Values:
++ `DMBOX_PLANE_STRAIN` (`strain`) - no strain: the body is long, or held there
+- `DMBOX_PLANE_STRESS` (`stress`) - no stress: a thin plate, or in one dimension a bar
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetElasticModuli()`
+E*/
+typedef enum {
+  DMBOX_PLANE_STRAIN,
+  DMBOX_PLANE_STRESS
+} DMBoxPlaneType;
+PETSC_EXTERN const char *const DMBoxPlaneTypes[];
 
 /*E
   DMBoxMappingType - Named maps from the box of a `DMBOX` to space
@@ -134,8 +156,8 @@ PETSC_EXTERN const char *const DMBoxMappingTypes[];
 + dim  - number of coordinates
 . time - the time
 . x    - the point, dim coordinates
-. Nc   - number of components: 1; with the space `DMBOX_SPACE_RT` dim + 1, the velocity and then the pressure. The pages of routines name
-         exceptions
+. Nc   - number of components: 1; with the space `DMBOX_SPACE_VQ` dim; with `DMBOX_SPACE_RT` dim + 1, the velocity and then the pressure.
+         The pages of routines name exceptions
 . u    - the values at the point, Nc of them, to be set
 - ctx  - the context given with the function
 
@@ -207,6 +229,12 @@ PETSC_EXTERN PetscErrorCode DMBoxSetBiharmonic(DM, PetscReal bending, PetscReal 
 PETSC_EXTERN PetscErrorCode DMBoxGetBiharmonic(DM, PetscReal *bending, PetscReal *shift);
 PETSC_EXTERN PetscErrorCode DMBoxSetStokes(DM, PetscReal viscosity, PetscReal shift);
 PETSC_EXTERN PetscErrorCode DMBoxGetStokes(DM, PetscReal *viscosity, PetscReal *shift);
+PETSC_EXTERN PetscErrorCode DMBoxSetElasticity(DM, PetscReal lambda, PetscReal mu, PetscReal shift);
+PETSC_EXTERN PetscErrorCode DMBoxGetElasticity(DM, PetscReal *lambda, PetscReal *mu, PetscReal *shift);
+PETSC_EXTERN PetscErrorCode DMBoxSetElasticModuli(DM, PetscReal young, PetscReal ratio, DMBoxPlaneType);
+PETSC_EXTERN PetscErrorCode DMBoxGetElasticModuli(DM, PetscReal *young, PetscReal *ratio);
+PETSC_EXTERN PetscErrorCode DMBoxSetLambdaDegree(DM, PetscInt degree);
+PETSC_EXTERN PetscErrorCode DMBoxGetLambdaDegree(DM, PetscInt *degree);
 PETSC_EXTERN PetscErrorCode DMBoxSetDiffusion(DM, PetscInt n, const PetscReal K[], PetscReal shift);
 PETSC_EXTERN PetscErrorCode DMBoxSetDiffusionFunction(DM, PetscInt n, DMBoxFunctionFn *K, DMBoxFunctionFn *shift, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxGetDiffusion(DM, PetscInt *n, PetscReal K[], PetscReal *shift);

@@ -749,7 +749,7 @@ static PetscErrorCode TestBadOptions(MPI_Comm comm, PetscInt *n)
     {"-dm_box_lower", "0.999999999999999", "as small as rounding errors", PETSC_ERR_ARG_OUTOFRANGE},
     {"-dm_box_upper", "1e-320", "as small as rounding errors", PETSC_ERR_ARG_OUTOFRANGE},
     {"-dm_box_boundary", "dirichlet,robin", "-dm_box_boundary has 2 values; in 3 dimensions it takes 1 or 6", PETSC_ERR_ARG_OUTOFRANGE},
-    {"-dm_box_boundary", "robin", "\"robin\"; it takes dirichlet, neumann, supported and periodic", PETSC_ERR_USER_INPUT},
+    {"-dm_box_boundary", "robin", "\"robin\"; it takes dirichlet, neumann, supported, periodic and symmetry", PETSC_ERR_USER_INPUT},
     {"-dm_box_processes", "64,1,1", "-dm_box_processes (DMBoxSetProcesses()) is 64", PETSC_ERR_ARG_INCOMP},
     {"-dm_box_processes", "2,2,2", "Cannot arrange", PETSC_ERR_ARG_INCOMP},
     {"-dm_box_processes", "0", "must be at least 1, or -1", PETSC_ERR_ARG_OUTOFRANGE},

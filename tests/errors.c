@@ -86,6 +86,48 @@ static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode TestElasticity(void)
+{
+#define SOLID "-dm_box_operator elasticity -dm_box_space vq "
+  const PetscInt cells[] = {4, 4};
+  DM             dm[2];
+  Mat            A[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(TestBox("-dm_box_operator elasticity", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is q", "takes vq"));
+  PetscCall(TestBox("-dm_box_boundary symmetry", PETSC_ERR_ARG_INCOMP, "symmetry at the lower side of direction 0", "-dm_box_space vq"));
+  PetscCall(TestBox(SOLID "-dm_box_boundary supported", PETSC_ERR_ARG_INCOMP, "supported at the lower side of direction 0",
+                    "dirichlet (clamped), neumann (free or loaded), symmetry and periodic"));
+  PetscCall(TestBox(SOLID "-dm_box_mu 0", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_mu (DMBoxSetElasticity()) are 0.576923 and 0", "positive"));
+  PetscCall(TestBox(SOLID "-dm_box_lambda -1 -dm_box_mu 1", PETSC_ERR_ARG_OUTOFRANGE, "are -1. and 1", "dim lambda + 2 mu"));
+  PetscCall(TestBox(SOLID "-dm_box_shift -1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetElasticity()) is -1", "not negative"));
+  PetscCall(TestBox(SOLID "-dm_box_young -1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_young (DMBoxSetElasticModuli()) is -1", "positive"));
+  PetscCall(TestBox(SOLID "-dm_box_poisson_ratio 0.5", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_poisson_ratio (DMBoxSetElasticModuli()) is 0.5",
+                    "less than 0.5"));
+  PetscCall(TestBox(SOLID "-dm_box_young 1 -dm_box_mu 1", PETSC_ERR_ARG_INCOMP, "-dm_box_lambda and -dm_box_mu", "use one"));
+  PetscCall(TestBox(SOLID "-dm_box_lambda_degree -3", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_lambda_degree (DMBoxSetLambdaDegree()) is -3",
+                    "0 or more"));
+  PetscCall(TestBox(SOLID "-dm_box_degree 1 -dm_box_poisson_ratio 0.46", PETSC_ERR_ARG_OUTOFRANGE, "Poisson's ratio is 0.46", "lock"));
+  PetscCall(TestBox(SOLID "-dm_box_degree 1 -dm_box_cells 4,1 -dm_box_boundary dirichlet,dirichlet,symmetry,dirichlet",
+                    PETSC_ERR_ARG_INCOMP, "symmetry in direction 1", "no free nodes"));
+  PetscCall(TestBox(SOLID "-dm_box_mapping annulus", PETSC_ERR_ARG_INCOMP, "elasticity is for boxes as they are", "diffusion takes one"));
+#undef SOLID
+  for (int i = 0; i < 2; i++) {
+    PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm[i]));
+    PetscCall(DMBoxSetSpace(dm[i], DMBOX_SPACE_VQ));
+    PetscCall(DMBoxSetOperator(dm[i], "elasticity"));
+    PetscCall(DMBoxSetElasticModuli(dm[i], 1, i ? 0.3 : 0.4999, DMBOX_PLANE_STRAIN));
+    PetscCall(DMCreateMatrix(dm[i], &A[i]));
+  }
+  FAILS("a sum with another projection", MatAXPY(A[0], 1, A[1], SAME_NONZERO_PATTERN), PETSC_ERR_ARG_INCOMP, "MatAXPY()",
+        "-dm_box_lambda_degree");
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(&A[i]));
+    PetscCall(DMDestroy(&dm[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* plates; b is a vector of the DMBOX poisson, whose operator is poisson, as that of the matrix A */
 static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
 {
@@ -96,7 +138,8 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
   Mat             B;
 
   PetscFunctionBeginUser;
-  PetscCall(TestBox("-dm_box_operator plate", PETSC_ERR_ARG_UNKNOWN_TYPE, "plate", "poisson, diffusion, biharmonic, stokes and heat"));
+  PetscCall(
+    TestBox("-dm_box_operator plate", PETSC_ERR_ARG_UNKNOWN_TYPE, "plate", "poisson, diffusion, biharmonic, stokes, elasticity and heat"));
   PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_degree 1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is 1",
                     "2 or more"));
   PetscCall(
@@ -685,6 +728,7 @@ int main(int argc, char **argv)
   PetscCall(VecDestroy(&small));
   PetscCall(DMDestroy(&other));
 
+  PetscCall(TestElasticity());
   PetscCall(TestBiharmonic(dm, A, x));
   PetscCall(TestStokes(dm, A, x));
   PetscCall(TestFunctions(dm, b));

@@ -284,7 +284,7 @@ static PetscErrorCode TestErrors(void)
   PetscCall(CreateBox(2, 2, DMBOX_SPACE_DGQ, "robin", &robin));
   PetscCall(CreateBox(2, 2, DMBOX_SPACE_DGQ, "poisson", &bad));
   PetscCall(DMBoxSetSpace(bad, (DMBoxSpace)7));
-  FAILS(DMSetUp(bad), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetSpace()", "q, dgq, rt or p1");
+  FAILS(DMSetUp(bad), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetSpace()", "q, dgq, rt, p1 or vq");
   PetscCall(DMDestroy(&bad));
   FAILS(DMBoxSetPenalty(dgq, 0, 1), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetPenalty()", "positive and finite");
   PetscCall(DMBoxSetPenalty(penalized, 2, 2));

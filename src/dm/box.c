@@ -17,9 +17,10 @@
 #include <patchfd/private/sysimpl.h>
 #include <petsc/private/vecimpl.h>
 
-const char *const DMBoxSpaces[]        = {"q", "dgq", "rt", "p1", "DMBoxSpace", "DMBOX_SPACE_", NULL};
+const char *const DMBoxSpaces[]        = {"q", "dgq", "rt", "p1", "vq", "DMBoxSpace", "DMBOX_SPACE_", NULL};
 const char *const PatchFDHaloTypes[]   = {"auto", "mpi", "host", "nccl", "peer", "PatchFDHaloType", "PATCHFD_HALO_", NULL};
-const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "supported", "periodic", "DMBoxBoundaryType", "DMBOX_BOUNDARY_", NULL};
+const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann",           "supported",       "periodic",
+                                          "symmetry",  "DMBoxBoundaryType", "DMBOX_BOUNDARY_", NULL};
 
 /* ------------------------------------------------ options ------------------------------------------------ */
 
@@ -71,7 +72,8 @@ static PetscErrorCode DMBoxParseBoundary(DM dm, const char word[], DMBoxBoundary
   PetscFunctionBegin;
   PetscCall(PetscEnumFind(DMBoxBoundaryTypes, word, (PetscEnum *)type, &found));
   PetscCheck(found, PetscObjectComm((PetscObject)dm), PETSC_ERR_USER_INPUT,
-             "-dm_box_boundary has the word \"%s\"; it takes dirichlet, neumann, supported and periodic, once for all sides or once for "
+             "-dm_box_boundary has the word \"%s\"; it takes dirichlet, neumann, supported, periodic and symmetry, once for all sides or "
+             "once for "
              "each: lower "
              "x, upper x, lower y, ...",
              word);
@@ -87,7 +89,7 @@ static PetscErrorCode DMBoxOptionsBoundary(DM dm, PatchFDOptionItems PetscOption
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsStringArray("-dm_box_boundary",
-                                    "dirichlet, neumann, supported or periodic: lower x, upper x, lower y, ..., or one for all",
+                                    "dirichlet, neumann, supported, periodic or symmetry: lower x, upper x, lower y, ..., or one for all",
                                     "DMBoxSetBoundary", word, &n, &flg));
   if (!flg) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxCheckCount(dm, "-dm_box_boundary", n, 2 * dm->dim, &spread));

@@ -23,7 +23,7 @@ static PetscErrorCode DMBoxCheckField(DM dm, PetscInt field, PetscBool cells, DM
 . dm - the `DM` of type `DMBOX`, set up
 
   Output Parameter:
-. n - 1; with the space `DMBOX_SPACE_RT` dim + 1, the components of the velocity and the pressure
+. n - 1; with the space `DMBOX_SPACE_VQ` dim; with `DMBOX_SPACE_RT` dim + 1, the components of the velocity and the pressure
 
   Level: intermediate
 

@@ -93,7 +93,8 @@ static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionB
   The integrals use degree + 4 Gauss points in each direction of each cell, degree + 5 with the space `DMBOX_SPACE_RT`, and 4 in
   each direction of each simplex with `DMBOX_SPACE_P1`.
 
-  Functions have one component. With the space `DMBOX_SPACE_RT` they have dim + 1, the velocity and the pressure, and the norms are
+  Functions have one component, with the space `DMBOX_SPACE_VQ` dim. With `DMBOX_SPACE_RT` they have dim + 1, the velocity and the
+  pressure. The norms are
   over all components, as in `DMComputeL2Diff()`. `DMBoxComputeStokesError()` computes separate norms.
 
   The function is called at each Gauss point, on the host. `DMBoxComputeErrorBatch()` is several times faster.

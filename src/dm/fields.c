@@ -16,7 +16,7 @@ static PetscErrorCode DMBoxSetPressureNullSpace(DM dm, IS pressure)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* "velocity" with all its components, and "pressure"; a space with one field has no splits */
+/* "velocity" with all its components, and "pressure"; other spaces have no splits */
 PetscErrorCode DMCreateFieldIS_Box(DM dm, PetscInt *n, char ***names, IS **fields)
 {
   DM_Box  *box;
@@ -24,10 +24,10 @@ PetscErrorCode DMCreateFieldIS_Box(DM dm, PetscInt *n, char ***names, IS **field
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  if (n) *n = box->nfield > 1 ? 2 : 0;
+  if (n) *n = box->space == DMBOX_SPACE_RT ? 2 : 0;
   if (names) *names = NULL;
   if (fields) *fields = NULL;
-  if (box->nfield == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (box->space != DMBOX_SPACE_RT) PetscFunctionReturn(PETSC_SUCCESS);
   if (names) {
     PetscCall(PetscMalloc1(2, names));
     PetscCall(PetscStrallocpy("velocity", &(*names)[0]));

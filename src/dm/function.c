@@ -43,8 +43,8 @@ PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
   Level: beginner
 
   Notes:
-  Functions have one component. With the space `DMBOX_SPACE_RT` they have dim + 1, the velocity and then the pressure; each
-  component is taken at its own nodes.
+  Functions have one component, with the space `DMBOX_SPACE_VQ` dim. With `DMBOX_SPACE_RT` they have dim + 1, the velocity and then
+  the pressure; each component is taken at its own nodes.
 
   The function is called for each node, on the host. `DMBoxInterpolateFunctionBatch()` is faster.
 
@@ -139,9 +139,9 @@ static void DMBoxLoadCells(const DM_Box *box, PatchFDRange cells)
   Notes:
   The integrals use degree + 4 Gauss points in each direction of each cell, degree + 5 with the space `DMBOX_SPACE_RT`.
 
-  Functions have one component. With the space `DMBOX_SPACE_RT` they have dim + 1: the force f on the velocity, and g, the
-  right-hand side of -div u = g, which is integrated with the basis functions of the pressure. If there are no open sides, g must
-  balance the flux through the sides. `DMBoxLiftDirichlet()` checks this; call it after this routine.
+  Functions have one component, with the space `DMBOX_SPACE_VQ` dim. With `DMBOX_SPACE_RT` they have dim + 1: the force f on the
+  velocity, and g, the right-hand side of -div u = g, which is integrated with the basis functions of the pressure. If there are no
+  open sides, g must balance the flux through the sides. `DMBoxLiftDirichlet()` checks this; call it after this routine.
 
   The function is called at each Gauss point, on the host. `DMBoxAddLoadBatch()` is several times faster. `DMBoxAddLoadVec()` is
   faster by orders of magnitude, above all on a GPU.
@@ -251,7 +251,8 @@ PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal
 
   Without Neumann sides nothing is added, and `-info` says so.
 
-  Functions have one component. With the space `DMBOX_SPACE_RT` they have dim: the traction viscosity du/dn - p n on the open side.
+  Functions have one component. With the spaces `DMBOX_SPACE_VQ` and `DMBOX_SPACE_RT` they have dim: the traction, for `stokes`
+  viscosity du/dn - p n on the open side.
 
   `DMBoxAddNeumannLoadBatch()` calls the function for many points at once. `DMBoxAddNeumannLoadVec()` takes nodal values.
 
@@ -299,7 +300,7 @@ PetscErrorCode DMBoxAddNeumannLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatc
   DMBoxCheckFunction(dm, flux, 3);
   PetscCall(DMBoxCheckVec(dm, b));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));
-  Nc = box->space == DMBOX_SPACE_RT ? dm->dim : 1;
+  Nc = PetscMin(box->nfield, dm->dim); /* all but a pressure */
   for (PetscInt d = 0; d < dm->dim; d++) {
     for (PetscInt end = 0; end < 2; end++) {
       if (box->boundary[2 * d + end] != DMBOX_BOUNDARY_NEUMANN) continue;

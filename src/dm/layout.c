@@ -54,7 +54,7 @@ static PetscErrorCode DMBoxCheckRing(DM dm, PetscInt d)
              d, box->cells[d]);
   PetscCheck(box->op->rings, comm, PETSC_ERR_SUP,
              "-dm_box_boundary (DMBoxSetBoundary()) is periodic in direction %" PetscInt_FMT
-             "; -dm_box_operator %s has no periodic sides: poisson, diffusion, biharmonic and stokes have them",
+             "; -dm_box_operator %s has no periodic sides: poisson, diffusion, biharmonic, stokes and elasticity have them",
              d, box->op->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -70,8 +70,9 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
              "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
   PetscCheck(box->degree >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; it must be at least 1", box->degree);
-  PetscCheck(box->space == DMBOX_SPACE_Q || box->space == DMBOX_SPACE_DGQ || box->space == DMBOX_SPACE_RT || box->space == DMBOX_SPACE_P1,
-             comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q, dgq, rt or p1", (int)box->space);
+  PetscCheck(box->space == DMBOX_SPACE_Q || box->space == DMBOX_SPACE_DGQ || box->space == DMBOX_SPACE_RT || box->space == DMBOX_SPACE_P1 ||
+               box->space == DMBOX_SPACE_VQ,
+             comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q, dgq, rt, p1 or vq", (int)box->space);
   PetscCheck(box->space != DMBOX_SPACE_P1 || box->degree == 1, comm, PETSC_ERR_ARG_INCOMP,
              "-dm_box_space (DMBoxSetSpace()) is p1, which has degree 1, but -dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT,
              box->degree);
@@ -102,10 +103,14 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
     for (PetscInt e = 0; e < 2; e++) {
       const DMBoxBoundaryType type = box->boundary[2 * d + e];
 
-      PetscCheck(type >= DMBOX_BOUNDARY_DIRICHLET && type <= DMBOX_BOUNDARY_PERIODIC, comm, PETSC_ERR_ARG_OUTOFRANGE,
+      PetscCheck(type >= DMBOX_BOUNDARY_DIRICHLET && type <= DMBOX_BOUNDARY_SYMMETRY, comm, PETSC_ERR_ARG_OUTOFRANGE,
                  "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT
-                 "; it must be dirichlet, neumann, supported or periodic",
+                 "; it must be dirichlet, neumann, supported, periodic or symmetry",
                  (int)type, e ? "upper" : "lower", d);
+      PetscCheck(type != DMBOX_BOUNDARY_SYMMETRY || box->space == DMBOX_SPACE_VQ, comm, PETSC_ERR_ARG_INCOMP,
+                 "-dm_box_boundary (DMBoxSetBoundary()) is symmetry at the %s side of direction %" PetscInt_FMT
+                 ", which is for vector fields, -dm_box_space vq (DMBoxSetSpace()); this DMBOX has %s",
+                 e ? "upper" : "lower", d, DMBoxSpaces[box->space]);
     }
     PetscCall(DMBoxCheckRing(dm, d));
     PetscCall(DMBoxCheckVertices(dm, d));
@@ -118,7 +123,10 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
 
 static PetscInt DMBoxNumFields(DM dm)
 {
-  return ((DM_Box *)dm->data)->space == DMBOX_SPACE_RT ? dm->dim + 1 : 1;
+  const DMBoxSpace space = ((DM_Box *)dm->data)->space;
+
+  if (space == DMBOX_SPACE_RT) return dm->dim + 1;
+  return space == DMBOX_SPACE_VQ ? dm->dim : 1;
 }
 
 /* the space of a field in direction d: a component of a Raviart-Thomas velocity is continuous, of one degree more, in its own direction */
@@ -127,7 +135,7 @@ static void DMBoxFieldSpace(DM dm, PetscInt field, PetscInt d, PatchFDContinuity
   const DM_Box   *box = (const DM_Box *)dm->data;
   const PetscBool own = (PetscBool)(box->space == DMBOX_SPACE_RT && field == d);
 
-  *continuity = box->space == DMBOX_SPACE_Q || box->space == DMBOX_SPACE_P1 || own ? PATCHFD_CONTINUOUS : PATCHFD_DISCONTINUOUS;
+  *continuity = DMBoxIsContinuous(box) || own ? PATCHFD_CONTINUOUS : PATCHFD_DISCONTINUOUS;
   *degree     = box->degree + (own ? 1 : 0);
 }
 
@@ -282,6 +290,8 @@ static PetscErrorCode DMBoxCreateFields(DM dm)
 
       DMBoxFieldSpace(dm, f, d, &continuity, &degree);
       PetscCall(DMBoxCreateLine(dm, continuity, degree, d, &box->field[f].line[d]));
+      for (int e = 0; e < 2 && d < dm->dim && d != f; e++) /* a plane of symmetry fixes the component across it alone */
+        if (box->boundary[2 * d + e] == DMBOX_BOUNDARY_SYMMETRY) box->field[f].line[d].dirichlet[e] = PETSC_FALSE;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

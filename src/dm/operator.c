@@ -20,7 +20,8 @@ PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperat
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(DMBoxOperatorList, name, &create));
   PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE,
-             "-dm_box_operator (DMBoxSetOperator()) is %s, which does not exist; there are poisson, diffusion, biharmonic, stokes and heat",
+             "-dm_box_operator (DMBoxSetOperator()) is %s, which does not exist; there are poisson, diffusion, biharmonic, stokes, "
+             "elasticity and heat",
              name);
   PetscCall(PetscNew(op));
   PetscCall(PetscStrallocpy(name, &(*op)->name));
@@ -66,13 +67,16 @@ PetscErrorCode DMBoxCopyOperator(DM from, DM to)
   if (same) PetscCall(PetscArraycmp(a->coefficient, (*b)->coefficient, DMBOX_MAX_COEFFICIENTS, &same));
   if (same) PetscCall(PetscArraycmp(a->penalty, (*b)->penalty, 2, &same));
   if (same) PetscCall(PetscArraycmp(&a->exponent[0][0], &(*b)->exponent[0][0], 6, &same));
+  if (same && !a->ops.copy) same = (PetscBool)(a->projection == (*b)->projection && a->version == (*b)->version);
   if (a->ops.copy) PetscCall((*a->ops.copy)(from, to, &changed));
   PetscCall(DMBoxCopyFunctions(from, to));
   if (same && !changed && a->rate == (*b)->rate) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArraycpy((*b)->coefficient, a->coefficient, DMBOX_MAX_COEFFICIENTS));
   PetscCall(PetscArraycpy((*b)->penalty, a->penalty, 2));
   PetscCall(PetscArraycpy(&(*b)->exponent[0][0], &a->exponent[0][0], 6));
-  (*b)->rate = a->rate;
+  (*b)->rate       = a->rate;
+  (*b)->projection = a->projection;
+  if (!a->ops.copy) (*b)->version = a->version;
   PetscCall(DMBoxChanged(to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -124,7 +128,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- name - the operator: `poisson`, `diffusion`, `biharmonic`, `stokes`, `heat`
+- name - the operator: `poisson`, `diffusion`, `biharmonic`, `stokes`, `elasticity`, `heat`
 
   Options Database Key:
 . -dm_box_operator name - the operator
@@ -137,7 +141,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
   Call it before `DMSetUp()`.
 
 .seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`,
-`DMBoxSetDiffusion()`
+`DMBoxSetDiffusion()`, `DMBoxSetElasticity()`
 @*/
 PetscErrorCode DMBoxSetOperator(DM dm, const char name[])
 {

@@ -374,10 +374,11 @@ PetscErrorCode DMBoxGetExtraPoints(DM dm, PetscInt *extra, PetscInt *single)
   Input Parameters:
 + dm    - the `DM` of type `DMBOX`
 - space - `DMBOX_SPACE_Q`: continuous, or `DMBOX_SPACE_DGQ`: discontinuous, of the degree of `DMBoxSetDegree()` in each direction;
-          `DMBOX_SPACE_RT`: a velocity and a pressure; `DMBOX_SPACE_P1`: linear on simplices
+          `DMBOX_SPACE_RT`: a velocity and a pressure; `DMBOX_SPACE_P1`: linear on simplices; `DMBOX_SPACE_VQ`: continuous vector
+          fields
 
   Options Database Key:
-. -dm_box_space (q|dgq|rt|p1) - finite element space
+. -dm_box_space (q|dgq|rt|p1|vq) - finite element space
 
   Level: beginner
 
@@ -427,11 +428,11 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- type - `DMBOX_BOUNDARY_DIRICHLET`, `DMBOX_BOUNDARY_NEUMANN`, `DMBOX_BOUNDARY_SUPPORTED` or `DMBOX_BOUNDARY_PERIODIC` for each side, of
-         length 2 dim, in the order lower x, upper x, lower y, ...
+- type - `DMBOX_BOUNDARY_DIRICHLET`, `DMBOX_BOUNDARY_NEUMANN`, `DMBOX_BOUNDARY_SUPPORTED`, `DMBOX_BOUNDARY_PERIODIC` or
+         `DMBOX_BOUNDARY_SYMMETRY` for each side, of length 2 dim, in the order lower x, upper x, lower y, ...
 
   Options Database Key:
-. -dm_box_boundary b0,b1,... - dirichlet, neumann, supported or periodic for each side; one word is for all sides
+. -dm_box_boundary b0,b1,... - dirichlet, neumann, supported, periodic or symmetry for each side; one word is for all sides
 
   Level: beginner
 
@@ -448,6 +449,9 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 
   For `stokes` velocities are given on Dirichlet sides, and Neumann sides are open. If no side is open, the pressure is determined
   up to a constant, and the data must balance (`DMBoxLiftDirichlet()`). If all sides are open, the shift must be positive.
+
+  For `elasticity` Dirichlet sides are clamped, Neumann sides free or loaded (`DMBoxAddNeumannLoad()`), and planes of symmetry fix the
+  component across them alone.
 
 .seealso: `DMBOX`, `DMBoxGetBoundary()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`
 @*/

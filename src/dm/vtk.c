@@ -134,9 +134,11 @@ static PetscErrorCode DMBoxViewFields(DM dm, const DMBoxField *points, const Pat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A velocity has three components in the file in two dimensions, too: what ParaView takes for a vector. */
-static PetscErrorCode DMBoxViewFlowVTK(DM dm, Vec v, PetscViewer viewer)
+/* A vector has three components in the file in two dimensions, too: what ParaView takes for one. */
+static PetscErrorCode DMBoxViewVectorVTK(DM dm, Vec v, PetscViewer viewer)
 {
+  const DM_Box      *box    = (const DM_Box *)dm->data;
+  const PetscBool    flow   = (PetscBool)(box->space == DMBOX_SPACE_RT);
   DMBoxField         points = {0};
   PatchFDFieldPoints fields[DMBOX_MAX_FIELDS];
   const PetscScalar *array, *local;
@@ -144,10 +146,10 @@ static PetscErrorCode DMBoxViewFlowVTK(DM dm, Vec v, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(DMBoxPointsCreate(dm, &points));
   PetscCall(DMBoxCheckPieces(dm, &points));
-  PetscCall(DMBoxFieldPointsCreate(dm, ((const DM_Box *)dm->data)->degree + 1, PETSC_TRUE, fields));
+  PetscCall(DMBoxFieldPointsCreate(dm, box->degree + 1, PETSC_TRUE, fields));
   PetscCall(DMBoxGetLocalRead(dm, v, &array, &local));
-  PetscCall(DMBoxViewFields(dm, &points, fields, local, v, 0, dm->dim, 3, "velocity", viewer));
-  PetscCall(DMBoxViewFields(dm, &points, fields, local, v, dm->dim, 1, 1, "pressure", viewer));
+  PetscCall(DMBoxViewFields(dm, &points, fields, local, v, 0, dm->dim, 3, flow ? "velocity" : "displacement", viewer));
+  if (flow) PetscCall(DMBoxViewFields(dm, &points, fields, local, v, dm->dim, 1, 1, "pressure", viewer));
   PetscCall(DMBoxRestoreLocalRead(dm, v, &array, &local));
   PetscCall(DMBoxFieldPointsDestroy(dm, fields));
   for (PetscInt d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&points.line[d]));
@@ -204,6 +206,6 @@ PetscErrorCode VecView_Box(Vec v, PetscViewer viewer)
              "The Vec has lost its DMBOX, without which it cannot be written for VTK; use VecSetDM()");
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   if (box->nfield == 1) PetscCall(DMBoxViewVTK(dm, v, viewer));
-  else PetscCall(DMBoxViewFlowVTK(dm, v, viewer));
+  else PetscCall(DMBoxViewVectorVTK(dm, v, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

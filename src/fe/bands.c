@@ -431,6 +431,47 @@ PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const PatchFDLine 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The polynomials that are 1 at one of degree + 1 Gauss points and 0 at the others are orthogonal, and the weights are their squares */
+PetscErrorCode PatchFDBandProjected(const PatchFDLine *line, PetscInt degree, PetscInt dv, PetscInt du, PatchFDBand *b)
+{
+  const PetscInt  n = line->degree + 1, m = degree + 1, nn = n * n;
+  const PetscReal mirror = (dv + du) % 2 ? -1 : 1;
+  PatchFDRule     rule, onto;
+  PetscReal      *L, *C[2], *X;
+  Cells           cells;
+  PetscInt       *cell;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDRuleCreate(line->degree, n, &rule));
+  PetscCall(PatchFDRuleCreate(line->degree, m, &onto));
+  PetscCall(PetscMalloc4(n * m, &L, n * m, &C[0], n * m, &C[1], nn, &X));
+  PetscCall(PatchFDRuleBasis(&onto, n, rule.x, L));
+  for (PetscInt p = 0; p < m; p++) {
+    for (PetscInt i = 0; i < n; i++) {
+      C[0][p * n + i] = C[1][p * n + i] = 0;
+      for (PetscInt q = 0; q < n; q++) {
+        C[0][p * n + i] += rule.w[q] * L[q * m + p] * rule.B[q * n + i];
+        C[1][p * n + i] += rule.w[q] * L[q * m + p] * rule.D[q * n + i];
+      }
+    }
+  }
+  for (PetscInt i = 0; i < nn; i++) {
+    X[i] = 0;
+    for (PetscInt p = 0; p < m; p++) X[i] += C[dv][p * n + i / n] * C[du][p * n + i % n] / onto.w[p];
+  }
+  PetscCall(CellsCreate(line, &cells));
+  PetscCall(BandCreate(&cells, line, 0, b, &cell));
+  for (PetscInt r = 0; r < b->nclass; r++)
+    for (PetscInt i = 0; i < nn; i++)
+      b->X[r * nn + i] = 0.5 * PetscPowRealInt(cells.h[cells.run[cell[r]]], 1 - (int)(dv + du)) * (X[i] + mirror * X[nn - 1 - i]);
+  PetscCall(PetscFree(cell));
+  PetscCall(CellsDestroy(&cells));
+  PetscCall(PetscFree4(L, C[0], C[1], X));
+  PetscCall(PatchFDRuleDestroy(&rule));
+  PetscCall(PatchFDRuleDestroy(&onto));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *line, PetscReal kappa, PetscReal boundary, PatchFDBand *b)
 {
   Cells     cells;

@@ -67,10 +67,33 @@ static inline void Unflatten(PetscInt l, const PetscInt n[3], PetscInt at[3])
   at[2] = l / n[0] / n[1];
 }
 
-/* the triples of one term and cell: rows of the cell, columns of those within reach */
-static void CellTriples(const PatchFDOperatorDesc *desc, const PatchFDTerm *t, const PetscInt cell[3], const PetscInt *const index[],
-                        PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+/* have two terms entries in the same places? */
+static PetscBool SamePlaces(const PatchFDTerm *s, const PatchFDTerm *t)
 {
+  PetscBool same = (PetscBool)(s->row == t->row && s->col == t->col);
+
+  for (int d = 0; d < 3; d++) same = (PetscBool)(same && s->dir[d]->reach == t->dir[d]->reach);
+  return same;
+}
+
+/* an entry of a term in a cell */
+static PetscReal TermEntry(const PatchFDTerm *t, const PetscInt cell[3], const PetscInt a[3], const PetscInt b[3])
+{
+  PetscReal value = t->coef;
+
+  for (int d = 0; d < 3; d++) {
+    const PatchFDBand *X = t->dir[d];
+
+    value *= X->X[(X->cls[cell[d]] * X->nloc + a[d]) * PatchFDBandWidth(X) + b[d]];
+  }
+  return value;
+}
+
+/* the triples of a cell for n terms that have the same places: rows of the cell, columns of those within reach */
+static void CellTriples(const PatchFDOperatorDesc *desc, PetscInt nterm, const PatchFDTerm *const term[], const PetscInt cell[3],
+                        const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  const PatchFDTerm  *t  = term[0];
   const PatchFDField *rf = &desc->field[t->row], *cf = &desc->field[t->col];
   PetscInt            n[3], w[3];
 
@@ -85,21 +108,17 @@ static void CellTriples(const PatchFDOperatorDesc *desc, const PatchFDTerm *t, c
     for (int d = 0; d < 3; d++) row[d] = cell[d] * t->dir[d]->stride + a[d];
     if (!PatchFDRangeHas(rf->write, row)) continue;
     for (PetscInt c = 0; c < w[0] * w[1] * w[2]; c++) {
-      PetscInt  b[3], col[3];
-      PetscReal value = t->coef;
+      PetscInt b[3], col[3];
 
       Unflatten(c, w, b);
-      for (int d = 0; d < 3; d++) {
-        const PatchFDBand *X = t->dir[d];
-
-        col[d] = (cell[d] - X->reach + b[d] / X->ncol) * X->cstride + b[d] % X->ncol;
-        value *= X->X[(X->cls[cell[d]] * n[d] + a[d]) * w[d] + b[d]];
-      }
+      for (int d = 0; d < 3; d++)
+        col[d] = (cell[d] - t->dir[d]->reach + b[d] / t->dir[d]->ncol) * t->dir[d]->cstride + b[d] % t->dir[d]->ncol;
       if (!PatchFDRangeHas(cf->read, col)) continue;
       if (i) {
         i[*count] = index[t->row][PatchFDBoxNode(&rf->xbox, row[0], row[1], row[2])];
         j[*count] = index[t->col][PatchFDBoxNode(&cf->xbox, col[0], col[1], col[2])];
-        v[*count] = value;
+        v[*count] = 0;
+        for (PetscInt s = 0; s < nterm; s++) v[*count] += TermEntry(term[s], cell, a, b);
       }
       (*count)++;
     }
@@ -109,14 +128,24 @@ static void CellTriples(const PatchFDOperatorDesc *desc, const PatchFDTerm *t, c
 PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PetscInt *const index[], PetscCount *count, PetscInt i[],
                                   PetscInt j[], PetscScalar v[])
 {
-  PetscInt at[3];
+  const PatchFDTerm **same;
+  PetscInt            at[3];
 
   PetscFunctionBegin;
   *count = 0;
-  for (PetscInt t = 0; t < desc->nterm; t++)
+  PetscCall(PetscMalloc1(desc->nterm, &same));
+  for (PetscInt t = 0; t < desc->nterm; t++) {
+    PetscInt s = 0, n = 0;
+
+    while (s < t && !SamePlaces(&desc->term[s], &desc->term[t])) s++;
+    if (s < t) continue; /* it went with that one */
+    for (s = t; s < desc->nterm; s++)
+      if (SamePlaces(&desc->term[s], &desc->term[t])) same[n++] = &desc->term[s];
     for (at[2] = desc->cells[2][0]; at[2] < desc->cells[2][1]; at[2]++)
       for (at[1] = desc->cells[1][0]; at[1] < desc->cells[1][1]; at[1]++)
-        for (at[0] = desc->cells[0][0]; at[0] < desc->cells[0][1]; at[0]++) CellTriples(desc, &desc->term[t], at, index, count, i, j, v);
+        for (at[0] = desc->cells[0][0]; at[0] < desc->cells[0][1]; at[0]++) CellTriples(desc, n, same, at, index, count, i, j, v);
+  }
+  PetscCall(PetscFree(same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -81,7 +81,9 @@ static PetscErrorCode MatBoxGetSameMesh(Mat A, Mat X, const char *who, Mat_Box *
              "%s needs two operators with the same penalties (-dm_box_penalty); these have %g, %g and %g, %g", who,
              (double)a->op->penalty[0], (double)a->op->penalty[1], (double)b->op->penalty[0], (double)b->op->penalty[1]);
   PetscCheck(m->version == (*x)->version, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
-             "%s needs two operators with the same map and functions as coefficients (DMBoxSetDiffusionFunction())", who);
+             "%s needs two operators with the same map, functions as coefficients (DMBoxSetDiffusionFunction()) and "
+             "projections (-dm_box_lambda_degree)",
+             who);
   for (PetscInt i = 0; i < a->nfield; i++) {
     for (int d = 0; d < 3; d++) {
       PetscCall(DMBoxSameLine(&a->field[i].line[d], &b->field[i].line[d], &same));

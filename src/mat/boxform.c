@@ -449,6 +449,11 @@ PetscErrorCode MatBoxSetProperties(Mat A, const Mat_Box *m)
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   PetscCall(MatSetNullSpace(A, nullspace)); /* and the transpose's */
   PetscCall(MatNullSpaceDestroy(&nullspace));
+  if (m->form.nearnullspace && A != m->entry->shell) {
+    PetscCall((*m->form.nearnullspace)(m, &nullspace));
+    PetscCall(MatSetNearNullSpace(A, nullspace));
+    PetscCall(MatNullSpaceDestroy(&nullspace));
+  }
   A->spd         = MatBoxIsSaddlePoint(m) ? PETSC_BOOL3_FALSE : definite ? PETSC_BOOL3_TRUE : PETSC_BOOL3_UNKNOWN; /* no option says that */
   A->spd_eternal = (PetscBool)(A == m->entry->shell);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -84,9 +84,10 @@ static PetscErrorCode ChooseLocal(MatPatches p, PatchFDKernels kern)
   BoxPatches           *x         = (BoxPatches *)p->data;
   const MPI_Comm        comm      = PetscObjectComm((PetscObject)p->A);
   const PetscBool       separable = x->m->form.separable, saddle = MatBoxIsSaddlePoint(x->m), points = x->m->form.points;
-  PCPatchFDLocal        local  = s->local;
-  const PetscBool       open   = (PetscBool)(s->classes == PC_PATCHFD_CLASSES_AUTO && !separable && !points);
-  const PetscBool       single = (PetscBool)(s->classes == PC_PATCHFD_CLASSES_SINGLE || open);
+  PCPatchFDLocal        local = s->local;
+  const PetscBool       open  = (PetscBool)(s->classes == PC_PATCHFD_CLASSES_AUTO && !separable && !points);
+  /* patches of continuous components without terms beside them are the same alone, and sides may differ between components */
+  const PetscBool single = (PetscBool)((s->classes == PC_PATCHFD_CLASSES_SINGLE || open) && !MatBoxIsCoupled(x->m));
 
   PetscFunctionBegin;
   PetscCheck(!saddle || (local != PC_PATCHFD_LOCAL_FD && local != PC_PATCHFD_LOCAL_FD_INEXACT), comm, PETSC_ERR_ARG_INCOMP,

@@ -199,8 +199,9 @@ static PetscErrorCode LoadsCheck(DM dm, const char who[], const char instead[], 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, box));
   PetscCheck((*box)->op->ops.form && (*box)->op->mass >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
-             "%s is for -dm_box_operator poisson, diffusion, biharmonic and stokes (DMBoxSetOperator()); this DMBOX has %s: use %s", who,
-             (*box)->op->name, instead);
+             "%s is for -dm_box_operator poisson, diffusion, biharmonic, stokes and elasticity (DMBoxSetOperator()); this DMBOX has %s: "
+             "use %s",
+             who, (*box)->op->name, instead);
   PetscCall(DMBoxCheckVec(dm, x));
   if (!y) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxCheckVec(dm, y));

@@ -43,10 +43,45 @@ static PetscErrorCode MatBoxMakeColors(DM dm, const MatBoxForm *form, MatBoxLoca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the number of the band that term t has in direction d */
-static PetscInt TermBand(const MatBoxForm *form, PetscInt t, int d)
+static PetscBool SameLine(const DM_Box *box, PetscInt f, PetscInt g, int d)
 {
-  return (PetscInt)(form->term[t].dir[d] - form->band);
+  const PatchFDLine *a = &box->field[f].line[d], *b = &box->field[g].line[d];
+
+  return (PetscBool)(a->continuity == b->continuity && a->degree == b->degree && a->dirichlet[0] == b->dirichlet[0] &&
+                     a->dirichlet[1] == b->dirichlet[1]);
+}
+
+/* Terms with the same band in a direction, between fields whose lines are the same there, have the same rows */
+static PetscErrorCode LocalNumberRows(const Mat_Box *m, MatBoxLocal *l)
+{
+  const DM_Box      *box  = (const DM_Box *)m->dm->data;
+  const PatchFDTerm *term = m->form.term;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    for (PetscInt t = 0, s; t < m->form.nterm; t++) {
+      for (s = 0; s < t; s++)
+        if (term[s].dir[d] == term[t].dir[d] && SameLine(box, term[s].row, term[t].row, d) && SameLine(box, term[s].col, term[t].col, d))
+          break;
+      PetscCheck(s < t || l->nrows < MATBOX_MAX_ROWS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "More than %d rows of bands", MATBOX_MAX_ROWS);
+      l->term[t].dir[d] = s < t ? l->term[s].dir[d] : &l->rows[l->nrows++];
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the number of the rows that term t has in direction d */
+static PetscInt TermRows(const MatBoxLocal *l, PetscInt t, int d)
+{
+  return (PetscInt)(l->term[t].dir[d] - l->rows);
+}
+
+/* and whether no term before it has them */
+static PetscBool TermIsFirst(const MatBoxLocal *l, PetscInt t, int d)
+{
+  for (PetscInt s = 0; s < t; s++)
+    if (l->term[s].dir[d] == l->term[t].dir[d]) return PETSC_FALSE;
+  return PETSC_TRUE;
 }
 
 /* a patch of class c in direction d */
@@ -88,34 +123,28 @@ static PetscErrorCode LocalRowsCreate(const Mat_Box *m, MatBoxLocal *l)
     l->term[t].row  = term->row;
     l->term[t].col  = term->col;
     l->term[t].coef = term->coef;
-    for (int d = 0; d < 3; d++) {
-      const PetscInt b = TermBand(&m->form, t, d);
-
-      if (!l->rows[b].X)
-        PetscCall(PatchFDRowsCreate(&m->form.band[b], &box->field[term->row].line[d], &l->patches[term->row][d],
-                                    &box->field[term->col].line[d], &l->patches[term->col][d], &l->rows[b]));
-      l->term[t].dir[d] = &l->rows[b];
-    }
+    for (int d = 0; d < 3; d++)
+      if (TermIsFirst(l, t, d))
+        PetscCall(PatchFDRowsCreate(term->dir[d], &box->field[term->row].line[d], &l->patches[term->row][d], &box->field[term->col].line[d],
+                                    &l->patches[term->col][d], &l->rows[TermRows(l, t, d)]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrices of the classes of patches of one direction, X[class * nband + band]: the columns of the bands for the patches' own nodes */
+/* The matrices of the classes of patches of one direction, X[class * nrows + number of the rows]: the columns for the patches' own nodes */
 typedef struct {
-  PetscInt    nband; /* of the mesh; the form of a patch by itself may have less bands that bring data in, which are the last ones */
   PetscReal **X;
 } DirectionMatrices;
 
-static PetscErrorCode DirectionMatricesCreate(const DM_Box *box, const MatBoxForm *form, const MatBoxLocal *l, int d, DirectionMatrices *x)
+static PetscErrorCode DirectionMatricesCreate(const DM_Box *box, const MatBoxLocal *l, int d, DirectionMatrices *x)
 {
-  const PetscInt count = l->nclass[d] * form->nband;
+  const PetscInt count = l->nclass[d] * l->nrows;
   PetscReal     *data;
   size_t         size = 0;
 
   PetscFunctionBegin;
   for (PetscInt f = 0; f < box->nfield; f++)
     for (PetscInt i = 0; i < l->patches[f][d].npatch; i++) size = PetscMax(size, (size_t)l->patches[f][d].n[i]);
-  x->nband = form->nband;
   PetscCall(PetscMalloc1(count, &x->X));
   PetscCall(PetscMalloc1((size_t)count * size * size, &data));
   for (PetscInt i = 0; i < count; i++) x->X[i] = data + (size_t)i * size * size;
@@ -137,28 +166,27 @@ static PetscErrorCode DirectionMatricesFill(const MatBoxForm *form, const MatBox
   for (PetscInt c = 0; c < l->nclass[d]; c++) {
     const PetscInt i = ClassPatch(l, d, c);
 
-    for (PetscInt b = 0; b < form->nband; b++) {
-      const PatchFDTerm *term = MatBoxFindTerm(form->nterm, form->term, d, &form->band[b]);
-
-      if (term)
-        PetscCall(PatchFDRowsBlock(&l->rows[b], l->patches[term->row][d].n[i], l->patches[term->col][d].n[i], i, x->X[c * x->nband + b]));
-    }
+    for (PetscInt t = 0; t < form->nterm; t++)
+      if (TermIsFirst(l, t, d))
+        PetscCall(PatchFDRowsBlock(l->term[t].dir[d], l->patches[form->term[t].row][d].n[i], l->patches[form->term[t].col][d].n[i], i,
+                                   x->X[c * l->nrows + TermRows(l, t, d)]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* those of class c, a patch that is all of a line; `form` has the bands of the fields' lines `line`, whose covers are that one patch */
-static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, PatchFDLine *const line[], const PatchFDPatches one[], int d,
-                                                 PetscInt c, DirectionMatrices *x)
+/* those of class c, a patch that is all of a line; `form` has the terms of the mesh with bands of the fields' lines `line`, whose covers are
+   that one patch */
+static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, const MatBoxLocal *l, PatchFDLine *const line[],
+                                                 const PatchFDPatches one[], int d, PetscInt c, DirectionMatrices *x)
 {
   PetscFunctionBegin;
-  for (PetscInt b = 0; b < form->nband; b++) {
-    const PatchFDTerm *term = MatBoxFindTerm(form->nterm, form->term, d, &form->band[b]);
+  for (PetscInt t = 0; t < form->nterm; t++) {
+    const PatchFDTerm *term = &form->term[t];
     PatchFDRows        rows;
 
-    if (!term) continue;
-    PetscCall(PatchFDRowsCreate(&form->band[b], line[term->row], &one[term->row], line[term->col], &one[term->col], &rows));
-    PetscCall(PatchFDRowsBlock(&rows, one[term->row].n[0], one[term->col].n[0], 0, x->X[c * x->nband + b]));
+    if (!TermIsFirst(l, t, d)) continue;
+    PetscCall(PatchFDRowsCreate(term->dir[d], line[term->row], &one[term->row], line[term->col], &one[term->col], &rows));
+    PetscCall(PatchFDRowsBlock(&rows, one[term->row].n[0], one[term->col].n[0], 0, x->X[c * l->nrows + TermRows(l, t, d)]));
     PetscCall(PatchFDRowsDestroy(&rows));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -198,7 +226,7 @@ static PetscErrorCode LocalPatchesAlone(const Mat_Box *m, MatBoxLocal *l, int d,
     PetscCall(PatchFDPatchesCreateAlone(&box->field[f].line[d], &alone[f], eigen[f], &l->patches[f][d]));
   }
   PetscCall(LocalClassesCreate(box, l, d));
-  if (dense) PetscCall(DirectionMatricesCreate(box, &m->form, l, d, x));
+  if (dense) PetscCall(DirectionMatricesCreate(box, l, d, x));
   for (PetscInt c = 0; c < alone[0].nclass; c++) {
     MatBoxForm     form = {.nband = 0};
     PatchFDLine    line[DMBOX_MAX_FIELDS][3], *own[DMBOX_MAX_FIELDS];
@@ -210,7 +238,7 @@ static PetscErrorCode LocalPatchesAlone(const Mat_Box *m, MatBoxLocal *l, int d,
       own[f] = &line[f][d];
       PetscCall(PatchFDPatchesCreate(own[f], form.M[f][d], form.A[f][d], &one[f]));
     }
-    if (dense) PetscCall(DirectionMatricesFillAlone(&form, own, one, d, c, x));
+    if (dense) PetscCall(DirectionMatricesFillAlone(&form, l, own, one, d, c, x));
     for (PetscInt f = 0; f < box->nfield; f++) {
       l->patches[f][d].eigen[c] = one[f].eigen[0];
       PetscCall(PetscMemzero(&one[f].eigen[0], sizeof(one[f].eigen[0])));
@@ -239,7 +267,7 @@ static void DenseDescribe(const Mat_Box *m, const MatBoxLocal *l, const Directio
       dense->n[f][d]   = l->patches[f][d].n[i];
       dense->odd[f][d] = form->odd[f][d];
     }
-    for (PetscInt t = 0; t < form->nterm; t++) term[t].X[d] = x[d].X[c[d] * x[d].nband + TermBand(form, t, d)];
+    for (PetscInt t = 0; t < form->nterm; t++) term[t].X[d] = x[d].X[c[d] * l->nrows + TermRows(l, t, d)];
   }
   for (PetscInt t = 0; t < form->nterm; t++) {
     term[t].row  = form->term[t].row;
@@ -293,9 +321,10 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
   const PetscBool   dense    = (PetscBool)(whole || type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE);
   const PetscBool   weighted = (PetscBool)(m->form.points && type == MATBOX_LOCAL_FD);
   const MatBoxForm *form     = weighted ? &l->weighted : &m->form;
-  DirectionMatrices x[3]     = {{0, NULL}, {0, NULL}, {0, NULL}};
+  DirectionMatrices x[3]     = {{NULL}, {NULL}, {NULL}};
 
   PetscFunctionBegin;
+  PetscCall(LocalNumberRows(m, l));
   if (weighted) PetscCall(MatBoxFormCreate(m, PETSC_TRUE, &l->weighted));
   for (int d = 0; d < 3; d++) {
     if (alone) PetscCall(LocalPatchesAlone(m, l, d, dense, &x[d]));
@@ -318,7 +347,7 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
   }
   if (dense || alone || !m->form.separable) PetscCall(LocalRowsCreate(m, l));
   for (int d = 0; d < 3 && dense && !alone; d++) {
-    PetscCall(DirectionMatricesCreate(box, &m->form, l, d, &x[d]));
+    PetscCall(DirectionMatricesCreate(box, l, d, &x[d]));
     PetscCall(DirectionMatricesFill(&m->form, l, d, &x[d]));
   }
   if (dense) PetscCall(LocalDenseCreate(m, l, x));
@@ -375,7 +404,7 @@ PetscErrorCode MatBoxLocalRelease(MatBoxLocal **local)
     for (int f = 0; f < DMBOX_MAX_FIELDS; f++) PetscCall(PatchFDPatchesDestroy(&l->patches[f][d]));
     PetscCall(PetscFree(l->cls[d]));
   }
-  for (int b = 0; b < MATBOX_MAX_BANDS; b++) PetscCall(PatchFDRowsDestroy(&l->rows[b]));
+  for (PetscInt b = 0; b < l->nrows; b++) PetscCall(PatchFDRowsDestroy(&l->rows[b]));
   for (PetscInt i = 0; i < l->ndense; i++) PetscCall(PatchFDHostDenseDestroy(&l->dense[i]));
   PetscCall(PetscFree(l->dense));
   PetscCall(MatBoxFormDestroy(&l->weighted));
@@ -470,7 +499,8 @@ static PetscBool LocalIsSmall(const Mat_Box *m)
 }
 
 /*
-  Graded meshes have too many inverses.  On a GPU small ones are bound by memory, and fast diagonalization takes a quarter of their time,
+  Without their couplings the components of a vector field are not worth solving with (Numerics of elasticity: twice the iterations and
+  more).  Graded meshes have too many inverses.  On a GPU small ones are bound by memory, and fast diagonalization takes a quarter of their time,
   while it needs about as many iterations at low degrees.
 */
 PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
@@ -478,6 +508,7 @@ PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
   const PetscInt low = m->dm->dim == 3 ? 3 : 2;
 
   if (m->form.points) return LocalIsSmall(m);
+  if (MatBoxIsCoupled(m)) return PETSC_TRUE;
   for (int d = 0; d < 3; d++)
     for (PetscInt c = 1; c < m->form.M[0][d]->ncells; c++)
       if (m->form.M[0][d]->cls[c] != m->form.M[0][d]->cls[0]) return PETSC_FALSE;
@@ -490,39 +521,8 @@ PatchFDPrecision MatBoxLocalBestPrecision(const Mat_Box *m, PatchFDKernels kern)
 {
   const PetscInt high = 5;
 
-  return PetscMemTypeHost(kern->memtype) || m->form.M[0][0]->nloc - 1 > high ? PATCHFD_PRECISION_DOUBLE : PATCHFD_PRECISION_TF32;
-}
-
-PetscBool MatBoxIsOnePatch(const Mat_Box *m)
-{
-  const DM_Box *box = (const DM_Box *)m->dm->data;
-
-  for (int d = 0; d < 3; d++)
-    if (box->field[0].line[d].ncells > 2) return PETSC_FALSE;
-  return PETSC_TRUE;
-}
-
-/*
-  Inverses of so many entries are made in seconds; by quadrature for each change of the coefficients, so that on the host it would cost
-  more than it saves.  On a GPU it is worth it to degree 7 on two cells a direction: a factorization would be used on the host, where
-  nothing can be recorded
-*/
-PetscBool MatBoxLocalTakesWhole(const Mat_Box *m, PatchFDKernels kern)
-{
-  const DM_Box        *box     = (const DM_Box *)m->dm->data;
-  const PetscLogDouble limit   = !m->form.points ? 2e7 : PetscMemTypeHost(kern->memtype) ? 5e6 : MATBOX_WHOLE_ENTRIES_GPU;
-  PetscLogDouble       entries = 0;
-
-  for (PetscInt f = 0; f < box->nfield; f++) entries += (PetscLogDouble)PatchFDBoxSize(&box->field[f].global);
-  entries *= entries;
-  for (int d = 0; d < m->dm->dim; d++) {
-    const PatchFDBand *M       = m->form.M[0][d];
-    PetscBool          uniform = PETSC_TRUE;
-
-    for (PetscInt c = 1; c < M->ncells; c++) uniform = (PetscBool)(uniform && M->cls[c] == M->cls[0]);
-    if (uniform && !m->form.points) entries /= 2; /* by parity */
-  }
-  return (PetscBool)(!box->halo && entries <= limit);
+  return PetscMemTypeHost(kern->memtype) || MatBoxIsCoupled(m) || m->form.M[0][0]->nloc - 1 > high ? PATCHFD_PRECISION_DOUBLE
+                                                                                                   : PATCHFD_PRECISION_TF32;
 }
 
 PetscInt MatBoxLocalColors(const MatBoxLocal *l, PetscBool residual, PatchFDColor colors[])
@@ -567,7 +567,7 @@ PetscLogDouble MatBoxLocalBytes(const MatBoxLocal *l, PatchFDKernels kern)
       }
     }
   }
-  for (int b = 0; b < MATBOX_MAX_BANDS; b++)
+  for (PetscInt b = 0; b < l->nrows; b++)
     if (l->rows[b].X) numbers += (PetscLogDouble)l->rows[b].at[l->rows[b].nclass];
   for (PetscInt i = 0; i < l->ndense; i++)
     for (int b = 0; b < 8; b++) numbers += (PetscLogDouble)l->dense[i].size[b] * l->dense[i].size[b];

@@ -113,6 +113,38 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool MatBoxIsOnePatch(const Mat_Box *m)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+
+  for (int d = 0; d < 3; d++)
+    if (box->field[0].line[d].ncells > 2) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/*
+  Inverses of so many entries are made in seconds; by quadrature for each change of the coefficients, so that on the host it would cost
+  more than it saves.  On a GPU it is worth it to degree 7 on two cells a direction: a factorization would be used on the host, where
+  nothing can be recorded
+*/
+PetscBool MatBoxLocalTakesWhole(const Mat_Box *m, PatchFDKernels kern)
+{
+  const DM_Box        *box     = (const DM_Box *)m->dm->data;
+  const PetscLogDouble limit   = !m->form.points ? 2e7 : PetscMemTypeHost(kern->memtype) ? 5e6 : MATBOX_WHOLE_ENTRIES_GPU;
+  PetscLogDouble       entries = 0;
+
+  for (PetscInt f = 0; f < box->nfield; f++) entries += (PetscLogDouble)PatchFDBoxSize(&box->field[f].global);
+  entries *= entries;
+  for (int d = 0; d < m->dm->dim; d++) {
+    const PatchFDBand *M       = m->form.M[0][d];
+    PetscBool          uniform = PETSC_TRUE;
+
+    for (PetscInt c = 1; c < M->ncells; c++) uniform = (PetscBool)(uniform && M->cls[c] == M->cls[0]);
+    if (uniform && !m->form.points) entries /= 2; /* by parity */
+  }
+  return (PetscBool)(!box->halo && entries <= limit);
+}
+
 /* Inverses of saddle points are made once, on a core in 0.2 s, and have 10 MB in single precision; those by quadrature for each change of
    coefficients, in less time than the kernels of a level */
 PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)

@@ -113,6 +113,7 @@ PetscErrorCode PatchFDInitializePackage(void)
   PetscCall(DMBoxOperatorRegister("poisson", DMBoxOperatorCreate_Poisson));
   PetscCall(DMBoxOperatorRegister("biharmonic", DMBoxOperatorCreate_Biharmonic));
   PetscCall(DMBoxOperatorRegister("stokes", DMBoxOperatorCreate_Stokes));
+  PetscCall(DMBoxOperatorRegister("elasticity", DMBoxOperatorCreate_Elasticity));
   PetscCall(DMBoxOperatorRegister("heat", DMBoxOperatorCreate_Heat));
   PetscCall(DMBoxOperatorRegister("diffusion", DMBoxOperatorCreate_Diffusion));
   PetscCall(PCRegister(PCPATCHFD, PCCreate_PatchFD));

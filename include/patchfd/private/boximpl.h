@@ -184,6 +184,7 @@ struct _p_DMBoxOperator {
   PetscInt                 reach;      /* 1 if the rows of a cell see the cells beside it even in a continuous space, otherwise 0 */
   PetscReal                rate;       /* what a time integrator adds to it: its a in the Jacobian a M + A */
   PetscReal                penalty[2]; /* factors of interior penalties, between cells and at Dirichlet sides */
+  PetscInt                 projection; /* degree that terms of elasticity are projected to, or PETSC_DETERMINE */
   PetscBool                mapped;     /* it takes a map from the box to space */
   void                    *data;       /* what coefficients cannot hold, or NULL */
   PetscInt64               version;    /* of the data: equal numbers are equal data */
@@ -419,10 +420,14 @@ static inline PetscBool DMBoxHasOnly(DM dm, DMBoxBoundaryType type)
   }
   return only;
 }
+static inline PetscBool DMBoxIsContinuous(const DM_Box *box)
+{
+  return (PetscBool)(box->space == DMBOX_SPACE_Q || box->space == DMBOX_SPACE_P1 || box->space == DMBOX_SPACE_VQ);
+}
 /* layers of ghosts, and phases of colours: 2 where patches see the cells beside them */
 static inline PetscInt DMBoxLayers(const DM_Box *box)
 {
-  return (box->space != DMBOX_SPACE_Q && box->space != DMBOX_SPACE_P1) || box->op->reach ? 2 : 1;
+  return !DMBoxIsContinuous(box) || box->op->reach ? 2 : 1;
 }
 /* is there one rank?  Then it has ghosts on rings only, images of its own nodes */
 static inline PetscBool DMBoxIsAlone(const DM_Box *box)

@@ -138,6 +138,8 @@ PETSC_INTERN PetscErrorCode PatchFDBandLaplace(const PatchFDLine *, PetscReal ka
 /* kappa * int v u', v in the space of the line `rows`, u in that of `columns`; or its transpose, int v' u */
 PETSC_INTERN PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const PatchFDLine *columns, PetscReal kappa, PetscBool transpose,
                                                   PatchFDBand *);
+/* int pi v pi u with the L2 projection pi of each cell to a degree up to that of the continuous line; dv, du: 1 for the derivatives of v, u */
+PETSC_INTERN PetscErrorCode PatchFDBandProjected(const PatchFDLine *, PetscInt degree, PetscInt dv, PetscInt du, PatchFDBand *);
 /* what weak Dirichlet values g at the ends of a discontinuous line bring into a right-hand side: int kappa (sigma g v - n v' g), a matrix
    for the nodes' values g */
 PETSC_INTERN PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *, PetscReal kappa, PetscReal boundary, PatchFDBand *);

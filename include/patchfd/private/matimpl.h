@@ -6,9 +6,10 @@
 #include <petsc/private/matimpl.h>
 
 enum {
-  MATBOX_MAX_BANDS  = 24,
-  MATBOX_MAX_TERMS  = 16,
-  MATBOX_MAX_COLORS = 16 /* two phases of eight parities */
+  MATBOX_MAX_BANDS  = 27,
+  MATBOX_MAX_TERMS  = 24,
+  MATBOX_MAX_ROWS   = 2 * MATBOX_MAX_BANDS, /* of bands in patches; a band may have several fields with lines of their own */
+  MATBOX_MAX_COLORS = 16                    /* two phases of eight parities */
 };
 
 typedef struct _Mat_Box Mat_Box;
@@ -30,7 +31,8 @@ struct _MatBoxForm {
   PetscBool weighted;
   PetscBool separable; /* the operator is that sum; otherwise local solvers that diagonalize it are inexact */
   PetscBool spd;       /* positive definite, but for the null space */
-  PetscErrorCode (*nullspace)(const Mat_Box *, MatNullSpace *); /* makes it: constants or vectors; NULL if there is none */
+  PetscErrorCode (*nullspace)(const Mat_Box *, MatNullSpace *);     /* makes it: constants or vectors; NULL if there is none */
+  PetscErrorCode (*nearnullspace)(const Mat_Box *, MatNullSpace *); /* for assembled matrices: what costs little energy; or NULL */
   PetscInt    constants; /* a field whose constants can be that of a patch, and are that of MatBoxConstants(); or -1 */
   const char *defect;    /* NULL, or why solvers refuse the operator */
 };
@@ -192,7 +194,8 @@ struct _MatBoxLocal {
   PetscInt          nclass[3], *cls[3];         /* the classes that say all about a patch in a direction, whatever the field */
   PatchFDLocalField field[2][DMBOX_MAX_FIELDS]; /* on local arrays, and on global ones that are rings */
   PetscInt          nterm;
-  PatchFDRows       rows[MATBOX_MAX_BANDS]; /* of the form's bands, for residuals */
+  PetscInt          nrows; /* of the form's bands, for residuals and inverses */
+  PatchFDRows       rows[MATBOX_MAX_ROWS];
   PatchFDRowTerm    term[MATBOX_MAX_TERMS];
   PetscInt          ndense;
   PatchFDDense     *dense;
@@ -254,6 +257,7 @@ PETSC_INTERN PetscErrorCode DMBoxLift_MatBox(DM, Vec g, Vec b);            /* it
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator);    /* poisson.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator); /* biharmonic.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator);     /* stokes.c */
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Elasticity(DMBoxOperator); /* elasticity.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator);       /* heat.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator);  /* diffusion.c */
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
@@ -340,6 +344,11 @@ static inline PetscInt MatBoxDegree(const Mat_Box *m)
 static inline PetscBool MatBoxIsSaddlePoint(const Mat_Box *m)
 {
   return ((const DM_Box *)m->dm->data)->op->saddle;
+}
+/* is it that of a vector field, whose components are coupled? */
+static inline PetscBool MatBoxIsCoupled(const Mat_Box *m)
+{
+  return (PetscBool)(((const DM_Box *)m->dm->data)->nfield > 1 && !MatBoxIsSaddlePoint(m));
 }
 /* the data of a DMBOX operator, or NULL for other matrices */
 PETSC_INTERN PetscErrorCode MatBoxFind(Mat, Mat_Box **);

@@ -1,0 +1,198 @@
+static char help
+  [] = "Solids: displacements u with -div (2 mu eps(u) + lambda div u) = f on a box, with Q_k elements and multigrid with vertex patches.\n\
+  -problem cantilever : a beam, clamped at the lower side of x, with a force across it at the other end;\n\
+                        the mean deflection of the end beside those of the theories of beams\n\
+  -problem rubber     : a block between two rigid plates, which are pressed together by a tenth of its height; Poisson's ratio is 0.4999\n\
+  -levels n           : on n meshes, each with half the cell size of the one before (default 3)\n\
+  -dm_box_dim, -dm_box_cells, -dm_box_degree, -dm_box_young, -dm_box_poisson_ratio, ... : the first mesh, the element, the material\n\
+  -ksp_*, -pc_*       : the solver (default: CG, PCPATCHMG with symmetric cycles)\n\
+  -view_solution vtk:solid.vts : write the displacement on the finest mesh for ParaView\n\n";
+
+#include <petscpatchfd.h>
+
+typedef enum {
+  CANTILEVER,
+  RUBBER
+} Problem;
+static const char *const Problems[] = {"cantilever", "rubber", "Problem", "", NULL};
+
+static const PetscReal PRESSED = 0.1; /* the part of the block's height by which the plates come together */
+
+/* a force of 1 in the last direction, spread over the end of the beam; the sides of x = upper[0] alone have it */
+static PetscErrorCode EndForce(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar t[], void *ctx)
+{
+  PetscReal lower[3], upper[3], area = 1;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxGetBounds((DM)ctx, lower, upper));
+  for (PetscInt d = 1; d < dim; d++) area *= upper[d] - lower[d];
+  for (PetscInt c = 0; c < Nc; c++) t[c] = c == dim - 1 && x[0] == upper[0] ? 1 / area : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the displacement of the plates, at the sides of the last direction */
+static PetscErrorCode Plates(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+{
+  PetscReal lower[3], upper[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxGetBounds((DM)ctx, lower, upper));
+  for (PetscInt c = 0; c < Nc; c++) u[c] = c == dim - 1 && x[c] == upper[c] ? -PRESSED * (upper[c] - lower[c]) : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the mesh of level 0 */
+static PetscErrorCode MeshCreate(Problem problem, DM *dm)
+{
+  const PetscInt    cells[2][3] = {{6, 2, 2}, {2, 2, 2}};
+  const PetscReal   lower[] = {0, 0, 0}, upper[2][3] = {{6, 1, 1}, {1, 1, 1}};
+  DMBoxBoundaryType side[6];
+  PetscInt          dim = 3;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dm_box_dim", &dim, NULL));
+  PetscCheck(dim == 2 || dim == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-dm_box_dim is %" PetscInt_FMT "; it must be 2 or 3", dim);
+  for (int i = 0; i < 6; i++) side[i] = DMBOX_BOUNDARY_NEUMANN;
+  if (problem == CANTILEVER) side[0] = DMBOX_BOUNDARY_DIRICHLET;
+  else side[2 * dim - 2] = side[2 * dim - 1] = DMBOX_BOUNDARY_DIRICHLET;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells[problem], 2, dm));
+  PetscCall(DMBoxSetBounds(*dm, lower, upper[problem]));
+  PetscCall(DMBoxSetSpace(*dm, DMBOX_SPACE_VQ));
+  PetscCall(DMBoxSetOperator(*dm, "elasticity"));
+  PetscCall(DMBoxSetBoundary(*dm, side));
+  if (problem == RUBBER) PetscCall(DMBoxSetElasticModuli(*dm, 1, 0.4999, DMBOX_PLANE_STRAIN));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMSetUp(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Deflections under a force of 1: L^3 / (3 E I), and that with the shear L / (5/6 mu A).  E is what the coefficients are in this dimension */
+static PetscErrorCode BeamTheories(DM dm, PetscReal *bernoulli, PetscReal *timoshenko)
+{
+  PetscReal lower[3], upper[3], lambda, mu, E, width, height, length;
+  PetscInt  dim;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetDimension(dm, &dim));
+  PetscCall(DMBoxGetBounds(dm, lower, upper));
+  PetscCall(DMBoxGetElasticity(dm, &lambda, &mu, NULL));
+  E           = 2 * mu * (dim * lambda + 2 * mu) / ((dim - 1) * lambda + 2 * mu);
+  length      = upper[0] - lower[0];
+  width       = dim == 3 ? upper[1] - lower[1] : 1;
+  height      = upper[dim - 1] - lower[dim - 1];
+  *bernoulli  = 4 * PetscPowRealInt(length / height, 3) / (E * width);
+  *timoshenko = *bernoulli + 1.2 * length / (mu * width * height);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(DM dm, Problem problem, Vec b, Vec *x, PetscInt *its)
+{
+  KSP ksp;
+  PC  pc;
+  Vec g;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecSet(b, 0));
+  if (problem == CANTILEVER) PetscCall(DMBoxAddNeumannLoad(dm, 0, EndForce, dm, b));
+  else {
+    PetscCall(VecDuplicate(b, &g));
+    PetscCall(DMBoxInterpolateFunction(dm, 0, Plates, dm, g));
+    PetscCall(DMBoxLiftDirichlet(dm, g, b));
+    PetscCall(VecDestroy(&g));
+  }
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetDM(ksp, dm));
+  PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_RHS | KSP_DMACTIVE_INITIAL_GUESS, PETSC_FALSE));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHMG));
+  PetscCall(PCPatchMGSetSymmetric(pc, PETSC_TRUE));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(VecDuplicate(b, x));
+  PetscCall(KSPSolve(ksp, b, *x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the work of a force of 1 is the deflection; the energy of the block, u'A u, is its stiffness times the square of the displacement */
+static PetscErrorCode Measure(DM dm, Problem problem, Vec b, Vec x, PetscReal *number)
+{
+  PetscReal   energy, lower[3], upper[3];
+  PetscScalar work;
+  PetscInt    dim;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDot(b, x, &work));
+  *number = PetscRealPart(work);
+  if (problem == CANTILEVER) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMGetDimension(dm, &dim));
+  PetscCall(DMBoxGetBounds(dm, lower, upper));
+  PetscCall(DMBoxComputeErrorVec(dm, x, NULL, NULL, &energy));
+  *number = PetscSqr(energy / (PRESSED * (upper[dim - 1] - lower[dim - 1])));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscEnum problem   = (PetscEnum)CANTILEVER;
+  PetscInt  levels    = 3, degree;
+  PetscReal bernoulli = 0, timoshenko = 0, ratio;
+  DM        dm, finer;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-problem", Problems, &problem, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-levels", &levels, NULL));
+  PetscCall(MeshCreate((Problem)problem, &dm));
+  PetscCall(DMBoxGetDegree(dm, &degree));
+  PetscCall(DMBoxGetElasticModuli(dm, NULL, &ratio));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, Q%" PetscInt_FMT ", Poisson's ratio %g\n", Problems[problem], degree, (double)ratio));
+  if (problem == (PetscEnum)CANTILEVER) {
+    PetscCall(BeamTheories(dm, &bernoulli, &timoshenko));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Euler-Bernoulli %.4f, Timoshenko %.4f\n", (double)bernoulli, (double)timoshenko));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "unknowns  %-10s  iterations\n", problem == (PetscEnum)CANTILEVER ? "deflection" : "stiffness"));
+  for (PetscInt l = 0; l < levels; l++) {
+    Vec       b, x;
+    PetscInt  N, its;
+    PetscReal number = 0;
+
+    PetscCall(DMCreateGlobalVector(dm, &b));
+    PetscCall(VecGetSize(b, &N));
+    PetscCall(Solve(dm, (Problem)problem, b, &x, &its));
+    PetscCall(Measure(dm, (Problem)problem, b, x, &number));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%8" PetscInt_FMT "  %10.4f  %10" PetscInt_FMT "\n", N, (double)number, its));
+    PetscCall(PetscObjectSetName((PetscObject)x, "solid"));
+    if (l == levels - 1) PetscCall(VecViewFromOptions(x, NULL, "-view_solution"));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&x));
+    if (l == levels - 1) break;
+    PetscCall(DMRefine(dm, PETSC_COMM_WORLD, &finer));
+    PetscCall(DMDestroy(&dm));
+    dm = finer;
+  }
+  PetscCall(DMDestroy(&dm));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+     suffix: cantilever
+     nsize: {{1 2}}
+     output_file: output/elasticity_cantilever.out
+   test:
+     suffix: plane
+     args: -dm_box_dim 2 -dm_box_plane stress -dm_box_degree 3
+   test:
+     suffix: rubber
+     nsize: {{1 2}}
+     output_file: output/elasticity_rubber.out
+     args: -problem rubber
+
+TEST*/
