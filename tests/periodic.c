@@ -1,12 +1,13 @@
 static char
   help[] = "Periodic sides: iteration counts against the reference implementation, orders of convergence, local Vecs, null space.\n\
-  -counts : counts, to 0.1, also of meshes that end with odd numbers of cells, which are solved directly\n\
-  -orders : the L2 error falls by 2^(k+1) when cells are halved\n\
-  -local  : ghosts are the values at the other end, and contributions to ghosts go there\n\
-  -drift  : many solves in turn with the solution before as guess leave a singular problem's mean where it is\n\
-  -flows, -diffusion : orders, and iterations, of other operators; coefficients of which nobody asks beyond the sides\n\n";
+  -test counts : counts, to 0.1, also of meshes that end with odd numbers of cells, which are solved directly\n\
+  -test orders : the L2 error falls by 2^(k+1) when cells are halved\n\
+  -test local  : ghosts are the values at the other end, and contributions to ghosts go there\n\
+  -test drift  : many solves in turn with the solution before as guess leave a singular problem's mean where it is\n\
+  -test flows, -test diffusion : orders, and iterations, of other operators; coefficients of which nobody asks beyond the sides\n\n";
 
 #include <petscpatchfd.h>
+#include "runtest.h"
 
 static PetscErrorCode Create(PetscInt dim, PetscInt p, const PetscInt cells[], PetscInt k, DM *dm)
 {
@@ -484,8 +485,9 @@ static PetscErrorCode Local(void)
 
 /* ---- null space ---- */
 
-static PetscErrorCode Drift(PetscInt solves)
+static PetscErrorCode Drift(void)
 {
+  const PetscInt solves   = 200;
   const PetscInt cells[3] = {8, 8, 8};
   DM             dm;
   Mat            A;
@@ -523,34 +525,49 @@ static PetscErrorCode Drift(PetscInt solves)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+/* ---- tests ---- */
+
+static PetscErrorCode TestCounts(void)
 {
-  const char *const part[]     = {"-counts", "-orders", "-local", "-drift", "-flows", "-diffusion"};
-  PetscBool         which[6]   = {PETSC_FALSE};
-  PetscInt          deviations = 0;
+  PetscInt deviations = 0;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
-  for (int i = 0; i < 6; i++) PetscCall(PetscOptionsGetBool(NULL, NULL, part[i], &which[i], NULL));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(counts) && which[0]; i++)
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(counts); i++)
     PetscCall(Count(counts[i].dim, counts[i].p, counts[i].k, counts[i].n, counts[i].nu, &deviations));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(odd) && which[0]; i++)
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(odd); i++)
     PetscCall(Count(odd[i].dim, odd[i].p, odd[i].k, odd[i].n, odd[i].nu, &deviations));
-  if (which[0]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " counts deviate\n", deviations));
-  for (PetscInt dim = 1; dim <= 3 && which[1]; dim++)
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " counts deviate\n", deviations));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestOrders(void)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt dim = 1; dim <= 3; dim++)
     for (PetscInt k = 1; k <= 4; k++) PetscCall(Order(dim, k, 8));
-  if (which[2]) PetscCall(Local());
-  if (which[3]) PetscCall(Drift(200));
-  for (PetscInt p = 1; p <= 2 && which[4]; p++)
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestFlows(void)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt p = 1; p <= 2; p++)
     for (PetscInt k = 1; k <= 2; k++) PetscCall(Flows(p, k));
-  for (PetscInt k = 1; k <= 3 && which[5]; k++) {
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestDiffusion(void)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt k = 1; k <= 3; k++) {
     for (int shape = STRAIGHT; shape <= ANNULUS; shape++) PetscCall(DiffusionOrder((Shape)shape, k));
     PetscCall(DiffusionData(k));
   }
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("counts", {"counts", TestCounts}, {"orders", TestOrders}, {"local", Local}, {"drift", Drift}, {"flows", TestFlows},
+          {"diffusion", TestDiffusion})
 
 /*TEST
 
@@ -559,42 +576,42 @@ int main(int argc, char **argv)
      suffix: counts
      nsize: {{1 2 3 4}}
      output_file: output/periodic_counts.out
-     args: -counts -cg_mg_levels_pc_patchfd_order forward
+     args: -test counts -cg_mg_levels_pc_patchfd_order forward
    test:
      suffix: single
      output_file: output/periodic_counts.out
-     args: -counts -gmres_pc_type single -gmres_single_pc_type patchmg -gmres_single_pc_patchmg_coarse_eq_limit 0
+     args: -test counts -gmres_pc_type single -gmres_single_pc_type patchmg -gmres_single_pc_patchmg_coarse_eq_limit 0
      args: -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_coarse_eq_limit 0 -cg_single_pc_patchmg_symmetric
      args: -cg_single_mg_levels_pc_patchfd_order forward
    test:
      suffix: orders
-     args: -orders
+     args: -test orders
    test:
      suffix: orders_dgq
      output_file: output/periodic_orders.out
      nsize: 2
-     args: -orders -dm_box_space dgq
+     args: -test orders -dm_box_space dgq
    test:
      suffix: local
      nsize: {{1 2 3 8}}
      output_file: output/periodic_local.out
      filter: grep -v -i -e process -e type
-     args: -local
+     args: -test local
    test:
      suffix: flows
      nsize: {{1 2 4}}
      output_file: output/periodic_flows.out
-     args: -flows
+     args: -test flows
    test:
      suffix: diffusion
      nsize: {{1 2 4}}
      output_file: output/periodic_diffusion.out
-     args: -diffusion
+     args: -test diffusion
    test:
      suffix: drift
      nsize: {{1 2}}
      output_file: output/periodic_drift.out
-     args: -drift
+     args: -test drift
    testset:
      requires: cuda gpu
      nsize: {{1 2}}
@@ -602,18 +619,18 @@ int main(int argc, char **argv)
      test:
        suffix: cuda_counts
        output_file: output/periodic_counts.out
-       args: -counts -cg_mg_levels_pc_patchfd_order forward
+       args: -test counts -cg_mg_levels_pc_patchfd_order forward
      test:
        suffix: cuda_flows
        output_file: output/periodic_flows.out
-       args: -flows
+       args: -test flows
      test:
        suffix: cuda_diffusion
        filter: sed "s/: [0-9]* and [0-9]* iterations//"
-       args: -diffusion
+       args: -test diffusion
      test:
        suffix: cuda_drift
        output_file: output/periodic_drift.out
-       args: -drift
+       args: -test drift
 
 TEST*/

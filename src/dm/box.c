@@ -308,8 +308,8 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_degree k            - polynomial degree in each direction, at least 1 (default 1)
 .  -dm_box_space (q|dgq|rt|p1) - finite element space: continuous, discontinuous with interior penalties, velocity and pressure, or linear
   on simplices (default q)
-.  -dm_box_boundary b0,b1,...  - dirichlet, neumann, supported or periodic at each side, in the order lower x, upper x, lower y, ...; one word is for
-  all (default dirichlet)
+.  -dm_box_boundary b0,b1,...  - dirichlet, neumann, supported or periodic at each side, in the order lower x, upper x, lower y, ...; one
+  word is for all (default dirichlet)
 .  -dm_box_operator name       - the operator: poisson (default), biharmonic, stokes, diffusion or heat
 .  -dm_box_mapping type        - diffusion: the image of the box, none (default), sine, sine1, sine2, kershaw, kershaw_smooth or annulus
 .  -dm_box_mapping_parameter a - its parameter, see `DMBoxMappingType`

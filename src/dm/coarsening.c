@@ -94,8 +94,8 @@ static PetscReal CoarseningLimit(const DMBoxCoarsening *c, const PetscBool count
   return (1 - 1e-6) * c->threshold * largest;
 }
 
-/* A mesh that has a coarser one has patches.  Where directions are not alike those of at most two cells, which are within patches, are done and do not stop the others.  Halving a
-   direction divides its coupling by four */
+/* A mesh that has a coarser one has patches.  Where directions are not alike those of at most two cells, which are within patches, are done
+   and do not stop the others.  Halving a direction divides its coupling by four */
 PetscBool DMBoxCoarseningNext(DMBoxCoarsening *c, PetscBool halve[3], PetscInt *end)
 {
   PetscBool counts[3] = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE};

@@ -61,12 +61,14 @@ PetscErrorCode DMBoxGetNumFields(DM dm, PetscInt *n)
 PetscErrorCode DMBoxGetGlobalSizes(DM dm, PetscInt field, PetscInt *M, PetscInt *N, PetscInt *P)
 {
   DM_Box         *box;
+  PatchFDBox      mesh;
   PetscInt *const n[3] = {M, N, P};
 
   PetscFunctionBegin;
   PetscCall(DMBoxCheckField(dm, field, PETSC_TRUE, &box));
+  mesh = DMBoxMesh(&box->field[PetscMax(field, 0)]);
   for (int d = 0; d < 3; d++)
-    if (n[d]) *n[d] = field == DMBOX_CELLS ? box->cells[d] : DMBoxMesh(&box->field[field]).n[d];
+    if (n[d]) *n[d] = field == DMBOX_CELLS ? box->cells[d] : mesh.n[d];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -264,8 +266,9 @@ PetscErrorCode DMBoxGetNodes(DM dm, PetscInt field, PetscInt direction, PetscRea
 /* where the nodes of a field are in the array of a global or local Vec, which its size tells, in the numbers of the mesh */
 static PetscErrorCode DMBoxVecFind(DM dm, Vec v, PetscInt field, PatchFDBox *b, size_t *at)
 {
-  DM_Box  *box;
-  PetscInt n;
+  DM_Box    *box;
+  PatchFDBox mesh;
+  PetscInt   n;
 
   PetscFunctionBegin;
   PetscCall(DMBoxCheckField(dm, field, PETSC_FALSE, &box));
@@ -275,8 +278,9 @@ static PetscErrorCode DMBoxVecFind(DM dm, Vec v, PetscInt field, PatchFDBox *b, 
              "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here, and with ghosts %" PetscInt_FMT
              "; take a Vec from DMCreateGlobalVector() or DMCreateLocalVector()",
              n, (PetscInt)box->nglobal, (PetscInt)box->nlocal);
-  *b = (size_t)n == box->nglobal ? box->field[field].global : box->field[field].local;
-  for (int d = 0; d < 3; d++) b->lo[d] -= DMBoxMesh(&box->field[field]).lo[d];
+  *b   = (size_t)n == box->nglobal ? box->field[field].global : box->field[field].local;
+  mesh = DMBoxMesh(&box->field[field]);
+  for (int d = 0; d < 3; d++) b->lo[d] -= mesh.lo[d];
   *at = (size_t)n == box->nglobal ? box->field[field].global0 : box->field[field].local0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

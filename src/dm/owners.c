@@ -38,8 +38,8 @@ void DMBoxFreeNodes(const DMBoxField *f, PetscBool local, PatchFDRange r)
   }
 }
 
-/* For the nodes of a range of one direction, images of nodes of a ring among them: the owner's place in the process grid, and where the node lies in the owner's array of that
-   extent. */
+/* For the nodes of a range of one direction, images of nodes of a ring among them: the owner's place in the process grid, and where the
+   node lies in the owner's array of that extent. */
 typedef struct {
   PetscInt *owner, *position, *extent;
 } DMBoxOwners;

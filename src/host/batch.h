@@ -143,27 +143,52 @@ static inline PetscInt TileColumns(PetscInt rest)
 /*
   Where the rows of a batch's lanes begin, and which lanes can be moved as a whole: to be written, all of a lane must be writable; to be
   read, it is enough that it lies in the box, and what must not be read is set to zero afterwards.  Nodes beyond the box are images of its
-  nodes, as around a ring.
+  nodes, as around a ring: whole lanes leave it at the same place.
 */
 typedef struct {
   ptrdiff_t offset[VL];
   int       nwhole, whole[VL], npart, part[VL];
+  PetscInt  cut[3], shift[3][2]; /* nodes of whole lanes before it and from it on are so many nodes away from where their numbers are */
 } BatchRows;
+
+/* n nodes of a direction from `first` on; false if the whole lanes before leave the box elsewhere */
+static inline PetscBool BatchCut(PetscInt first, PetscInt n, const PatchFDBox *box, int d, BatchRows *r)
+{
+  const PetscInt below = box->lo[d] - first, cut = PetscMin(n, PetscMax(0, below > 0 ? below : below + box->n[d]));
+  const PetscInt shift = below > 0 ? box->n[d] : 0;
+
+  if (r->nwhole) return (PetscBool)(r->cut[d] == cut && r->shift[d][0] == shift);
+  r->cut[d]      = cut;
+  r->shift[d][0] = shift;
+  r->shift[d][1] = shift - box->n[d];
+  return PETSC_TRUE;
+}
 
 static inline void BatchGetRows(const Batch *b, const PetscInt n[3], const PatchFDBox *box, PetscBool read, BatchRows *r)
 {
   r->nwhole = r->npart = 0;
+  for (int d = 0; d < 3; d++) r->cut[d] = r->shift[d][0] = r->shift[d][1] = 0;
   for (int l = 0; l < b->count; l++) {
     int whole = 1;
 
     for (int d = 0; d < 3; d++) {
-      whole &= b->first[d][l] >= box->lo[d] && b->first[d][l] + n[d] <= box->lo[d] + box->n[d];
-      whole &= read || b->hi[d][l] - b->lo[d][l] == n[d];
+      const PetscInt first = b->first[d][l];
+
+      whole &= b->full || b->hi[d][l] - b->lo[d][l] == n[d] || (read && first >= box->lo[d] && first + n[d] <= box->lo[d] + box->n[d]);
+      whole = whole && BatchCut(first, n[d], box, d, r);
     }
     if (whole) r->whole[r->nwhole++] = l;
     else r->part[r->npart++] = l;
     r->offset[l] = PatchFDBoxNode(box, b->first[0][l], b->first[1][l], b->first[2][l]);
   }
+}
+
+/* where row (j, k) of whole lanes begins, from their offsets on, but for the shift in x */
+static inline ptrdiff_t RowsAt(const BatchRows *r, const PatchFDBox *box, PetscInt j, PetscInt k)
+{
+  const ptrdiff_t y = j + r->shift[1][j >= r->cut[1]], z = k + r->shift[2][k >= r->cut[2]];
+
+  return (z * box->n[1] + y) * box->n[0];
 }
 
 /* the rows (k, j) of the real part of lane l's block: node + the image of i and value + i * VL are its entries in the grid and in the
@@ -278,7 +303,9 @@ static void RowsGather(const BatchRows *r, const PetscInt n[3], const PatchFDBox
   RowsPlaces(r, x, at);
   for (PetscInt k = 0; k < n[2]; k++)
     for (PetscInt j = 0; j < n[1]; j++)
-      RowLoad(at, ((ptrdiff_t)k * box->n[1] + j) * box->n[0], n[0], PETSC_FALSE, block + (k * n[1] + j) * n[0]);
+      for (int e = 0; e < (r->cut[0] < n[0] ? 2 : 1); e++)
+        RowLoad(at, RowsAt(r, box, j, k) + r->shift[0][e] + (e ? r->cut[0] : 0), e ? n[0] - r->cut[0] : r->cut[0], PETSC_FALSE,
+                block + (k * n[1] + j) * n[0] + (e ? r->cut[0] : 0));
 }
 
 /* block = x, zero where nothing may be read */
@@ -327,7 +354,7 @@ static inline __attribute__((always_inline)) void RowsScatterScaled(const BatchR
 {
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
-      REAL    *to = x + ((ptrdiff_t)k * box->n[1] + j) * box->n[0];
+      REAL    *to = x + RowsAt(r, box, j, k) + r->shift[0][0];
       const V *in = block + ((ptrdiff_t)k * n[1] + j) * n[0];
 
 #define STORE(COLUMNS) \
@@ -335,7 +362,8 @@ static inline __attribute__((always_inline)) void RowsScatterScaled(const BatchR
     TileStore(COLUMNS == 1 ? 1 : (COLUMNS > SMALL ? TILE : SMALL), COLUMNS, r, alpha, in + i, beta, to + i); \
     break
       for (PetscInt i = 0, columns; i < n[0]; i += columns) {
-        columns = TileColumns(n[0] - i);
+        if (i == r->cut[0]) to += r->shift[0][1] - r->shift[0][0];
+        columns = TileColumns((i < r->cut[0] ? r->cut[0] : n[0]) - i);
         switch (columns) { /* a number that the compiler knows */
           STORE(1);
           STORE(2);

@@ -56,8 +56,8 @@ PETSC_INTERN PetscErrorCode PatchFDBoxHaloCreate(MPI_Comm, PatchFDHaloType, cons
 
 /*
   A line whose eigenvectors are even or odd is folded: for its n nodes it has two blocks of `size` numbers, sums of nodes and their images
-  and then differences, for which the even and the odd modes have matrices of half the size.  Other lines have one block, of the nodes as they are.
-  At the end of a block there may be zeros.
+  and then differences, for which the even and the odd modes have matrices of half the size.  Other lines have one block, of the nodes as
+  they are.  At the end of a block there may be zeros.
 */
 typedef struct {
   PetscInt   n, blocks, size;

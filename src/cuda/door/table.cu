@@ -42,7 +42,7 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .latticediagonal = patchfd::Lattice<T>::diagonal, .latticesweep = patchfd::Lattice<T>::sweep, \
     .latticedestroy = patchfd::Lattice<T>::destroy, .transfercreate = patchfd::TransferDoor<T>::create, \
     .transferprolong = patchfd::TransferDoor<T>::apply<false>, .transferrestrict = patchfd::TransferDoor<T>::apply<true>, \
-    .transferdestroy = patchfd::TransferDoor<T>::destroy, .localcreate = patchfd::LocalDoor<T>::create, \
+    .transferdestroy = patchfd::TransferDoor<T>::destroy, .localrings = PETSC_FALSE, .localcreate = patchfd::LocalDoor<T>::create, \
     .localapply = patchfd::LocalDoor<T>::apply, .localdestroy = patchfd::LocalDoor<T>::destroy, \
     .cellmatrices = patchfd::PointsCellMatrices, .invert = patchfd::Invert, .fitcreate = patchfd::OperatorDoor<T>::fit, \
     .fitgroups = patchfd::Fit<T>::groups, .fitapply = patchfd::Fit<T>::apply, .fitwork = patchfd::Fit<T>::work, \
