@@ -25,8 +25,8 @@ enum {
   SHIFT
 };
 
-/* lambda / mu, from which on the lambda terms are projected: Poisson's ratio is 0.49, but for rounding; and above which degree 1 is refused,
-   0.45 */
+/* lambda / mu, from which on the lambda terms are projected (Poisson's ratio 0.49, but for rounding), and above which degree 1 is refused
+   (0.45) */
 static const PetscReal PROJECTED = 48.999, LOCKED = 9.001;
 
 /* ---- the form ---- */
