@@ -75,8 +75,7 @@ static const Solver elasticity[] = {
   {"cg, gamg, pbjacobi smoother", SOLID " -s_mg_levels_pc_type pbjacobi", PETSC_TRUE},
 };
 
-/* the components of each node together, which PETSc's solvers like better: the matrix in that order, with its near null space, and the order
- */
+/* the components of each node together, as PETSc's solvers like them: the matrix in that order, with its near null space, and the order */
 static PetscErrorCode Interleave(DM dm, Mat *B, IS *order)
 {
   PetscInt     dim, n, start, *index;
@@ -161,22 +160,102 @@ static PetscErrorCode GetLines(PetscInt nlines, PetscInt *n, PetscInt lines[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the problem, and its matrix as it is and assembled */
+typedef struct {
+  PetscBool      flow, solid;
+  Mat            A, B, mass; /* of pressures */
+  IS             order;      /* of B, of a solid */
+  Vec            b, u, r;
+  PetscReal      bnorm;
+  PetscLogDouble assembly; /* s */
+} Problem;
+
+static PetscErrorCode ProblemCreate(DM dm, Problem *p)
+{
+  PetscLogDouble t[2];
+
+  PetscFunctionBeginUser;
+  if (p->flow) PetscCall(PressureMass(dm, &p->mass));
+  PetscCall(DMCreateMatrix(dm, &p->A));
+  PetscCall(PetscTime(&t[0]));
+  PetscCall(MatConvert(p->A, MATAIJ, MAT_INITIAL_MATRIX, &p->B));
+  PetscCall(PetscTime(&t[1]));
+  p->assembly = t[1] - t[0];
+  if (p->solid) PetscCall(Interleave(dm, &p->B, &p->order));
+  PetscCall(DMCreateGlobalVector(dm, &p->b));
+  PetscCall(VecDuplicate(p->b, &p->u));
+  PetscCall(VecDuplicate(p->b, &p->r));
+  PetscCall(DMBoxAddLoad(dm, 0, Load, NULL, p->b));
+  PetscCall(VecSet(p->u, 0));
+  PetscCall(DMBoxLiftDirichlet(dm, p->u, p->b));
+  PetscCall(VecNorm(p->b, NORM_2, &p->bnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProblemDestroy(Problem *p)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecDestroy(&p->b));
+  PetscCall(VecDestroy(&p->u));
+  PetscCall(VecDestroy(&p->r));
+  PetscCall(MatDestroy(&p->A));
+  PetscCall(MatDestroy(&p->B));
+  PetscCall(MatDestroy(&p->mass));
+  PetscCall(ISDestroy(&p->order));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* first: s of the first solver, or 0 */
+static PetscErrorCode Solve(DM dm, const Problem *p, const Solver *s, double *first)
+{
+  KSP            ksp;
+  PC             pc;
+  PetscInt       its;
+  PetscReal      rnorm;
+  PetscLogDouble t[3], total;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsInsertString(NULL, s->options));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOptionsPrefix(ksp, "s_"));
+  if (!s->assembled || p->flow) PetscCall(KSPSetDM(ksp, dm));
+  if (s->assembled) PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
+  PetscCall(KSPSetOperators(ksp, s->assembled ? p->B : p->A, s->assembled ? p->B : p->A));
+  PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, 2000));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  if (s->assembled && !p->flow && !p->solid) PetscCall(SetMeshes(pc, dm));
+  if (p->flow) PetscCall(PCFieldSplitSetSchurPre(pc, PC_FIELDSPLIT_SCHUR_PRE_USER, p->mass));
+  if (s->assembled && p->solid) PetscCall(VecPermute(p->b, p->order, PETSC_FALSE));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(PetscTime(&t[0]));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PetscTime(&t[1]));
+  PetscCall(KSPSolve(ksp, p->b, p->u));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(PetscTime(&t[2]));
+  for (int v = 0; v < 2 && s->assembled && p->solid; v++) PetscCall(VecPermute(v ? p->u : p->b, p->order, PETSC_TRUE));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(MatResidual(p->A, p->b, p->u, p->r));
+  PetscCall(VecNorm(p->r, NORM_2, &rnorm));
+  total = t[2] - t[0] + (s->assembled ? p->assembly : 0);
+  if (*first == 0) *first = total;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-29s %5" PetscInt_FMT " %10.1e %10.3f %9.3f %9.3f %9.3f %7.1f\n", s->name, its,
+                        (double)(rnorm / p->bnorm), s->assembled ? p->assembly : 0, t[1] - t[0], t[2] - t[1], total, total / *first));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(PetscOptionsClear(NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt cells[] = {16, 16, 16};
   const char    *operator;
   const Solver  *solvers = poisson;
-  PetscInt       lines[16], nlines = PETSC_STATIC_ARRAY_LENGTH(poisson), n = 16;
-  PetscBool      flow, solid;
-  Mat            mass  = NULL;
-  IS             order = NULL;
+  PetscInt       lines[16], nlines = PETSC_STATIC_ARRAY_LENGTH(poisson), n = 16, N;
+  Problem        p = {.flow = PETSC_FALSE};
   DM             dm;
-  Mat            A, B;
-  Vec            b, u, r;
-  PetscInt       N, its;
-  PetscReal      bnorm, rnorm;
   double         first = 0;
-  PetscLogDouble assembly[2];
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -185,77 +264,22 @@ int main(int argc, char **argv)
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
   PetscCall(DMBoxGetOperator(dm, &operator));
-  PetscCall(PetscStrcmp(operator, "stokes", &flow));
-  if (flow) {
+  PetscCall(PetscStrcmp(operator, "stokes", &p.flow));
+  PetscCall(PetscStrcmp(operator, "elasticity", &p.solid));
+  if (p.flow) {
     solvers = stokes;
     nlines  = PETSC_STATIC_ARRAY_LENGTH(stokes);
-    PetscCall(PressureMass(dm, &mass));
-  }
-  PetscCall(PetscStrcmp(operator, "elasticity", &solid));
-  if (solid) {
+  } else if (p.solid) {
     solvers = elasticity;
     nlines  = PETSC_STATIC_ARRAY_LENGTH(elasticity);
   }
   PetscCall(GetLines(nlines, &n, lines));
-  PetscCall(DMCreateMatrix(dm, &A));
-  PetscCall(PetscTime(&assembly[0]));
-  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
-  PetscCall(PetscTime(&assembly[1]));
-  if (solid) PetscCall(Interleave(dm, &B, &order));
-  PetscCall(DMCreateGlobalVector(dm, &b));
-  PetscCall(VecDuplicate(b, &u));
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(DMBoxAddLoad(dm, 0, Load, NULL, b));
-  PetscCall(VecSet(u, 0));
-  PetscCall(DMBoxLiftDirichlet(dm, u, b));
-  PetscCall(VecNorm(b, NORM_2, &bnorm));
-  PetscCall(VecGetSize(b, &N));
+  PetscCall(ProblemCreate(dm, &p));
+  PetscCall(VecGetSize(p.b, &N));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " unknowns\n%-29s %5s %10s %10s %9s %9s %9s %7s\n", N, "solver", "its",
                         "residual", "assembly s", "set-up s", "solve s", "total s", "ratio"));
-  for (PetscInt l = 0; l < n; l++) {
-    const PetscInt i = lines[l];
-    KSP            ksp;
-    PC             pc;
-    PetscLogDouble t[3], total;
-
-    PetscCall(PetscOptionsInsertString(NULL, solvers[i].options));
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetOptionsPrefix(ksp, "s_"));
-    if (!solvers[i].assembled || flow) PetscCall(KSPSetDM(ksp, dm));
-    if (solvers[i].assembled) PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
-    PetscCall(KSPSetOperators(ksp, solvers[i].assembled ? B : A, solvers[i].assembled ? B : A));
-    PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, 2000));
-    PetscCall(KSPSetFromOptions(ksp));
-    PetscCall(KSPGetPC(ksp, &pc));
-    if (solvers[i].assembled && !flow && !solid) PetscCall(SetMeshes(pc, dm));
-    if (flow) PetscCall(PCFieldSplitSetSchurPre(pc, PC_FIELDSPLIT_SCHUR_PRE_USER, mass));
-    if (solvers[i].assembled && solid) PetscCall(VecPermute(b, order, PETSC_FALSE));
-    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-    PetscCall(PetscTime(&t[0]));
-    PetscCall(KSPSetUp(ksp));
-    PetscCall(PetscTime(&t[1]));
-    PetscCall(KSPSolve(ksp, b, u));
-    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-    PetscCall(PetscTime(&t[2]));
-    for (int v = 0; v < 2 && solvers[i].assembled && solid; v++) PetscCall(VecPermute(v ? u : b, order, PETSC_TRUE));
-    PetscCall(KSPGetIterationNumber(ksp, &its));
-    PetscCall(MatResidual(A, b, u, r));
-    PetscCall(VecNorm(r, NORM_2, &rnorm));
-    total = t[2] - t[0] + (solvers[i].assembled ? assembly[1] - assembly[0] : 0);
-    if (l == 0) first = total;
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-29s %5" PetscInt_FMT " %10.1e %10.3f %9.3f %9.3f %9.3f %7.1f\n", solvers[i].name, its,
-                          (double)(rnorm / bnorm), solvers[i].assembled ? assembly[1] - assembly[0] : 0, t[1] - t[0], t[2] - t[1], total,
-                          total / first));
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(PetscOptionsClear(NULL));
-  }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&u));
-  PetscCall(VecDestroy(&r));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&mass));
-  PetscCall(ISDestroy(&order));
+  for (PetscInt l = 0; l < n; l++) PetscCall(Solve(dm, &p, &solvers[lines[l]], &first));
+  PetscCall(ProblemDestroy(&p));
   PetscCall(DMDestroy(&dm));
   PetscCall(PetscFinalize());
   return 0;

@@ -66,7 +66,7 @@ static PetscErrorCode MeshCreate(Problem problem, DM *dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Deflections under a force of 1: L^3 / (3 E I), and that with the shear L / (5/6 mu A).  E is what the coefficients are in this dimension */
+/* Deflections under a force of 1: L^3 / (3 E I), and that with the shear L / (5/6 mu A).  E is that of the dimension */
 static PetscErrorCode BeamTheories(DM dm, PetscReal *bernoulli, PetscReal *timoshenko)
 {
   PetscReal lower[3], upper[3], lambda, mu, E, width, height, length;

@@ -174,8 +174,8 @@ static PetscErrorCode DirectionMatricesFill(const MatBoxForm *form, const MatBox
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* those of class c, a patch that is all of a line; `form` has the terms of the mesh with bands of the fields' lines `line`, whose covers are
-   that one patch */
+/* those of class c, a patch that is all of a line; `form` has the terms of the mesh with bands of the fields' lines `line`, whose covers
+   are that one patch */
 static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, const MatBoxLocal *l, PatchFDLine *const line[],
                                                  const PatchFDPatches one[], int d, PetscInt c, DirectionMatrices *x)
 {
@@ -500,8 +500,8 @@ static PetscBool LocalIsSmall(const Mat_Box *m)
 
 /*
   Without their couplings the components of a vector field are not worth solving with (Numerics of elasticity: twice the iterations and
-  more).  Graded meshes have too many inverses.  On a GPU small ones are bound by memory, and fast diagonalization takes a quarter of their time,
-  while it needs about as many iterations at low degrees.
+  more).  Graded meshes have too many inverses.  On a GPU small ones are bound by memory, and fast diagonalization takes a quarter of their
+  time, while it needs about as many iterations at low degrees.
 */
 PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
 {

@@ -1,8 +1,9 @@
 /*
   Sweeps over the vertex patches of an operator, on distributed arrays.
 
-  Kernels that go around rings work on the arrays of one rank as they are.  Others, and those of several ranks, work on ghosted arrays: each rank solves all patches that touch its unknowns, and the ghosts are refreshed
-  between colours where they are read, so that the iterates do not depend on the number of ranks.
+  Kernels that go around rings work on the arrays of one rank as they are.  Others, and those of several ranks, work on ghosted arrays:
+  each rank solves all patches that touch its unknowns, and the ghosts are refreshed between colours where they are read, so that the
+  iterates do not depend on the number of ranks.
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h>

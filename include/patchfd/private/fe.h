@@ -138,7 +138,7 @@ PETSC_INTERN PetscErrorCode PatchFDBandLaplace(const PatchFDLine *, PetscReal ka
 /* kappa * int v u', v in the space of the line `rows`, u in that of `columns`; or its transpose, int v' u */
 PETSC_INTERN PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const PatchFDLine *columns, PetscReal kappa, PetscBool transpose,
                                                   PatchFDBand *);
-/* int pi v pi u with the L2 projection pi of each cell to a degree up to that of the continuous line; dv, du: 1 for the derivatives of v, u */
+/* int pi v pi u with the L2 projection pi of each cell to a degree up to that of the continuous line; dv, du: 1 for derivatives of v, u */
 PETSC_INTERN PetscErrorCode PatchFDBandProjected(const PatchFDLine *, PetscInt degree, PetscInt dv, PetscInt du, PatchFDBand *);
 /* what weak Dirichlet values g at the ends of a discontinuous line bring into a right-hand side: int kappa (sigma g v - n v' g), a matrix
    for the nodes' values g */
@@ -187,8 +187,8 @@ PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);
 
   At an end of the line there are no nodes below or above: the entries that belong to them are zero.
 
-  Around a whole ring of an even number of equal cells `halfturn` holds instead of `parity`: half a turn leaves the first n / 2 modes as they
-  are and changes the sign of the others, S[i + n/2][j] = S[i][j] for j < n/2, -S[i][j] after, in no order of lambda.
+  Around a whole ring of an even number of equal cells `halfturn` holds instead of `parity`: half a turn leaves the first n / 2 modes as
+  they are and changes the sign of the others, S[i + n/2][j] = S[i][j] for j < n/2, -S[i][j] after, in no order of lambda.
 */
 typedef struct {
   PetscInt   n, ext;

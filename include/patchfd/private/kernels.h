@@ -439,10 +439,10 @@ struct _PatchFDKernels {
   PetscErrorCode (*fitdestroy)(void **plan);
 
   /*
-    y += alpha B x for closed cells, fitted to an operator by quadrature on them (patchfd/private/fit.h) in four steps, between which sums of
-    all ranks are made, in double precision in the table's memory, at the first component of each node: cellscreate; for each number of a
-    side cellssides() adds those of this rank's cells at the nodes inside of sides, and then finds in the sums what stands on the other side;
-    cellscount() adds the number of cells at nodes; cellsfinish() gets that, and the diagonal of A.  positive: is that?
+    y += alpha B x for closed cells, fitted to an operator by quadrature on them (patchfd/private/fit.h) in four steps, between which sums
+    of all ranks are made, in double precision in the table's memory, at the first component of each node: cellscreate; for each number of a
+    side cellssides() adds those of this rank's cells at the nodes inside of sides, and then finds in the sums what stands on the other
+    side; cellscount() adds the number of cells at nodes; cellsfinish() gets that, and the diagonal of A.  positive: is that?
   */
   PetscErrorCode (*cellscreate)(const PatchFDCellsDesc *, void *operatorplan, void **plan);
   PetscErrorCode (*cellssides)(void *plan, PetscInt number, PetscBool add, double *sums);
