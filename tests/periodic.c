@@ -487,7 +487,7 @@ static PetscErrorCode Local(void)
 
 static PetscErrorCode Drift(void)
 {
-  const PetscInt solves   = 200;
+  const PetscInt solves   = 1000;
   const PetscInt cells[3] = {8, 8, 8};
   DM             dm;
   Mat            A;
