@@ -1,7 +1,61 @@
 #pragma once
-/* Between the library's numbering of a DMBOX with one field and the natural one */
+/* The reference's problem of a DMBOX with one field, and its Vecs between the library's numbering and the natural one */
 #include <petscpatchfd.h>
 #include "kronecker.h"
+
+/* ---- the problem of a DMBOX ---- */
+
+static PetscErrorCode ProblemGetCoefficients(DM dm, Problem *p)
+{
+  PetscReal bending;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) p->D[d] = p->twist[d] = 0; /* of directions that do not exist */
+  if (p->bending) {
+    PetscCall(DMBoxGetBiharmonic(dm, &bending, &p->shift));
+    for (int d = 0; d < 3; d++) {
+      p->D[d]     = bending;
+      p->twist[d] = 2 * bending;
+    }
+  } else PetscCall(DMBoxGetPoisson(dm, p->D, &p->shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProblemCreate(DM dm, PetscReal *const vertices[3], Problem *p)
+{
+  const PetscReal   point[2] = {0, 1};
+  PetscReal         penalty[2];
+  PetscInt          cells[3], k;
+  DMBoxBoundaryType bc[6];
+  DMBoxSpace        space;
+  const char       *name;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  PetscCall(DMGetDimension(dm, &p->dim));
+  PetscCall(DMBoxGetCells(dm, cells));
+  PetscCall(DMBoxGetDegree(dm, &k));
+  PetscCall(DMBoxGetBoundary(dm, bc));
+  PetscCall(DMBoxGetSpace(dm, &space));
+  PetscCall(DMBoxGetOperator(dm, &name));
+  PetscCall(PetscStrcmp(name, "biharmonic", &p->bending));
+  PetscCall(ProblemGetCoefficients(dm, p));
+  PetscCall(DMBoxGetPenalty(dm, &penalty[0], &penalty[1]));
+  p->N = 1;
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscBool       dirichlet[2] = {PETSC_FALSE, PETSC_FALSE}, clamped[2] = {PETSC_FALSE, PETSC_FALSE};
+    const PetscBool ring = (PetscBool)(d < p->dim && bc[2 * d] == DMBOX_BOUNDARY_PERIODIC);
+
+    for (int e = 0; e < 2 && d < p->dim; e++) {
+      dirichlet[e] = (PetscBool)(bc[2 * d + e] != DMBOX_BOUNDARY_NEUMANN);
+      clamped[e]   = (PetscBool)(bc[2 * d + e] == DMBOX_BOUNDARY_DIRICHLET);
+    }
+    PetscCall(LineCreate(d < p->dim ? k : 0, (PetscBool)(d >= p->dim || space == DMBOX_SPACE_Q), d < p->dim ? cells[d] : 1,
+                         d < p->dim ? vertices[d] : point, ring ? NULL : dirichlet, p->bending ? clamped : NULL, penalty, &p->line[d]));
+    p->N *= p->line[d].n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* ---- between the library's numbering and the natural one ---- */
 
