@@ -106,7 +106,8 @@ PetscErrorCode MatCreatePatches_BoxRedundant(Mat A, const MatPatchesSpec *spec, 
   PetscCall(DMSetMatType(dm, MATSHELL));
   PetscCall(DMCreateMatrix(dm, &all));
   PetscCall(MatBoxFind(all, &own));
-  PetscCall(MatBoxChange(all, &m->c, &own)); /* A may be scaled, or be older than the DM's operator */
+  own->entry->follows = PETSC_FALSE; /* A may be a copy, scaled, or older than the DM's operator */
+  PetscCall(MatBoxChange(all, &m->c, &own));
   PetscCall(MatCreatePatches(all, NULL, spec, &r->all));
   PetscCall(MatCreateVecs(all, &r->x, &r->b));
   PetscCall(DMBoxCreateNaturalSF(r->dm, &sf));
