@@ -38,6 +38,13 @@ static PetscErrorCode ToDouble(PetscInt n, double a, const float *PETSC_RESTRICT
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AddToDouble(PetscInt n, double a, const float *PETSC_RESTRICT x, double *PETSC_RESTRICT y)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) y[i] += a * (double)x[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Copy(PetscInt n, const float *x, float *y)
 {
   PetscFunctionBegin;
@@ -339,6 +346,7 @@ const struct _VecSingleKernels VecSingleKernelsHost = {
   .todouble        = ToDouble,
   .fromhost        = FromDouble,
   .tohost          = ToDouble,
+  .addtodouble     = AddToDouble,
   .copy            = Copy,
   .set             = Set,
   .swap            = Swap,

@@ -1,10 +1,12 @@
 /*
   KSPREFINE: x += B (b - A x), one product and one norm a cycle, until a cycle leaves too much of the residual; then another KSP, with the
   same PC, goes on from there.  B gets the same two arrays in every cycle, so that a PC which records what it does can replay it; that is
-  why the correction is added to x, and subtracted again where it was a bad one, and x and x + B r do not take turns.
+  why the correction is added to x, by the PC itself if it can, and subtracted again where it was a bad one, and x and x + B r do not take
+  turns.
 */
 #include <petsc/private/kspimpl.h>
 #include <patchfd/private/options.h>
+#include <patchfd/private/vecimpl.h>
 #include <patchfd/private/sysimpl.h> /*I "petscpatchfd.h" I*/
 
 /* beyond this growth of the residual x + z - z has too few digits of x */
@@ -14,13 +16,14 @@ typedef struct {
   PetscReal rate;
   KSP       inner;  /* that goes on; NULL until it is asked for */
   PetscBool handed; /* is it at work? */
+  Vec       z;      /* the correction, unless the PC adds it to x */
   PetscInt  cycles; /* of the last solve, before that */
 } KSP_Refine;
 
 static PetscErrorCode KSPSetUp_Refine(KSP ksp)
 {
   PetscFunctionBegin;
-  PetscCall(KSPSetWorkVecs(ksp, 2)); /* the residual and the correction */
+  PetscCall(KSPSetWorkVecs(ksp, 1)); /* the residual */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -29,6 +32,7 @@ static PetscErrorCode KSPReset_Refine(KSP ksp)
   KSP_Refine *refine = (KSP_Refine *)ksp->data;
 
   PetscFunctionBegin;
+  PetscCall(VecDestroy(&refine->z));
   if (!refine->inner) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPSetPC(refine->inner, NULL)); /* whose reset is not its business */
   PetscCall(KSPReset(refine->inner));
@@ -134,6 +138,26 @@ static PetscErrorCode RefineResidual(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* x += a B r, without r that of the last call */
+static PetscErrorCode RefineAdd(KSP ksp, PetscReal a, Vec r)
+{
+  KSP_Refine *refine = (KSP_Refine *)ksp->data;
+  PCAddToFn  *add;
+  PetscBool   can = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)ksp->pc, "PCAddTo_C", &add));
+  if (add && !ksp->transpose_solve) PetscCall((*add)(ksp->pc, a, r, ksp->vec_sol, &can));
+  if (can) {
+    PetscCall((*add)(ksp->pc, a, r, ksp->vec_sol, NULL));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!refine->z) PetscCall(VecDuplicate(ksp->work[0], &refine->z));
+  if (r) PetscCall(KSP_PCApply(ksp, r, refine->z));
+  PetscCall(VecAXPY(ksp->vec_sol, a, refine->z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* after a cycle that enlarged the residual: x and the norm are what they were, or x is zero where that is lost; zero: is x known to be? */
 static PetscErrorCode RefineTakeBack(KSP ksp, PetscReal old, PetscReal *norm, PetscBool *zero)
 {
@@ -151,7 +175,7 @@ static PetscErrorCode RefineTakeBack(KSP ksp, PetscReal old, PetscReal *norm, Pe
     PetscCall(VecSet(ksp->vec_sol, 0));
     PetscCall(VecNorm(ksp->vec_rhs, NORM_2, norm));
   } else {
-    PetscCall(VecAXPY(ksp->vec_sol, -1, ksp->work[1]));
+    PetscCall(RefineAdd(ksp, -1, NULL));
     *norm = old;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -187,8 +211,7 @@ static PetscErrorCode KSPSolve_Refine(KSP ksp)
       PetscCall(RefineHandOver(ksp, zero));
       break;
     }
-    PetscCall(KSP_PCApply(ksp, ksp->work[0], ksp->work[1]));
-    PetscCall(VecAXPY(ksp->vec_sol, 1, ksp->work[1]));
+    PetscCall(RefineAdd(ksp, 1, ksp->work[0]));
     ksp->its++;
     if (none && ksp->its == ksp->max_it) continue;
     PetscCall(RefineResidual(ksp));
@@ -341,6 +364,7 @@ static PetscErrorCode KSPDestroy_Refine(KSP ksp)
   KSP_Refine *refine = (KSP_Refine *)ksp->data;
 
   PetscFunctionBegin;
+  PetscCall(VecDestroy(&refine->z));
   PetscCall(KSPDestroy(&refine->inner));
   PetscCall(PatchFDComposeMethods((PetscObject)ksp, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_FALSE));
   PetscCall(KSPDestroyDefault(ksp));

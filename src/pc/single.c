@@ -331,7 +331,7 @@ static PetscErrorCode PCSingleGetInputExponent(PC pc, Vec x, int *exponent)
   A result that is zero, for an input that is not, ends Krylov methods in a breakdown that they report as convergence: it means that floats
   could not hold it.  Like a result that is not finite it is a failure, which PETSc passes on as infinity.
 */
-static PetscErrorCode PCSingleCheckResult(PC pc, Vec x, PetscReal factor, Vec y)
+static PetscErrorCode PCSingleCheckResult(PC pc, Vec x, Vec y)
 {
   PC_Single     *s = (PC_Single *)pc->data;
   PetscReal      norm, input;
@@ -340,7 +340,7 @@ static PetscErrorCode PCSingleCheckResult(PC pc, Vec x, PetscReal factor, Vec y)
   PetscFunctionBegin;
   PetscCall(PCGetFailedReason(s->pc, &reason));
   PetscCall(VecNorm(s->y, NORM_2, &norm));
-  norm *= factor;
+  norm *= s->factor;
   if (reason == PC_NOERROR && (norm == 0.0 || PetscIsInfOrNanReal(norm))) {
     PetscCall(VecNorm(x, NORM_INFINITY, &input));
     if (input != 0.0 && !PetscIsInfOrNanReal(input)) {
@@ -373,13 +373,13 @@ static PetscErrorCode PCSingleRemoveNullSpace(PC pc, PetscBool transpose, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSingleApply(PC pc, PetscBool transpose, Vec x, Vec y)
+/* s->factor and s->y, of which the result is made */
+static PetscErrorCode PCSingleApplyInner(PC pc, PetscBool transpose, Vec x)
 {
   PC_Single     *s          = (PC_Single *)pc->data;
   MatNullSpace   null[2][2] = {{NULL}};
   PetscErrorCode ierr;
   int            exponent;
-  PetscReal      factor;
 
   PetscFunctionBegin;
   PetscCall(PCSingleGetInputExponent(pc, x, &exponent));
@@ -393,12 +393,47 @@ static PetscErrorCode PCSingleApply(PC pc, PetscBool transpose, Vec x, Vec y)
   PCSingleExchangeNullSpaces(pc, null);
   PCSingleExchangeVecTypes(pc);
   PetscCall(ierr);
-  factor = ldexp(1.0, s->exponent - exponent);
-  PetscCall(VecSingleConvert(s->y, factor, y));
-  /* the rows of the identity at Dirichlet nodes are not scaled with the others; they, too, remain what they were in the last set-up */
-  if (s->identity != 0 && (s->exponent || s->identity != 1)) PetscCall(DMBoxSetFixedVec(s->outerdm, y, 1 / s->identity, x));
+  s->factor = ldexp(1.0, s->exponent - exponent);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the rows of the identity at Dirichlet nodes are not scaled with the others; they, too, remain what they were in the last set-up */
+static PetscBool PCSingleHasOwnIdentity(const PC_Single *s)
+{
+  return (PetscBool)(s->identity != 0 && (s->exponent || s->identity != 1));
+}
+
+static PetscErrorCode PCSingleApply(PC pc, PetscBool transpose, Vec x, Vec y)
+{
+  PC_Single *s = (PC_Single *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PCSingleApplyInner(pc, transpose, x));
+  PetscCall(VecSingleConvert(s->y, s->factor, y));
+  if (PCSingleHasOwnIdentity(s)) PetscCall(DMBoxSetFixedVec(s->outerdm, y, 1 / s->identity, x));
   PetscCall(PCSingleRemoveNullSpace(pc, transpose, y));
-  PetscCall(PCSingleCheckResult(pc, x, factor, y));
+  PetscCall(PCSingleCheckResult(pc, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCAddTo_Single(PC pc, PetscReal a, Vec r, Vec x, PetscBool *can)
+{
+  PC_Single *s = (PC_Single *)pc->data;
+
+  PetscFunctionBegin;
+  if (can) {
+    MatNullSpace   null;
+    PatchFDKernels kern;
+
+    PetscCall(MatGetNullSpace(pc->mat, &null));
+    PetscCall(PatchFDVecGetKernels(x, &kern));
+    *can = (PetscBool)(!null && !PCSingleHasOwnIdentity(s) && kern->size == sizeof(double) &&
+                       kern->memtype == VecSingleMemType_Private(s->y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (r) PetscCall(PCSingleApplyInner(pc, PETSC_FALSE, r));
+  PetscCall(VecSingleAdd_Private(s->y, a * s->factor, x));
+  if (r) PetscCall(PCSingleCheckResult(pc, r, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -488,7 +523,8 @@ static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
 }
 
 static const PatchFDMethod methods[] = {PATCHFD_METHOD(PCSingleGetPC, Single), PATCHFD_METHODS(PC, Single, Scale),
-                                        PATCHFD_METHODS(PC, Single, Warn), PATCHFD_METHOD(PCSetReusePreconditioner, Single)};
+                                        PATCHFD_METHODS(PC, Single, Warn), PATCHFD_METHOD(PCSetReusePreconditioner, Single),
+                                        PATCHFD_METHOD(PCAddTo, Single)};
 
 /* ---- destroy, create ---- */
 

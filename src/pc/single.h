@@ -19,7 +19,8 @@ typedef struct {
   PetscReal   identity;     /* native: but for the diagonal entries of fixed nodes, which are one inside; 0 where there are none */
   DM          outerdm, dm;  /* the DM and its clone */
   Mat         box;          /* native: the operator that the clone made */
-  Vec         x, y;         /* the input and the output of the inner PC */
+  Vec         x, y;         /* the input and the output of the inner PC, */
+  PetscReal   factor;       /* whose result is the latter times this number */
   VecType     vectype;      /* inside: VECSINGLE or VECSINGLECUDA */
   MatVecMaker maker[2];     /* of Amat and Pmat, in use while the inner PC is at work, */
   PetscBool   lent[2];      /* where it has them from the user; others were made for it */

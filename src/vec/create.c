@@ -77,7 +77,7 @@ static PetscErrorCode VecCreate_Room(MPI_Comm comm, PatchFDKernels kern, PetscIn
   else PetscCall(VecCreateMPICUDAWithArray(comm, 1, n, PETSC_DETERMINE, (const PetscScalar *)r->array, v));
   PetscCall(PatchFDRoomAdd(r->array, room));
   PetscCall(VecSetRoom(*v, r));
-  PetscCall(PatchFDVecSetAYPX(*v));
+  PetscCall(PatchFDVecSetOnePass(*v));
   (*v)->ops->duplicate     = VecDuplicate_Room;
   (*v)->ops->duplicatevecs = PatchFDVecDuplicateVecs;
   (*v)->ops->destroyvecs   = PatchFDVecDestroyVecs;
@@ -101,7 +101,7 @@ PetscErrorCode PatchFDVecCreate(MPI_Comm comm, VecType type, PetscInt n, const s
   PetscCall(VecCreate(comm, v));
   PetscCall(VecSetSizes(*v, n, PETSC_DETERMINE));
   PetscCall(VecSetType(*v, type));
-  PetscCall(PatchFDVecSetAYPX(*v));
+  PetscCall(PatchFDVecSetOnePass(*v));
   if (room && VecIsSingle_Private(*v)) PetscCall(VecSingleSetRoom_Private(*v, room));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

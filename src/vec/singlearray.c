@@ -227,6 +227,18 @@ PetscErrorCode VecSingleConvert(Vec x, PetscReal a, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode VecSingleAdd_Private(Vec x, PetscReal a, Vec y)
+{
+  PetscScalar *ya;
+
+  PetscFunctionBegin;
+  PetscCall(NeedStorage(x));
+  PetscCall(VecGetArrayAndMemType(y, &ya, NULL));
+  PetscCall(Kernels(x)->addtodouble(x->map->n, a, Read(x), ya));
+  PetscCall(VecRestoreArrayAndMemType(y, &ya));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   VecSingleGetMemory - Gets the memory that a `VECSINGLE` or `VECSINGLECUDA` uses for its values on this rank
 

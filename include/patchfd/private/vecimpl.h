@@ -21,13 +21,18 @@ PETSC_INTERN PetscErrorCode PatchFDVecRestoreArray(Vec, PatchFDKernels, void **)
 PETSC_INTERN PetscErrorCode PatchFDVecGetArrayWrite(Vec, PatchFDKernels, void **);
 PETSC_INTERN PetscErrorCode PatchFDVecRestoreArrayWrite(Vec, PatchFDKernels, void **);
 
-/* w = x - y, Vecs of one type, in one pass: VecWAXPY() of PETSc's device Vecs takes two */
+/* onepass.c: what Krylov methods do with PETSc's own Vecs in GPU memory, in one pass each; it becomes the Vec's, and its duplicates' */
+PETSC_INTERN PetscErrorCode PatchFDVecSetOnePass(Vec);
+/* w = x - y, Vecs of one type, the same way */
 PETSC_INTERN PetscErrorCode PatchFDVecDifference(Vec w, Vec x, Vec y);
-/* the same for VecAYPX(), which every iteration of conjugate gradients has: it becomes the Vec's own, and that of its duplicates */
-PETSC_INTERN PetscErrorCode PatchFDVecSetAYPX(Vec);
 #if defined(PETSC_HAVE_CUDA)
 PETSC_INTERN PetscErrorCode PatchFDCUDADifference(PetscInt n, const double *x, const double *y, double *w);
 PETSC_INTERN PetscErrorCode PatchFDCUDAAYPX(PetscInt n, double b, const double *x, double *y);
+PETSC_INTERN PetscErrorCode PatchFDCUDAMDot(PetscInt n, PetscInt m, const double *x, const double *const *y, double *s);
+/* y += sum a[j] x[j], and, where nothing is recorded, the sum of its squares for whoever asks before the next one */
+PETSC_INTERN PetscErrorCode PatchFDCUDAMAXPY(PetscInt n, PetscInt m, const double *a, const double *const *x, double *y,
+                                             PetscBool *squares);
+PETSC_INTERN PetscErrorCode PatchFDCUDAGetSquares(PetscInt n, double *s);
 #endif
 
 /* for the duplicates of our kinds of Vecs (duplicate.c): what w has of v beside the storage and the layout; several duplicates, and their
@@ -53,6 +58,11 @@ PETSC_INTERN PetscErrorCode VecSingleSetRoom_Private(Vec, const size_t room[2]);
 
 /* KSP presolve of our PCs: a warning where a method on single Vecs is asked for more than floats can hold */
 PETSC_INTERN PetscErrorCode PCPreSolve_CheckKrylov(PC, KSP, Vec b, Vec x);
+/*
+  What a PC may offer to a KSP by composing "PCAddTo_C": x += a B r, without a Vec for B r; without r, the B r of the last call.  With `can`
+  it only says whether it does that now
+*/
+typedef PetscErrorCode PCAddToFn(PC, PetscReal a, Vec r, Vec x, PetscBool *can);
 /* once, a warning about a method outside a PCSINGLE that does not see what single precision does to the preconditioner */
 PETSC_INTERN PetscErrorCode PCSingleWarnOfMethod(PC, KSP, PetscBool *warned);
 PETSC_INTERN int            PCSingleDepth; /* how many PCSINGLEs are at work */
@@ -68,6 +78,8 @@ static inline PetscBool     VecIsSingle_Private(Vec v)
 {
   return (PetscBool)(v->ops->destroy == VecDestroy_Single);
 }
+/* y += a x for a VECSINGLE x and doubles in the same memory */
+PETSC_INTERN PetscErrorCode VecSingleAdd_Private(Vec x, PetscReal a, Vec y);
 /* where the floats of a VECSINGLE or VECSINGLECUDA are, or will be: asking allocates nothing */
 PETSC_INTERN PetscMemType VecSingleMemType_Private(Vec);
 
@@ -92,6 +104,7 @@ struct _VecSingleKernels {
   PetscErrorCode (*todouble)(PetscInt n, double a, const float *x, double *y);
   PetscErrorCode (*fromhost)(PetscInt n, double a, const double *x, float *y);
   PetscErrorCode (*tohost)(PetscInt n, double a, const float *x, double *y);
+  PetscErrorCode (*addtodouble)(PetscInt n, double a, const float *x, double *y); /* y += a x, in the same memory */
 
   PetscErrorCode (*copy)(PetscInt n, const float *x, float *y);
   PetscErrorCode (*set)(PetscInt n, double a, float *x);

@@ -18,6 +18,10 @@ struct Convert {
   double        a;
   __device__ To operator()(double x) const { return (To)(a * x); }
 };
+struct AddConverted {
+  double            a;
+  __device__ double operator()(float x, double y) const { return y + a * (double)x; }
+};
 struct Times {
   float            a;
   __device__ float operator()(float x) const { return a * x; }
@@ -37,35 +41,6 @@ struct AXPlusY {
 struct AXPlusBYPlusCZ {
   float            a, b, c;
   __device__ float operator()(float x, float y, float z) const { return a * x + b * y + c * z; }
-};
-template <int M>
-struct Combination { /* of M vectors and, if the coefficient is not zero, of the output */
-  double a[M], b;
-
-  template <typename... X>
-  __device__ double sum(double s, X... x) const
-  {
-    int j = 0;
-
-    ((s += a[j++] * (double)x), ...);
-    return s;
-  }
-};
-template <int M>
-struct CombinationOnly : Combination<M> {
-  template <typename... X>
-  __device__ float operator()(X... x) const
-  {
-    return (float)this->sum(0.0, x...);
-  }
-};
-template <int M>
-struct CombinationAndOutput : Combination<M> {
-  template <typename... X>
-  __device__ float operator()(float y, X... x) const
-  {
-    return (float)this->sum(this->b * (double)y, x...);
-  }
 };
 struct Product {
   __device__ float operator()(float x, float y) const { return x * y; }

@@ -1,53 +1,11 @@
-/*
-  The loops of VECSINGLE in GPU memory.  They are limited by memory bandwidth: each is one pass of 16-byte accesses.
-
-  Two kernels do everything.  MapKernel computes out[i] = f(in[i]...), where the output may be one of the inputs: a thread reads its group
-  of numbers before it writes them.  ReduceKernel folds f(in[i]...) into a state, whose kind says how two of them are joined: sums in
-  double precision, maxima, maxima with their index (base/reduce.cuh).  The last block writes the result to host memory.  Only there
-  does the host wait.
-
-  Windows (VecGetSubVector()) may begin anywhere: arrays that are not aligned are read number by number.
-*/
-#include "base/reduce.cuh"
-#include <patchfd/private/vecimpl.h>
-#include <utility>
+/* The loops of VECSINGLE in GPU memory: passes over vectors (passes.cuh) with its functions, and copies to and from the host */
+#include "vec/passes.cuh"
 #include "vec/functions.cuh"
 
 namespace patchfd
 {
 
 /* ---- memory ---- */
-
-static constexpr size_t   MAX_STATE = 64;         /* bytes of a reduction's state */
-static constexpr PetscInt CHUNK     = 256 * 1024; /* floats that pass between host and GPU at once */
-
-/* what reductions and copies to and from the host need, kept until PetscFinalize(); whoever uses it waits before returning */
-static struct {
-  char     *partial; /* on the GPU: a state for each block */
-  unsigned *ticket;  /* on the GPU: how many blocks have finished */
-  float    *host;    /* pinned: CHUNK floats, or the result of a reduction */
-} buffers;
-
-static PetscErrorCode FreeBuffers(void)
-{
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaFree(buffers.partial));
-  PetscCallCUDA(cudaFree(buffers.ticket));
-  PetscCallCUDA(cudaFreeHost(buffers.host));
-  buffers = {};
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode NeedBuffers(void)
-{
-  PetscFunctionBegin;
-  if (buffers.host) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!buffers.partial) PetscCall(DeviceMalloc(MAX_BLOCKS * MAX_STATE, (void **)&buffers.partial));
-  if (!buffers.ticket) PetscCall(Grid<unsigned>::malloc(1, (void **)&buffers.ticket)); /* zero */
-  PetscCallCUDA(cudaMallocHost((void **)&buffers.host, CHUNK * sizeof(float)));        /* the last one: with it the buffers are complete */
-  PetscCall(PetscRegisterFinalize(FreeBuffers));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscErrorCode Malloc(PetscInt n, float **x)
 {
@@ -65,37 +23,6 @@ static PetscErrorCode Free(float **x)
 }
 
 /* ---- elementwise ---- */
-
-template <int W, typename F, typename O, typename... I>
-static __global__ void __launch_bounds__(THREADS) MapKernel(size_t n, F f, O *out, const I *...in)
-{
-  const size_t first = blockIdx.x * (size_t)THREADS + threadIdx.x, stride = gridDim.x * (size_t)THREADS;
-
-  for (size_t i = first; i < n / W; i += stride) {
-    Group<W, O> o;
-
-    [&](const Group<W, I>... g) {
-#pragma unroll
-      for (int w = 0; w < W; w++) o.v[w] = f(g.v[w]...);
-    }(((const Group<W, I> *)in)[i]...);
-    ((Group<W, O> *)out)[i] = o;
-  }
-  for (size_t i = n / W * W + first; i < n; i += stride) out[i] = f(in[i]...);
-}
-
-template <typename F, typename O, typename... I>
-static PetscErrorCode Map(PetscInt n, F f, O *out, const I *...in)
-{
-  constexpr int W = 16 / sizeof(O);
-
-  PetscFunctionBegin;
-  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Launch([&](cudaStream_t stream) {
-    if ((Aligned(out) && ... && Aligned(in))) MapKernel<W><<<Blocks(n, W, 1 << 20), THREADS, 0, stream>>>((size_t)n, f, out, in...);
-    else MapKernel<1><<<Blocks(n, 1, 1 << 20), THREADS, 0, stream>>>((size_t)n, f, out, in...);
-  }));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 template <typename F>
 static PetscErrorCode Unary(PetscInt n, float *x)
@@ -126,6 +53,13 @@ static PetscErrorCode ConvertAll(PetscInt n, double a, const From *x, To *y)
 {
   PetscFunctionBegin;
   PetscCall(Map(n, Convert<To>{a}, y, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AddToDouble(PetscInt n, double a, const float *x, double *y)
+{
+  PetscFunctionBegin;
+  PetscCall(Map(n, AddConverted{a}, y, x, (const double *)y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,37 +126,11 @@ static PetscErrorCode AXPBYPCZ(PetscInt n, double a, double b, double c, const f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* m vectors in passes of up to four: f(j, std::make_index_sequence<M>()) for M of them, from j on */
-template <typename F>
-static PetscErrorCode ForFour(PetscInt m, F f)
-{
-  PetscFunctionBegin;
-  for (PetscInt j = 0; j < m; j += 4) {
-    if (m - j == 1) PetscCall(f(j, std::make_index_sequence<1>()));
-    else if (m - j == 2) PetscCall(f(j, std::make_index_sequence<2>()));
-    else if (m - j == 3) PetscCall(f(j, std::make_index_sequence<3>()));
-    else PetscCall(f(j, std::make_index_sequence<4>()));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <size_t... J>
-static PetscErrorCode Combine(PetscInt n, const double *a, double b, const float *const *x, float *y, std::index_sequence<J...>)
-{
-  const Combination<sizeof...(J)> c = {{a[J]...}, b};
-
-  PetscFunctionBegin;
-  if (b == 0.0) PetscCall(Map(n, CombinationOnly<sizeof...(J)>{c}, y, x[J]...));
-  else PetscCall(Map(n, CombinationAndOutput<sizeof...(J)>{c}, y, (const float *)y, x[J]...));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* up to four x in a pass */
 static PetscErrorCode MAXPBY(PetscInt n, PetscInt m, const double *a, double b, const float *const *x, float *y)
 {
   PetscFunctionBegin;
   if (!m) PetscCall(b == 0.0 ? SetAll(n, 0.0, y) : UnaryWithNumber<Times>(n, b, y));
-  PetscCall(ForFour(m, [&](PetscInt j, auto pass) { return Combine(n, a + j, j ? 1.0 : b, x + j, y, pass); }));
+  PetscCall(ForEight(m, [&](PetscInt j, auto pass) { return Combine(n, a + j, j ? 1.0 : b, x + j, y, pass); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -264,15 +172,6 @@ struct ErrorNorms {
 };
 
 /* what is folded into them */
-struct AddProducts {
-  template <int M, typename... Y>
-  __device__ void operator()(Sums<M> &s, size_t, float x, Y... y) const
-  {
-    int j = 0;
-
-    ((s.s[j++] += (double)x * (double)y), ...);
-  }
-};
 struct Add {
   __device__ void operator()(Sums<1> &s, size_t, float x) const { s.s[0] += (double)x; }
 };
@@ -308,66 +207,6 @@ struct AddErrors {
     s.join(t);
   }
 };
-
-template <int W, typename S, typename F, typename... I>
-static __global__ void __launch_bounds__(THREADS) ReduceKernel(size_t n, F f, S *partial, unsigned *ticket, S *result, const I *...in)
-{
-  const size_t first = blockIdx.x * (size_t)THREADS + threadIdx.x, stride = gridDim.x * (size_t)THREADS;
-  S            s = S::none();
-
-#pragma unroll 4
-  for (size_t i = first; i < n / W; i += stride) {
-    [&](const Group<W, I>... g) {
-#pragma unroll
-      for (int w = 0; w < W; w++) f(s, i * W + w, g.v[w]...);
-    }(((const Group<W, I> *)in)[i]...);
-  }
-  for (size_t i = n / W * W + first; i < n; i += stride) f(s, i, in[i]...);
-  if (JoinGrid(s, partial, ticket)) *result = s;
-}
-
-template <typename S, typename F, typename... I>
-static PetscErrorCode Reduce(PetscInt n, F f, S *s, const I *...in)
-{
-  cudaStream_t stream;
-
-  static_assert(sizeof(S) <= MAX_STATE, "MAX_STATE");
-  PetscFunctionBegin;
-  *s = S::none();
-  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Stream(&stream));
-  PetscCall(NeedBuffers());
-  PetscCall(Launch([&](cudaStream_t stream) {
-    S *const partial = (S *)buffers.partial, *const result = (S *)buffers.host;
-
-    if ((Aligned(in) && ...))
-      ReduceKernel<4><<<Blocks(n, 4, MAX_BLOCKS), THREADS, 0, stream>>>((size_t)n, f, partial, buffers.ticket, result, in...);
-    else ReduceKernel<1><<<Blocks(n, 1, MAX_BLOCKS), THREADS, 0, stream>>>((size_t)n, f, partial, buffers.ticket, result, in...);
-  }));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscLogGpuToCpuScalar(sizeof(S)));
-  *s = *(const S *)buffers.host;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <size_t... J>
-static PetscErrorCode Dots(PetscInt n, const float *x, const float *const *y, double *s, std::index_sequence<J...>)
-{
-  Sums<sizeof...(J)> sums;
-
-  PetscFunctionBegin;
-  PetscCall(Reduce(n, AddProducts(), &sums, x, y[J]...));
-  ((s[J] = sums.s[J]), ...);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* up to four y in a pass */
-static PetscErrorCode MDot(PetscInt n, PetscInt m, const float *x, const float *const *y, double *s)
-{
-  PetscFunctionBegin;
-  PetscCall(ForFour(m, [&](PetscInt j, auto pass) { return Dots(n, x, y + j, s + j, pass); }));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 template <typename F>
 static PetscErrorCode SumOf(PetscInt n, const float *x, double *s)
@@ -473,33 +312,7 @@ static PetscErrorCode FromHost(PetscInt n, double a, const double *x, float *y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- of PETSc's own Vecs ---- */
-
-struct Minus {
-  __device__ double operator()(double x, double y) const { return x - y; }
-};
-struct PlusTimes {
-  double            b;
-  __device__ double operator()(double x, double y) const { return x + b * y; }
-};
-
 } // namespace patchfd
-
-PetscErrorCode PatchFDCUDADifference(PetscInt n, const double *x, const double *y, double *w)
-{
-  PetscFunctionBegin;
-  PetscCall(patchfd::Map(n, patchfd::Minus(), w, x, y));
-  PetscCall(PetscLogGpuFlops((PetscLogDouble)n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PatchFDCUDAAYPX(PetscInt n, double b, const double *x, double *y)
-{
-  PetscFunctionBegin;
-  PetscCall(patchfd::Map(n, patchfd::PlusTimes{b}, y, x, (const double *)y));
-  PetscCall(PetscLogGpuFlops(2 * (PetscLogDouble)n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 const struct _VecSingleKernels VecSingleKernelsCUDA = {
   .type            = VECSINGLECUDA,
@@ -510,6 +323,7 @@ const struct _VecSingleKernels VecSingleKernelsCUDA = {
   .todouble        = patchfd::ConvertAll<float, double>,
   .fromhost        = patchfd::FromHost,
   .tohost          = patchfd::ToHost,
+  .addtodouble     = patchfd::AddToDouble,
   .copy            = patchfd::Copy,
   .set             = patchfd::SetAll,
   .swap            = patchfd::Swap,
@@ -530,7 +344,7 @@ const struct _VecSingleKernels VecSingleKernelsCUDA = {
   .abs             = patchfd::Unary<patchfd::Abs>,
   .exp             = patchfd::Unary<patchfd::Exp>,
   .log             = patchfd::Unary<patchfd::Log>,
-  .mdot            = patchfd::MDot,
+  .mdot            = patchfd::MDot<float>,
   .sum             = patchfd::SumOf<patchfd::Add>,
   .sumabs          = patchfd::SumOf<patchfd::AddAbs>,
   .maxabs          = patchfd::MaxAbs,
