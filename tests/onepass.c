@@ -1,4 +1,5 @@
-static char help[] = "What Krylov methods do with the Vecs of a DMBOX: products and sums of several, norms, against PETSc's own on the host.\n\n";
+static char
+  help[] = "What Krylov methods do with the Vecs of a DMBOX: products and sums of several, norms, against PETSc's own on the host.\n\n";
 
 #include <petscpatchfd.h>
 
@@ -9,7 +10,8 @@ enum {
 static PetscErrorCode Close(const char *what, PetscReal a, PetscReal b, PetscReal scale)
 {
   PetscFunctionBeginUser;
-  PetscCheck(PetscAbsReal(a - b) <= 1e-13 * scale, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %.16g, PETSc has %.16g", what, (double)a, (double)b);
+  PetscCheck(PetscAbsReal(a - b) <= 1e-13 * scale, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %.16g, PETSc has %.16g", what, (double)a,
+             (double)b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -49,6 +51,9 @@ static PetscErrorCode TestSeveral(PetscInt m, const Vec x[], const Vec d[], cons
   PetscCall(VecMDot(x[0], m, x, s[0]));
   PetscCall(VecMDot(d[0], m, d, s[1]));
   for (PetscInt j = 0; j < m; j++) PetscCall(Close("VecMDot", s[0][j], s[1][j], s[1][0]));
+  PetscCall(VecDot(x[0], x[m - 1], &s[0][0]));
+  PetscCall(VecTDot(x[0], x[m - 1], &s[0][1]));
+  for (int j = 0; j < 2; j++) PetscCall(Close("VecDot", s[0][j], s[1][m - 1], s[1][0]));
   PetscCall(VecDuplicate(x[0], &y));
   PetscCall(VecDuplicate(d[0], &e));
   PetscCall(VecCopy(x[0], y));
@@ -101,7 +106,8 @@ static PetscErrorCode TestNorms(Vec x, Vec d)
   PetscCall(VecFlag(y, PETSC_TRUE));
   PetscCall(VecAXPY(y, 1, x));
   PetscCall(VecNorm(y, NORM_2, norm[0]));
-  PetscCheck(PetscIsInfOrNanReal(norm[0][0]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The norm of what is not a number is %g", (double)norm[0][0]);
+  PetscCheck(PetscIsInfOrNanReal(norm[0][0]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The norm of what is not a number is %g",
+             (double)norm[0][0]);
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&e));
   PetscFunctionReturn(PETSC_SUCCESS);

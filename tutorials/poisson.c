@@ -1,10 +1,10 @@
 static char help[] = "Poisson's equation -div(D grad u) + shift u = f on a box, by multigrid with vertex-patch smoothers.\n\
 The solution is u = prod_i sin(pi x_i); f, the Dirichlet data and the Neumann data follow from it.\n\
-FGMRES solves three times: with V-cycles in single precision (\"mixed\"), with V-cycles in double precision, and with the levels that\n\
+KSPREFINE solves three times: with V-cycles in single precision (\"mixed\"), with V-cycles in double precision, and with the levels that\n\
 PCPATCHMG chooses, often one: the direct solve.\n\
   -dm_box_*, -dm_refine        : the mesh, the element (Q_k or DGQ_k) and the operator (see DMBOX)\n\
-  -ksp_*, -pc_*, -single_*     : the first solver (default: FGMRES, PCSINGLE with PCPATCHMG inside)\n\
-  -double_ksp_*, -double_pc_*  : the second solver (default: FGMRES, PCPATCHMG); -double false for the first one only\n\
+  -ksp_*, -pc_*, -single_*     : the first solver (default: refine, PCSINGLE with PCPATCHMG inside)\n\
+  -double_ksp_*, -double_pc_*  : the second solver (default: refine, PCPATCHMG); -double false for the first one only\n\
   -direct_ksp_*, -direct_pc_*  : the third solver; -direct false for the first two only\n\
   -nodal                       : the load from values of f at the nodes, and errors against nodal values: the fast way, on the GPU, too\n\
   -time false                  : no times, for comparisons\n\
@@ -120,7 +120,7 @@ static PetscErrorCode Solve(DM dm, Mat A, Vec b, const char *prefix, PetscBool s
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
   PetscCall(KSPSetDM(ksp, dm));
   PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPFGMRES));
+  PetscCall(KSPSetType(ksp, KSPREFINE));
   PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(KSPGetPC(ksp, &pc));
   if (single) {

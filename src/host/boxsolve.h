@@ -118,16 +118,23 @@ static int BoxSolveBits(const PatchFDBoxFold *f)
   return (f->line[0].blocks - 1) | (f->line[1].blocks - 1) << 1 | (f->line[2].blocks - 1) << 2;
 }
 
-/* sums and differences in the directions of these bits; unsigned, because gcc 14 warns of a[] outside its bounds otherwise */
-static void BoxSolveButterfly(int bits, REAL a[8])
+/* that many numbers of a line at once, in all corners */
+enum {
+  BOXSOLVE_PIECE = 32
+};
+
+/* sums and differences in the directions of these bits */
+static inline void BoxSolveButterfly(unsigned bits, REAL a[8][BOXSOLVE_PIECE])
 {
   for (unsigned bit = 1; bit < 8; bit *= 2) {
     for (unsigned c = 0; c < 8 && (bits & bit); c++) {
       if ((c & bit) || (c & ~bits)) continue;
-      const REAL even = a[c], odd = a[c | bit];
+      for (int i = 0; i < BOXSOLVE_PIECE; i++) {
+        const REAL even = a[c][i], odd = a[c | bit][i];
 
-      a[c]       = even + odd;
-      a[c | bit] = even - odd;
+        a[c][i]       = even + odd;
+        a[c | bit][i] = even - odd;
+      }
     }
   }
 }
@@ -146,30 +153,45 @@ static void BoxSolveLines(const PatchFDBoxFold *f, PetscInt j, PetscInt k, REAL 
   }
 }
 
+/* a piece of a line that goes forward or, that of the images, backward */
+static inline void BoxSolveCopy(PetscInt n, const REAL *x, int xstep, REAL *y, int ystep)
+{
+  for (PetscInt i = 0; i < n; i++) y[ystep * i] = x[xstep * i];
+}
+
 /* nodes to folded numbers, or back; the differences of a node with itself, which would not be zero, meet rows of zeros */
 static inline __attribute__((always_inline)) void BoxSolveMove(const PatchFDBoxFold *f, PetscBool back, REAL *nodes, REAL *folded)
 {
   const int      bits = BoxSolveBits(f);
-  const PetscInt n[2] = {PatchFDBoxLineCount(&f->line[0], 0), PatchFDBoxLineCount(&f->line[0], 1)};
-  REAL          *node[8], *number[8];
+  const PetscInt n[2] = {PatchFDBoxLineCount(&f->line[0], 0), PatchFDBoxLineCount(&f->line[0], 1)}, size = f->line[0].size;
+  const int      way = f->line[0].shift ? 1 : -1; /* of the images */
+  REAL          *node[8], *number[8], a[8][BOXSOLVE_PIECE] = {{0}};
 
   for (PetscInt k = 0; k < f->line[2].size; k++) {
     for (PetscInt j = 0; j < f->line[1].size; j++) {
       BoxSolveLines(f, j, k, nodes, folded, node, number);
-      for (PetscInt i = 0; i < f->line[0].size; i++) {
-        const PetscInt image = PatchFDBoxLineImage(&f->line[0], i);
-        REAL           a[8];
+      for (PetscInt i = 0; i < size; i += BOXSOLVE_PIECE) {
+        const PetscInt piece = PetscMin(BOXSOLVE_PIECE, size - i), image = PatchFDBoxLineImage(&f->line[0], i);
 
         for (int c = 0; c < 8; c++) {
-          const PetscBool none = (PetscBool)(c & ~bits || (!back && (!node[c] || i >= n[c & 1])));
+          const PetscInt m = node[c] ? PetscMax(0, PetscMin(piece, n[c & 1] - i)) : 0; /* of them exist */
 
-          a[c] = none ? 0 : (back ? number[c][i] : node[c][c & 1 ? image : i]);
-        }
-        BoxSolveButterfly(bits, a);
-        for (int c = 0; c < 8; c++) {
           if (c & ~bits) continue;
-          if (!back) number[c][i] = a[c];
-          else if (node[c] && i < n[c & 1]) node[c][c & 1 ? image : i] = a[c];
+          if (back) BoxSolveCopy(piece, number[c] + i, 1, a[c], 1);
+          else {
+            if (c & 1) BoxSolveCopy(m, node[c] + image, way, a[c], 1);
+            else BoxSolveCopy(m, node[c] + i, 1, a[c], 1);
+            for (PetscInt z = m; z < piece; z++) a[c][z] = 0;
+          }
+        }
+        BoxSolveButterfly((unsigned)bits, a);
+        for (int c = 0; c < 8; c++) {
+          const PetscInt m = node[c] ? PetscMax(0, PetscMin(piece, n[c & 1] - i)) : 0;
+
+          if (c & ~bits) continue;
+          if (!back) BoxSolveCopy(piece, a[c], 1, number[c] + i, 1);
+          else if (c & 1) BoxSolveCopy(m, a[c], 1, node[c] + image, way);
+          else BoxSolveCopy(m, a[c], 1, node[c] + i, 1);
         }
       }
     }

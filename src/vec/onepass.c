@@ -73,6 +73,20 @@ static PetscErrorCode VecMDot_OnePass(Vec x, PetscInt m, const Vec y[], PetscSca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode VecDotLocal_OnePass(Vec x, Vec y, PetscScalar *s)
+{
+  PetscFunctionBegin;
+  PetscCall(VecMDotLocal_OnePass(x, 1, &y, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode VecDot_OnePass(Vec x, Vec y, PetscScalar *s)
+{
+  PetscFunctionBegin;
+  PetscCall(VecMDot_OnePass(x, 1, &y, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode VecMAXPY_OnePass(Vec y, PetscInt m, const PetscScalar a[], Vec x[])
 {
   const double **xa;
@@ -155,12 +169,14 @@ PetscErrorCode PatchFDVecSetOnePass(PETSC_UNUSED Vec v)
     if (kern != CUDA_TABLE) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)v), &size));
     original[size > 1] = *v->ops;
-    v->ops->mdot       = size > 1 ? VecMDot_OnePass : VecMDotLocal_OnePass;
-    v->ops->mdot_local = VecMDotLocal_OnePass;
-    v->ops->maxpy      = VecMAXPY_OnePass;
-    v->ops->axpy       = VecAXPY_OnePass;
-    v->ops->aypx       = VecAYPX_OnePass;
-    v->ops->norm       = VecNorm_OnePass;
+    v->ops->mdot = v->ops->mtdot = size > 1 ? VecMDot_OnePass : VecMDotLocal_OnePass;
+    v->ops->dot = v->ops->tdot = size > 1 ? VecDot_OnePass : VecDotLocal_OnePass;
+    v->ops->mdot_local = v->ops->mtdot_local = VecMDotLocal_OnePass;
+    v->ops->dot_local = v->ops->tdot_local = VecDotLocal_OnePass;
+    v->ops->maxpy                          = VecMAXPY_OnePass;
+    v->ops->axpy                           = VecAXPY_OnePass;
+    v->ops->aypx                           = VecAYPX_OnePass;
+    v->ops->norm                           = VecNorm_OnePass;
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
