@@ -54,7 +54,6 @@ bool TermsLines::create(const PatchFDOperatorDesc *desc)
   nfield = (int)desc->nfield;
   field  = desc->field;
   cells  = desc->cells;
-  inside = true;
   flops = residual = 0;
   if (degree < 1 || degree > terms_lines_degrees) return false;
   sums[dim - 1].resize(nfield);
@@ -73,8 +72,6 @@ bool TermsLines::create(const PatchFDOperatorDesc *desc)
       if (b->nloc != n || b->ncol != n || b->stride != n - 1 || b->cstride != n - 1 || b->reach || b->nclass != 1) return false;
       /* the other directions share their matrices with other terms */
       X[d] = Place(bands[d], {b, d == row % dim ? coef : 1});
-      for (PetscInt f = 0; f < nfield; f++)
-        if (field[f].write[d][0] < 1 || field[f].write[d][1] > b->ncells * b->stride) inside = false;
     }
     first = Place(P, {(int)t->col, X[0]});
     if (dim == 2) sums[1][row].push_back({first, X[1]});
@@ -90,6 +87,11 @@ bool TermsLines::create(const PatchFDOperatorDesc *desc)
   }
   for (const auto &p : P) sums[0].push_back({p});
   for (int d = 0; d < dim; d++) {
+    end[d][0] = end[d][1] = false;
+    for (PetscInt f = 0; f < nfield; f++) {
+      end[d][0] = end[d][0] || field[f].write[d][0] < 1;
+      end[d][1] = end[d][1] || field[f].write[d][1] > desc->term[0].dir[d]->ncells * degree;
+    }
     PetscLogDouble products = 2.0 * n * n, patch = 2 * products; /* of a line of a cell, of a patch */
 
     if (bands[d].size() > terms_lines_matrices || !TermsStageFill(sums[d], &stage[d])) return false;
@@ -164,7 +166,7 @@ PetscErrorCode TermsOperator<T>::create(const PatchFDOperatorDesc *desc, void **
   }
   if (p->fast) {
     p->flops    = lines.flops;
-    p->residual = lines.inside ? lines.residual : 0;
+    p->residual = lines.residual;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt t = 0; t < desc->nterm; t++) {

@@ -56,7 +56,7 @@ struct TermsLines {
   TermsStage                          stage[3];
   const PatchFDField                 *field;
   const PetscInt (*cells)[2];
-  bool           inside;          /* are all rows inside of patches of every parity that has their cells?  Not those at the ends of lines */
+  bool           end[3][2];       /* are there rows at this end of the mesh, which are not inside of patches? */
   PetscLogDouble flops, residual; /* of A x; of a colour's patches */
 
   bool create(const PatchFDOperatorDesc *);

@@ -31,10 +31,10 @@ namespace patchfd
 /* ---- shapes ---- */
 
 /* units of a tile in each direction, by dimension and degree, for all nodes and for a colour's patches */
-static constexpr int terms_tile[2][2][terms_lines_degrees][3] = {
-  {{{16, 16, 1}, {8, 8, 1}, {8, 4, 1}, {4, 4, 1}, {4, 4, 1}, {4, 4, 1}}, {{16, 8, 1}, {8, 4, 1}, {4, 4, 1}, {4, 2, 1}, {2, 2, 1}, {2, 2, 1}}},
-  {{{8, 8, 4}, {4, 4, 2}, {2, 2, 2}, {2, 2, 1}, {1, 1, 1}, {1, 1, 1}}, {{8, 4, 2}, {4, 1, 1}, {2, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}}
-};
+static constexpr int terms_tile[2][2][terms_lines_degrees][3] = {{{{16, 16, 1}, {8, 8, 1}, {8, 4, 1}, {4, 4, 1}, {4, 4, 1}, {4, 4, 1}},
+                                                                  {{16, 8, 1}, {8, 4, 1}, {4, 4, 1}, {4, 2, 1}, {2, 2, 1}, {2, 2, 1}}},
+                                                                 {{{8, 8, 4}, {4, 4, 2}, {2, 2, 2}, {2, 2, 1}, {1, 1, 1}, {1, 1, 1}},
+                                                                  {{8, 4, 2}, {4, 1, 1}, {2, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}}};
 
 /* FIRST: wanted nodes of a unit are FIRST .. FIRST + OUT - 1; STEP: nodes from a unit to the next */
 template <int K, int DIM, bool COLOR>
@@ -122,7 +122,7 @@ __device__ __forceinline__ void TermsLinesStage(const Data &s, const T *from, Em
 #pragma unroll 1
   for (int item = threadIdx.x / 32; item < stage.nsum * CHUNKS; item += Tile::WARPS) {
     const int q = item / CHUNKS, line = item % CHUNKS * 32 + threadIdx.x % 32, unit = line / (na * nb), a = line % na, b = line / na % nb;
-    const T  *first = from + a * Tile::stride(D, A) + b * Tile::stride(D, B) + unit * Tile::STEP * stride;
+    const T  *first              = from + a * Tile::stride(D, A) + b * Tile::stride(D, B) + unit * Tile::STEP * stride;
     T         sum[Tile::OUT + 1] = {};
     int       at[3];
 
@@ -170,9 +170,9 @@ __launch_bounds__(TermsTile<K, DIM, COLOR>::THREADS, 2) static __global__
   void TermsLinesKernel(const __grid_constant__ TermsLinesData<T, K, DIM> s, int between, T alpha, const T *__restrict__ x, const T *y0,
                         T *y)
 {
-  using Tile             = TermsTile<K, DIM, COLOR>;
-  constexpr int n0 = Tile::nodes(0, 0), n1 = Tile::nodes(0, 1), n2 = Tile::nodes(0, 2), LAST = DIM - 1;
-  const int     tile[3] = {(int)blockIdx.x, (int)blockIdx.y, (int)blockIdx.z};
+  using Tile                   = TermsTile<K, DIM, COLOR>;
+  constexpr int             n0 = Tile::nodes(0, 0), n1 = Tile::nodes(0, 1), n2 = Tile::nodes(0, 2), LAST = DIM - 1;
+  const int                 tile[3] = {(int)blockIdx.x, (int)blockIdx.y, (int)blockIdx.z};
   extern __shared__ double2 terms_shared[];
   T                        *u = (T *)terms_shared, *P = u + between;
   int                       node[3]; /* the first one */
@@ -217,7 +217,8 @@ __launch_bounds__(TermsTile<K, DIM, COLOR>::THREADS, 2) static __global__
 template <typename T, int K, int DIM>
 struct TermsLinesDegree : TermsOperatorFast {
   TermsLinesData<T, K, DIM> data;
-  bool                      patches; /* has a block of threads room for patches? */
+  int                       end[3][2]; /* the cell whose first node is at this end of the mesh, where there are rows; or -1 */
+  bool                      patches;   /* are residuals those of patches? */
 
   /* places of u, in which later are those of the last stage of 3D; all */
   template <bool COLOR>
@@ -240,6 +241,7 @@ struct TermsLinesDegree : TermsOperatorFast {
     data.cells  = Range(lines->cells);
     for (int d = 0; d < DIM; d++) {
       data.stage[d] = lines->stage[d];
+      for (int e = 0; e < 2; e++) end[d][e] = !lines->end[d][e] ? -1 : (e ? lines->cells[d][1] : 0);
       for (size_t i = 0; i < lines->X[d].size(); i++) std::copy(lines->X[d][i].begin(), lines->X[d][i].end(), data.X[d][i]);
     }
     for (int f = 0; f < data.nfield; f++) {
@@ -260,50 +262,77 @@ struct TermsLinesDegree : TermsOperatorFast {
     *fits = *fits && GridFits(tiles<false>(data.first, 1), tiles<false>(data.first, 2));
     if (!*fits) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AllowShared(TermsLinesKernel<T, K, DIM, false>, shared<false>()));
+    patches = patches && pays();
     if (patches) PetscCall(AllowShared(TermsLinesKernel<T, K, DIM, true>, shared<true>()));
     PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  /* launches at ends must not take longer than they save */
+  bool pays() const
+  {
+    double slabs = 0;
+
+    for (int d = 0; d < DIM; d++)
+      for (int e = 0; e < 2; e++) slabs += end[d][e] < 0 ? 0 : 1.0 / PetscMax(1, tiles<false>(data.first, d));
+    return slabs < 0.5;
   }
 
   /* in direction d, from cell `first` on to the last node */
   template <bool COLOR>
   unsigned tiles(const int first[3], int d) const
   {
-    using Tile       = TermsTile<K, DIM, COLOR>;
-    const int nodes  = d < DIM ? Tile::units(d) * Tile::STEP : 1;
-    int       end    = 0;
+    using Tile      = TermsTile<K, DIM, COLOR>;
+    const int nodes = d < DIM ? Tile::units(d) * Tile::STEP : 1;
+    int       end   = 0;
 
     for (int f = 0; f < data.nfield; f++) end = PetscMax(end, data.field[f].store.hi[d]);
     return d < DIM ? (unsigned)PetscMax(0, (end - first[d] * K + nodes - 1) / nodes) : 1;
   }
 
+  /* one tile only in direction `slab`, if there is such a direction */
   template <bool COLOR>
-  PetscErrorCode launch(const TermsLinesData<T, K, DIM> &from, PetscReal alpha, const void *x, const void *y0, void *y,
+  PetscErrorCode launch(const TermsLinesData<T, K, DIM> &from, int slab, PetscReal alpha, const void *x, const void *y0, void *y,
                         cudaStream_t stream) const
   {
-    const dim3 grid(tiles<COLOR>(from.first, 0), tiles<COLOR>(from.first, 1), tiles<COLOR>(from.first, 2));
+    dim3 grid(tiles<COLOR>(from.first, 0), tiles<COLOR>(from.first, 1), tiles<COLOR>(from.first, 2));
 
     PetscFunctionBegin;
+    if (slab == 0) grid.x = 1;
+    if (slab == 1) grid.y = 1;
+    if (slab == 2) grid.z = 1;
     if (!grid.x || !grid.y || !grid.z) PetscFunctionReturn(PETSC_SUCCESS); /* no nodes here */
-    TermsLinesKernel<T, K, DIM, COLOR><<<grid, TermsTile<K, DIM, COLOR>::THREADS, shared<COLOR>(), stream>>>(
-      from, between<COLOR>(), (T)alpha, (const T *)x, (const T *)y0, (T *)y);
+    TermsLinesKernel<T, K, DIM, COLOR><<<grid, TermsTile<K, DIM, COLOR>::THREADS, shared<COLOR>(), stream>>>(from, between<COLOR>(),
+                                                                                                             (T)alpha, (const T *)x,
+                                                                                                             (const T *)y0, (T *)y);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
-    PetscCall(launch<false>(data, alpha, x, y0, y, stream));
+    PetscCall(launch<false>(data, -1, alpha, x, y0, y, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* the first patch has the first node */
+  /* the first patch has the first node; rows at the ends of the mesh come from tiles that have all nodes */
   PetscErrorCode residual(const PatchFDColor &color, const void *x, const void *b, void *r, cudaStream_t stream) const override
   {
     TermsLinesData<T, K, DIM> from = data;
 
     PetscFunctionBegin;
+    if (!patches) {
+      PetscCall(apply(-1, x, b, r, stream));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     for (int d = 0; d < DIM; d++) from.first[d] -= (from.first[d] + (int)color.parity[d]) % 2;
-    if (patches) PetscCall(launch<true>(from, -1, x, b, r, stream));
-    else PetscCall(apply(-1, x, b, r, stream));
+    PetscCall(launch<true>(from, -1, -1, x, b, r, stream));
+    for (int d = 0; d < DIM; d++) {
+      for (int e = 0; e < 2; e++) {
+        from = data;
+        if (end[d][e] < 0) continue;
+        from.first[d] = end[d][e];
+        PetscCall(launch<false>(from, d, -1, x, b, r, stream));
+      }
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode destroy() override { return PETSC_SUCCESS; }
