@@ -119,7 +119,7 @@ HAVE_CUDA := $(shell grep "define PETSC_HAVE_CUDA " $(PETSCCONF_H))
 by = $(foreach f,$2,$(addprefix $f.,$1))
 BY_T     := $(call by,T-double T-float,dg/smoother_fast fields/fast fit/cells fit/kernel lattice/march points/product smoother/place_row smoother/plane \
               smoother/strip smoother/volume terms/fast)
-BY_DIM   := $(call by,DIM-2 DIM-3,$(call by,T-double T-float,bands/operator_fast smoother/place stokes/operator_fast transfer/mixed_fast))
+BY_DIM   := $(call by,DIM-2 DIM-3,$(call by,T-double T-float,bands/operator_fast smoother/place stokes/operator_fast terms/operator_fast transfer/mixed_fast))
 BY_PLACE := $(call by,PLACE-false PLACE-true,$(call by,T-double T-float,operator/march operator/plane) \
               $(call by,DIM-2 DIM-3,$(call by,T-double T-float,transfer/fast)))
 BY_KIND  := $(call by,$(addprefix KIND-POINTS_,COLLOCATED FEW GAUSS MANY MASS),$(call by,T-double T-float,points/planes))

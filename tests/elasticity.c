@@ -405,6 +405,14 @@ int main(int argc, char **argv)
        suffix: single
        args: -dm_box_dim 2 -dm_box_cells 4,6 -degrees 1,2,3 -dm_box_boundary dirichlet,symmetry,symmetry,neumann
      test:
+       suffix: singlecuda
+       requires: cuda gpu
+       args: -dm_vec_type singlecuda -dm_box_dim 2 -dm_box_cells 5,6 -degrees 1,2,3
+     test:
+       suffix: singlecuda_3d
+       requires: cuda gpu
+       args: -dm_vec_type singlecuda -dm_box_dim 3 -dm_box_cells 5,3,2 -degrees 1,2,3
+     test:
        suffix: single_3d
        args: -dm_box_dim 3 -dm_box_cells 3,3,2 -degrees 1,2,3 -dm_box_boundary dirichlet,neumann,dirichlet,dirichlet,dirichlet,dirichlet
    testset:
@@ -415,6 +423,20 @@ int main(int argc, char **argv)
        args: -dm_box_dim 2 -dm_box_cells 4,6 -degrees 2,3,4 -graded {{false true}} -dm_box_poisson_ratio {{0.3 0.499}} -dm_box_boundary dirichlet,neumann,symmetry,dirichlet
        output_file: output/elasticity_projected.out
      test:
+       suffix: cuda_clamped
+       nsize: {{1 3}}
+       args: -dm_box_dim 2 -dm_box_cells 5,6 -degrees 1,2,3,4 -dm_box_shift 2
+       output_file: output/elasticity_clamped.out
+     test:
+       suffix: cuda_clamped_projected
+       args: -dm_box_dim 2 -dm_box_cells 9,3 -degrees 2,3,4 -dm_box_poisson_ratio 0.499
+       output_file: output/elasticity_projected.out
+     test:
+       suffix: cuda_ring
+       nsize: {{1 2}}
+       args: -dm_box_dim 2 -dm_box_cells 4,6 -degrees 1,2,3 -dm_box_boundary periodic,periodic,neumann,neumann -motions 2
+       output_file: output/elasticity_ring.out
+     test:
        suffix: cuda_free
        args: -dm_box_dim 2 -dm_box_cells 4,6 -degrees 1,2,3 -dm_box_boundary neumann -motions 3
        output_file: output/elasticity_free.out
@@ -422,6 +444,15 @@ int main(int argc, char **argv)
        suffix: cuda_3d
        args: -dm_box_dim 3 -dm_box_cells 4,2,2 -degrees 1,2 -dm_box_boundary dirichlet,neumann,symmetry,neumann,symmetry,symmetry
        output_file: output/elasticity_3d.out
+     test:
+       suffix: cuda_3d_clamped
+       nsize: {{1 2}}
+       args: -dm_box_dim 3 -dm_box_cells 4,3,2 -degrees 1,2,3
+       output_file: output/elasticity_ring.out
+     test:
+       suffix: cuda_3d_high
+       args: -dm_box_dim 3 -dm_box_cells 2,2,3 -degrees 2,3,4 -dm_box_poisson_ratio 0.499
+       output_file: output/elasticity_projected.out
      test:
        suffix: cuda_ranks
        nsize: 2

@@ -40,6 +40,23 @@ struct Range {
       hi[d] = (int)r[d][1];
     }
   }
+  explicit Range(const PatchFDBox &b)
+  {
+    for (int d = 0; d < 3; d++) {
+      lo[d] = (int)b.lo[d];
+      hi[d] = (int)(b.lo[d] + b.n[d]);
+    }
+  }
+  /* the nodes of a range that a box has */
+  Range(const PatchFDRange r, const PatchFDBox &box) : Range(r)
+  {
+    const Range all(box);
+
+    for (int d = 0; d < 3; d++) {
+      lo[d] = PetscMax(lo[d], all.lo[d]);
+      hi[d] = PetscMin(hi[d], all.hi[d]);
+    }
+  }
   static Range none()
   {
     Range r;

@@ -114,18 +114,6 @@ static __global__ void ProductsKernel(const __grid_constant__ ProductsData<T> c,
 
 /* ---- plans ---- */
 
-/* the nodes of a range that a box has */
-static Range Clip(const PatchFDRange r, const PatchFDBox &box)
-{
-  Range c(r);
-
-  for (int d = 0; d < 3; d++) {
-    c.lo[d] = PetscMax(c.lo[d], (int)box.lo[d]);
-    c.hi[d] = PetscMin(c.hi[d], (int)(box.lo[d] + box.n[d]));
-  }
-  return c;
-}
-
 template <typename T>
 PetscErrorCode Products<T>::create(PetscInt nfield, const PatchFDField field[], std::vector<ProductTerm> terms, const PatchFDRange cells)
 {
@@ -142,8 +130,8 @@ PetscErrorCode Products<T>::create(PetscInt nfield, const PatchFDField field[], 
   }
   if (!data.cells) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt f = 0; f < nfield; f++)
-    fields.push_back({Layout(field[f].xbox), Layout(field[f].ybox), Clip(field[f].read, field[f].xbox), Clip(field[f].write, field[f].ybox),
-                      field[f].x0, field[f].y0});
+    fields.push_back({Layout(field[f].xbox), Layout(field[f].ybox), Range(field[f].read, field[f].xbox),
+                      Range(field[f].write, field[f].ybox), field[f].x0, field[f].y0});
   PetscCall(memory.upload(fields.size(), fields.data(), &data.field));
   std::stable_sort(terms.begin(), terms.end(), [](const ProductTerm &a, const ProductTerm &b) { return a.row < b.row; });
   for (size_t t = 0; t < terms.size(); t++) {

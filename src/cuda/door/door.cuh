@@ -142,7 +142,9 @@ struct OperatorDoor {
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return p->kind == BANDS ? BandOperator<T>::residual(p->plan, color, x, b, r) : apply(plan, -1, x, b, r);
+    return p->kind == BANDS ? BandOperator<T>::residual(p->plan, color, x, b, r)
+         : p->kind == TERMS ? TermsOperator<T>::residual(p->plan, color, x, b, r)
+                            : apply(plan, -1, x, b, r);
   }
   static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == SUM ? Operator<T>::name(((DoorPlan *)plan)->plan) : NULL; }
   static PetscErrorCode diagonal(void *plan, void *diagonal)

@@ -375,7 +375,7 @@ __launch_bounds__(StokesTile<T, K, DIM>::THREADS, StokesTile<T, K, DIM>::BLOCKS)
 /* ---- how the generic part calls it ---- */
 
 template <typename T, int K, int DIM>
-struct StokesDegree : StokesFast {
+struct StokesDegree : TermsOperatorFast {
   static constexpr bool CELLS = DIM == 2 && K == 1; /* a thread a cell */
   using S = typename std::conditional_t<CELLS, std::type_identity<StokesCells<T, K>>, std::type_identity<StokesTile<T, K, DIM>>>::type;
   StokesMatrices<T, K> m;
@@ -521,7 +521,7 @@ struct StokesDegree : StokesFast {
 };
 
 template <typename T, int DIM>
-PetscErrorCode StokesFastCreate(const StokesForm *form, StokesFast **fast)
+PetscErrorCode StokesFastCreate(const StokesForm *form, TermsOperatorFast **fast)
 {
   PetscFunctionBegin;
   PetscCall((ForDegree<1, stokes_fast_degrees>(form->degree, [&](auto degree) {
@@ -545,4 +545,4 @@ PetscErrorCode StokesFastCreate(const StokesForm *form, StokesFast **fast)
 
 } // namespace patchfd
 
-template PetscErrorCode patchfd::StokesFastCreate<INSTANCE_T, INSTANCE_DIM>(const StokesForm *, StokesFast **);
+template PetscErrorCode patchfd::StokesFastCreate<INSTANCE_T, INSTANCE_DIM>(const StokesForm *, TermsOperatorFast **);

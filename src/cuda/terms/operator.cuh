@@ -2,6 +2,7 @@
   y = y0 + alpha A x for any sum of terms, each a product of bands, in several fields.
 
     operator.cu              what is chosen when
+    operator_fast.cu         the kernel for continuous fields of one degree on uniform meshes, 2D and 3D, degree 1 to 6
     stokes/operator.cu       is it the Stokes operator?  From bands to the numbers of cells
     stokes/operator_fast.cu  the kernel for that, degree 1 to 6, 2D and 3D, any meshes; stokes_operator_double_2d.cu and the like
     instantiate it
@@ -19,8 +20,50 @@ template <typename T>
 struct TermsOperator {
   static PetscErrorCode create(const PatchFDOperatorDesc *, void **);
   static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
+  /* r = b - A x, at least at the nodes inside the patches of the colour; other numbers of r may become anything */
+  static PetscErrorCode residual(void *, const PatchFDColor *, const void *, const void *, void *);
   static PetscErrorCode destroy(void **);
 };
+
+/* a fast kernel */
+struct TermsOperatorFast {
+  virtual ~TermsOperatorFast() { }
+  virtual PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t) const = 0;
+  /* patches, which are two cells a direction */
+  virtual PetscErrorCode residual(const PatchFDColor &, const void *x, const void *b, void *r, cudaStream_t stream) const
+  {
+    return apply(-1, x, b, r, stream);
+  }
+  virtual PetscErrorCode destroy() = 0;
+};
+
+/* ---- continuous fields of one degree on a uniform mesh ---- */
+
+static constexpr int terms_lines_degrees = 6, terms_lines_matrices = 10, terms_lines_sums = 24, terms_lines_terms = 40; /* at most */
+
+/* sums of products of a matrix and the lines of an array: sum q has the terms first[q] .. first[q + 1] - 1 */
+struct TermsStage {
+  int nsum, first[terms_lines_sums + 1], from[terms_lines_terms], matrix[terms_lines_terms];
+};
+
+/*
+  The terms as stages, one a direction.  Stage 0 reads the fields, each stage the sums of the one before, and the sums of the last stage are
+  the rows.  Coefficients are in the matrices.
+*/
+struct TermsLines {
+  int                                 dim, degree, nfield;
+  std::vector<std::vector<PetscReal>> X[3]; /* of cells, [matrix][nloc][nloc] */
+  TermsStage                          stage[3];
+  const PatchFDField                 *field;
+  const PetscInt (*cells)[2];
+  bool           end[3][2];       /* are there rows at this end of the mesh, which are not inside of patches? */
+  PetscLogDouble flops, residual; /* of A x; of a colour's patches */
+
+  bool create(const PatchFDOperatorDesc *);
+};
+
+template <typename T, int DIM>
+PetscErrorCode TermsLinesCreate(const TermsLines *, TermsOperatorFast **);
 
 /* ---- Stokes ---- */
 
@@ -53,13 +96,7 @@ struct StokesForm {
   PetscErrorCode create(const PatchFDOperatorDesc *, bool *is);
 };
 
-struct StokesFast {
-  virtual ~StokesFast() { }
-  virtual PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t) const = 0;
-  virtual PetscErrorCode destroy()                                                                          = 0;
-};
-
 template <typename T, int DIM>
-PetscErrorCode StokesFastCreate(const StokesForm *, StokesFast **);
+PetscErrorCode StokesFastCreate(const StokesForm *, TermsOperatorFast **);
 
 } // namespace patchfd
