@@ -11,6 +11,7 @@
 #pragma once
 #include "base/reduce.cuh"
 #include <patchfd/private/vecimpl.h>
+#include <algorithm>
 #include <utility>
 
 namespace patchfd
@@ -174,10 +175,11 @@ struct AddProducts {
 template <int W, typename S, typename F, typename... I>
 static __global__ void __launch_bounds__(THREADS) ReduceKernel(size_t n, F f, S *partial, unsigned *ticket, S *result, const I *...in)
 {
-  const size_t first = blockIdx.x * (size_t)THREADS + threadIdx.x, stride = gridDim.x * (size_t)THREADS;
-  S            s = S::none();
+  const size_t  first = blockIdx.x * (size_t)THREADS + threadIdx.x, stride = gridDim.x * (size_t)THREADS;
+  constexpr int UNROLL = sizeof...(I) > 4 ? 2 : 4; /* as registers allow */
+  S             s      = S::none();
 
-#pragma unroll 4
+#pragma unroll UNROLL
   for (size_t i = first; i < n / W; i += stride) {
     [&](const Group<W, I>... g) {
 #pragma unroll
@@ -200,10 +202,11 @@ static PetscErrorCode Reduce(PetscInt n, F f, S *s, const I *...in)
   PetscCall(Stream(&stream));
   PetscCall(NeedBuffers());
   PetscCall(Launch([&](cudaStream_t stream) {
+    constexpr int W  = 16 / (int)std::min({sizeof(I)...});
     S *const partial = (S *)buffers.partial, *const result = (S *)buffers.host;
 
     if ((Aligned(in) && ...))
-      ReduceKernel<4><<<Blocks(n, 4, MAX_BLOCKS), THREADS, 0, stream>>>((size_t)n, f, partial, buffers.ticket, result, in...);
+      ReduceKernel<W><<<Blocks(n, W, MAX_BLOCKS), THREADS, 0, stream>>>((size_t)n, f, partial, buffers.ticket, result, in...);
     else ReduceKernel<1><<<Blocks(n, 1, MAX_BLOCKS), THREADS, 0, stream>>>((size_t)n, f, partial, buffers.ticket, result, in...);
   }));
   PetscCallCUDA(cudaStreamSynchronize(stream));
