@@ -1,6 +1,7 @@
 /*
-  What Krylov methods do with PETSc's own Vecs in GPU memory, where PETSc's kernels take more passes over them, or slower ones: products with
-  several Vecs in one pass, sums of several Vecs in one pass that also has the norm of the result, and VecAYPX() in one pass in place of two.
+  What Krylov methods do with PETSc's own Vecs in GPU memory, where PETSc's kernels take more passes over them, or slower ones: products
+  with several Vecs in one pass, sums of several Vecs in one pass that also has the norm of the result, and VecAYPX() in one pass in place
+  of two.
 */
 #include <patchfd/private/vecimpl.h>
 

@@ -278,6 +278,16 @@ PETSC_INTERN PetscErrorCode PatchFDPieceEigenCreate(const PatchFDLine *, const P
                                                     PetscInt end, PatchFDEigen *);
 PETSC_INTERN void           PatchFDPieceFree(const PatchFDLine *, PetscInt first, PetscInt end, PetscInt *row, PetscInt *n);
 PETSC_INTERN PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *);
+/*
+  For those who assemble (patches.c): an error if n is too large; room for n modes, and for matrices with the `ext` nodes beyond each end,
+  0 if the patch is the whole line; lambda, S and T of M_II and A_II, which have rows of length ld; of these, all but lambda and S; what
+  nodes beyond the ends do to the modes
+*/
+PETSC_INTERN PetscErrorCode PatchFDEigenCheckSize(PetscInt n);
+PETSC_INTERN PetscErrorCode PatchFDEigenAllocate(PetscInt n, PetscInt ext, PatchFDContinuity, PatchFDEigen *);
+PETSC_INTERN PetscErrorCode PatchFDEigenDiagonalize(PatchFDEigen *, const PetscReal M[], const PetscReal A[], PetscInt ld);
+PETSC_INTERN void           PatchFDEigenFinish(PatchFDEigen *, const PetscReal M[], const PetscReal A[], PetscInt ld);
+PETSC_INTERN PetscErrorCode PatchFDEigenCouple(PatchFDEigen *, PatchFDContinuity);
 /* the least and the largest absolute value of all sums of an eigenvalue of each of three lines; constants: but for the sum of three zeros
    */
 PETSC_INTERN PetscErrorCode PatchFDEigenSums(const PatchFDEigen *const e[3], PetscBool constants, PetscReal *least, PetscReal *largest);

@@ -22,7 +22,8 @@ namespace patchfd
 static constexpr size_t   MAX_STATE = 64;         /* bytes of a reduction's state */
 static constexpr PetscInt CHUNK     = 256 * 1024; /* floats that pass between host and GPU at once */
 
-/* what reductions and copies to and from the host need, kept until PetscFinalize(); whoever uses it waits before returning, but for squares */
+/* what reductions and copies to and from the host need, kept until PetscFinalize(); whoever uses it waits before returning, but not for
+   squares */
 inline struct Buffers {
   char     *partial; /* on the GPU: a state for each block */
   unsigned *ticket;  /* on the GPU: how many blocks have finished */
