@@ -1,8 +1,9 @@
 static char help[] =
-  "The CUDA kernels for several fields, velocity in RT_k and pressure in DGQ_k, against their host twins, in both precisions, on random \
-data.\n\
+  "The CUDA kernels for several fields, velocity in RT_k and pressure in DGQ_k or displacements in Q_k, against their host twins, in both \
+precisions, on random data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...>, -graded : the meshes\n\
-  -open : some sides are open, the others no-slip\n\
+  -open : some sides are open, the others no-slip; or free, sliding and clamped\n\
+  -solid : displacements, -projected : with a part of lower degree\n\
   -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
 
 #include <patchfd/private/kernels.h>
@@ -11,15 +12,20 @@ data.\n\
   #include "twins.h"
 
 enum {
-  MAX_TERMS = 15
+  MAX_TERMS = 24
 };
 
-/* the lines of cells of each direction, and their matrices: cells share nodes in the direction of a velocity's component (own), and nowhere
-   else (other) */
 typedef struct {
-  PetscInt    dim, degree, cells[3];
+  PetscBool graded, open, solid, projected;
+} Kind;
+
+/* the lines of cells of each direction, and their matrices: cells share nodes in the direction of a velocity's component (own), and nowhere
+   else (other); those of solids share them everywhere, and have other ends */
+typedef struct {
+  Kind        kind;
+  PetscInt    dim, nfield, degree, cells[3];
   PatchFDLine own[3], other[3];
-  PatchFDBand ownmass[3], ownstiffness[3], mass[3], penalty[3], derivative[3], transpose[3];
+  PatchFDBand ownmass[3], ownstiffness[3], mass[3], penalty[3], derivative[3], transpose[3], part[3][4]; /* part: the projected ones */
 } Mesh;
 
 static const PatchFDLine *FieldLine(const Mesh *m, PetscInt field, int d)
@@ -27,14 +33,29 @@ static const PatchFDLine *FieldLine(const Mesh *m, PetscInt field, int d)
   return field == d && d < m->dim ? &m->own[d] : &m->other[d];
 }
 
-static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool open, PetscInt ratio,
-                                 Mesh *m)
+static PetscErrorCode SolidBandsCreate(const PatchFDLine *line, PetscReal kappa, PetscReal shift, int d, Mesh *m)
 {
+  const PetscInt degree = PetscMax(0, line->degree - 2);
+
+  PetscFunctionBeginUser;
+  PetscCall(PatchFDBandLaplace(line, 3 * kappa, shift, 0, 0, &m->ownstiffness[d]));
+  PetscCall(PatchFDBandLaplace(line, kappa, shift, 0, 0, &m->penalty[d]));
+  PetscCall(PatchFDBandProjected(line, line->degree, 1, 0, &m->derivative[d]));
+  PetscCall(PatchFDBandProjected(line, line->degree, 0, 1, &m->transpose[d]));
+  for (int i = 0; i < 4; i++) PetscCall(PatchFDBandProjected(line, degree, i / 2, i % 2, &m->part[d][i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind, PetscInt ratio, Mesh *m)
+{
+  const PetscBool graded = kind->graded, open = kind->open;
   const PetscReal penalty = (PetscReal)((degree + 1) * (degree + 2)), nu = 0.7;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(m, sizeof(*m)));
+  m->kind   = *kind;
   m->dim    = dim;
+  m->nfield = kind->solid ? dim : dim + 1;
   m->degree = degree;
   for (int d = 0; d < 3; d++) {
     const PetscInt  refine = d < dim ? ratio : 1, n = d < dim ? cells[d] * refine : 1;
@@ -49,17 +70,22 @@ static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt c
 
       v[i] = a + (b - a) * (i % refine) / refine;
     }
-    PetscCall(PatchFDLineCreate(d < dim ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS, d < dim ? degree : 0, n, v, noslip, &m->other[d]));
+    PetscCall(PatchFDLineCreate(d < dim && !kind->solid ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS, d < dim ? degree : 0, n, v, noslip,
+                                &m->other[d]));
     PetscCall(PatchFDBandMass(&m->other[d], &m->mass[d]));
     if (d < dim) {
       const PetscReal kappa = nu * (1 + 0.1 * d), shift = d ? 0 : 30;
+      const PetscBool ends[2] = {(PetscBool)(noslip[0] || kind->solid), noslip[1]}; /* a solid slides there */
 
-      PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, degree + 1, n, v, noslip, &m->own[d]));
+      PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, kind->solid ? degree : degree + 1, n, v, ends, &m->own[d]));
       PetscCall(PatchFDBandMass(&m->own[d], &m->ownmass[d]));
-      PetscCall(PatchFDBandLaplace(&m->own[d], kappa, shift, 0, 0, &m->ownstiffness[d]));
-      PetscCall(PatchFDBandLaplace(&m->other[d], kappa, shift, penalty, 2 * penalty, &m->penalty[d]));
-      PetscCall(PatchFDBandDerivative(&m->other[d], &m->own[d], 1, PETSC_FALSE, &m->derivative[d]));
-      PetscCall(PatchFDBandDerivative(&m->other[d], &m->own[d], 1, PETSC_TRUE, &m->transpose[d]));
+      if (kind->solid) PetscCall(SolidBandsCreate(&m->other[d], kappa, shift, d, m));
+      else {
+        PetscCall(PatchFDBandLaplace(&m->own[d], kappa, shift, 0, 0, &m->ownstiffness[d]));
+        PetscCall(PatchFDBandLaplace(&m->other[d], kappa, shift, penalty, 2 * penalty, &m->penalty[d]));
+        PetscCall(PatchFDBandDerivative(&m->other[d], &m->own[d], 1, PETSC_FALSE, &m->derivative[d]));
+        PetscCall(PatchFDBandDerivative(&m->other[d], &m->own[d], 1, PETSC_TRUE, &m->transpose[d]));
+      }
     }
     PetscCall(PetscFree(v));
   }
@@ -76,6 +102,7 @@ static PetscErrorCode MeshDestroy(Mesh *m)
     PetscCall(PatchFDBandDestroy(&m->ownstiffness[d]));
     PetscCall(PatchFDBandDestroy(&m->derivative[d]));
     PetscCall(PatchFDBandDestroy(&m->transpose[d]));
+    for (int i = 0; i < 4; i++) PetscCall(PatchFDBandDestroy(&m->part[d][i]));
     PetscCall(PatchFDLineDestroy(&m->own[d]));
     PetscCall(PatchFDLineDestroy(&m->other[d]));
   }
@@ -89,16 +116,41 @@ typedef struct {
   PatchFDTerm         term[MAX_TERMS];
   PatchFDOperatorDesc desc;
   size_t              nx, ny; /* numbers of x and y */
-} Stokes;
+} Fields;
 
 /* the masses of a term in which the bands of direction c are those of component c */
-static PatchFDTerm *AddTerm(const Mesh *m, Stokes *s, PetscInt row, PetscInt col, PetscInt c, PetscReal coef)
+static PatchFDTerm *AddTerm(const Mesh *m, Fields *s, PetscInt row, PetscInt col, PetscInt c, PetscReal coef)
 {
   PatchFDTerm *t = &s->term[s->desc.nterm++];
 
   *t = (PatchFDTerm){.row = row, .col = col, .coef = coef};
-  for (int d = 0; d < 3; d++) t->dir[d] = d == c ? &m->ownmass[d] : &m->mass[d];
+  for (int d = 0; d < 3; d++) t->dir[d] = d == c && !m->kind.solid ? &m->ownmass[d] : &m->mass[d];
   return t;
+}
+
+/* a coupling of two components, with bands i and j of their directions: value (0) or derivative (1) of rows times 2, and of columns */
+static void AddCoupling(const Mesh *m, Fields *s, PetscInt row, PetscInt col, int i, int j, PetscBool part, PetscReal coef)
+{
+  PatchFDTerm *t = AddTerm(m, s, row, col, -1, coef);
+
+  for (int d = 0; d < m->dim && part; d++) t->dir[d] = &m->part[d][0];
+  t->dir[row] = part ? &m->part[row][i] : (i == 1 ? &m->transpose[row] : &m->derivative[row]);
+  t->dir[col] = part ? &m->part[col][j] : (j == 1 ? &m->transpose[col] : &m->derivative[col]);
+}
+
+static void SolidTerms(const Mesh *m, Fields *s)
+{
+  const PetscBool part = m->kind.projected;
+
+  for (PetscInt c = 0; c < m->dim; c++) {
+    for (int e = 0; e < m->dim; e++) AddTerm(m, s, c, c, -1, 1)->dir[e] = e == c ? &m->ownstiffness[e] : &m->penalty[e];
+    if (part) AddCoupling(m, s, c, c, 3, 3, part, 0.7);
+    for (PetscInt f = 0; f < m->dim; f++) {
+      if (f == c) continue;
+      AddCoupling(m, s, c, f, 2, 1, part, 0.7);
+      AddCoupling(m, s, c, f, 1, 2, PETSC_FALSE, 0.3);
+    }
+  }
 }
 
 /* part: the whole box, or what a rank would own: 1 the upper half in each direction, 2 the lower half, each with a layer of ghost cells
@@ -123,16 +175,17 @@ static void FieldBoxes(const Mesh *m, PetscInt f, int part, PatchFDField *field)
   }
 }
 
-static void Describe(const Mesh *m, int part, Stokes *s)
+static void Describe(const Mesh *m, int part, Fields *s)
 {
-  s->desc = (PatchFDOperatorDesc){.nfield = m->dim + 1, .field = s->field, .term = s->term};
+  s->desc = (PatchFDOperatorDesc){.nfield = m->nfield, .field = s->field, .term = s->term};
   s->nx = s->ny = 0;
-  for (PetscInt c = 0; c < m->dim; c++) {
+  if (m->kind.solid) SolidTerms(m, s);
+  for (PetscInt c = 0; c < m->dim && !m->kind.solid; c++) {
     for (int e = 0; e < m->dim; e++) AddTerm(m, s, c, c, c, 1 + 0.5 * (PetscReal)c)->dir[e] = e == c ? &m->ownstiffness[e] : &m->penalty[e];
     AddTerm(m, s, c, m->dim, c, -1)->dir[c]   = &m->transpose[c];
     AddTerm(m, s, m->dim, c, c, -0.8)->dir[c] = &m->derivative[c];
   }
-  for (PetscInt f = 0; f <= m->dim; f++) {
+  for (PetscInt f = 0; f < m->nfield; f++) {
     PatchFDField *field = &s->field[f];
 
     FieldBoxes(m, f, part, field);
@@ -163,14 +216,14 @@ static PetscBool InPatch(const PatchFDLine *line, PetscInt parity, PetscInt node
 }
 
 /* zero where nothing is said about the residual of a colour */
-static PetscErrorCode MaskColor(const Mesh *m, const Stokes *s, const PatchFDColor *color, Array *y)
+static PetscErrorCode MaskColor(const Mesh *m, const Fields *s, const PatchFDColor *color, Array *y)
 {
   char *d;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(y->n * y->host->size, &d));
   PetscCallCUDA(cudaMemcpy(d, y->d, y->n * y->host->size, cudaMemcpyDeviceToHost));
-  for (PetscInt f = 0; f <= m->dim; f++) {
+  for (PetscInt f = 0; f < m->nfield; f++) {
     const PatchFDBox *box = &s->field[f].ybox;
 
     for (size_t i = 0; i < PatchFDBoxSize(box); i++) {
@@ -193,7 +246,7 @@ static PetscErrorCode MaskColor(const Mesh *m, const Stokes *s, const PatchFDCol
 }
 
 /* what the patches of each colour read */
-static PetscErrorCode TestColors(const Mesh *m, const Stokes *s, const char *part, void *hp, void *cp, const Array *x, const Array *b,
+static PetscErrorCode TestColors(const Mesh *m, const Fields *s, const char *part, void *hp, void *cp, const Array *x, const Array *b,
                                  Array *r, PetscInt *failures)
 {
   PetscFunctionBeginUser;
@@ -216,7 +269,7 @@ static PetscErrorCode TestOperator(const Mesh *m, int part, PetscBool general, P
 {
   static const char *names[] = {"operator, y = y0 + a A x", "operator, y = a A x", "operator, y += a A x"},
                     *parts[] = {"", ", upper part", ", lower part"};
-  Stokes s;
+  Fields s;
   Array  x, y0, y;
   void  *hp = NULL, *cp = NULL;
 
@@ -259,7 +312,7 @@ static PetscErrorCode TestTransfers(const Mesh *coarse, const Mesh *fine, PatchF
                                     PetscInt *failures)
 {
   PetscFunctionBeginUser;
-  for (PetscInt f = 0; f <= coarse->dim; f++) {
+  for (PetscInt f = 0; f < coarse->nfield; f++) {
     for (int part = 0; part < 3; part++) {
       PatchFDLine from[3], to[3];
 
@@ -271,15 +324,15 @@ static PetscErrorCode TestTransfers(const Mesh *coarse, const Mesh *fine, PatchF
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool open,
-                              const PatchFDKernels tables[2][2], PetscRandom rnd, PetscInt *failures)
+static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind, const PatchFDKernels tables[2][2],
+                              PetscRandom rnd, PetscInt *failures)
 {
   Mesh mesh, fine, higher;
 
   PetscFunctionBeginUser;
-  PetscCall(MeshCreate(dim, degree, cells, graded, open, 1, &mesh));
-  PetscCall(MeshCreate(dim, degree, cells, graded, open, 2, &fine));
-  PetscCall(MeshCreate(dim, degree + 1, cells, graded, open, 1, &higher));
+  PetscCall(MeshCreate(dim, degree, cells, kind, 1, &mesh));
+  PetscCall(MeshCreate(dim, degree, cells, kind, 2, &fine));
+  PetscCall(MeshCreate(dim, degree + 1, cells, kind, 1, &higher));
   for (int t = 0; t < 2; t++) {
     const PatchFDKernels h = tables[t][0], c = tables[t][1];
 
@@ -331,9 +384,10 @@ static PetscErrorCode TimeTransfer(PatchFDKernels k, const Mesh *coarse, const M
 
 static PetscErrorCode Time(PatchFDKernels k, const Mesh *coarse, const Mesh *m)
 {
-  PetscReal unknowns, t, transfer[2] = {0, 0}, pressure[2] = {0, 0};
-  Stokes    s;
-  void     *v[3], *plan = NULL;
+  const PatchFDColor color = {.parity = {0, 0, 0}, .phase = PATCHFD_ALL_PHASES};
+  PetscReal          unknowns, t, transfer[2] = {0, 0}, pressure[2] = {0, 0};
+  Fields             s;
+  void              *v[3], *plan = NULL;
 
   PetscFunctionBeginUser;
   Describe(m, 0, &s);
@@ -345,16 +399,18 @@ static PetscErrorCode Time(PatchFDKernels k, const Mesh *coarse, const Mesh *m)
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
   TIME(t, k->operatorapply(plan, -1, v[0], v[1], v[2]));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+  TIME(t, k->operatorresidual(plan, &color, v[0], v[1], v[2]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
   PetscCall(k->operatordestroy(&plan));
   s.desc.nterm--; /* no divergence of the last component: not an operator with a kernel of its own */
   PetscCall(k->operatorcreate(&s.desc, &plan));
   TIME(t, k->operatorapply(plan, 1, v[0], NULL, v[2]));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.1f", (double)(t * 1e3)));
   PetscCall(k->operatordestroy(&plan));
-  for (PetscInt f = 0; f <= m->dim; f++) {
+  for (PetscInt f = 0; f < m->nfield; f++) {
     PetscReal up = 0, down = 0;
 
-    PetscCall(TimeTransfer(k, coarse, m, f, unknowns / (m->dim + 1), &up, &down));
+    PetscCall(TimeTransfer(k, coarse, m, f, unknowns / m->nfield, &up, &down));
     if (f < m->dim) {
       transfer[0] += up / m->dim;
       transfer[1] += down / m->dim;
@@ -375,26 +431,29 @@ static PetscErrorCode Run(void)
 {
   PetscReal   unknowns = 0;
   PetscInt    dim = 3, degrees[16], nd, cells[3] = {5, 4, 3}, nc = 3, failures = 0;
-  PetscBool   graded = PETSC_FALSE, open = PETSC_FALSE;
+  Kind        kind = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
   PetscRandom rnd;
 
   PetscFunctionBeginUser;
   PetscCall(GetDegrees(&dim, &nd, degrees));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", cells, &nc, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &graded, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-open", &open, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &kind.graded, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-open", &kind.open, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-solid", &kind.solid, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-projected", &kind.projected, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
   if (unknowns > 0) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown; transfers: of a velocity component, of the pressure\ntable        k   "
-                                           "unknowns |      A x  b - A x  general | prolong restrict prolong restrict |    copy  TB/s\n"));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                          "picoseconds an unknown; transfers: of a velocity component, of the pressure\ntable        k   "
+                          "unknowns |      A x  b - A x   colour  general | prolong restrict prolong restrict |    copy  TB/s\n"));
     for (int t = 0; t < 2; t++) {
       for (PetscInt i = 0; i < nd; i++) {
         const PetscInt n      = PetscMax(1, (PetscInt)(PetscPowReal(unknowns / (dim + 1), 1. / dim) / (degrees[i] + 1) / 2 + 0.5)),
                        half[] = {n, n, n};
         Mesh coarse, mesh;
 
-        PetscCall(MeshCreate(dim, degrees[i], half, graded, open, 1, &coarse));
-        PetscCall(MeshCreate(dim, degrees[i], half, graded, open, 2, &mesh));
+        PetscCall(MeshCreate(dim, degrees[i], half, &kind, 1, &coarse));
+        PetscCall(MeshCreate(dim, degrees[i], half, &kind, 2, &mesh));
         PetscCall(Time(tables[t][1], &coarse, &mesh));
         PetscCall(MeshDestroy(&coarse));
         PetscCall(MeshDestroy(&mesh));
@@ -406,7 +465,7 @@ static PetscErrorCode Run(void)
   for (PetscInt i = 0; i < nd; i++) {
     const PetscInt before = failures;
 
-    PetscCall(TestAll(dim, degrees[i], cells, graded, open, tables, rnd, &failures));
+    PetscCall(TestAll(dim, degrees[i], cells, &kind, tables, rnd, &failures));
     PetscCall(PrintDegree(degrees[i], (PetscBool)(failures == before)));
   }
   PetscCall(PetscRandomDestroy(&rnd));
@@ -443,6 +502,30 @@ static PetscErrorCode Run(void)
      test:
        suffix: 3d_thin
        args: -cells 1,4,2 -degrees 1,2,3
+     test:
+       suffix: solid_2d
+       args: -solid -dim 2 -cells 53,38 -degrees 1,2,3,4,5,6,7 -open {{0 1}}
+       output_file: output/fields_2d.out
+     test:
+       suffix: solid_3d
+       args: -solid -cells 19,17,9 -degrees 1,2 -open {{0 1}}
+       output_file: output/fields_solid_3d.out
+     test:
+       suffix: solid_3d_high
+       args: -solid -cells 9,7,8 -degrees 3,4 -open {{0 1}}
+       output_file: output/fields_solid_3d_high.out
+     test:
+       suffix: solid_3d_higher
+       args: -solid -cells 3,5,4 -degrees 5,6,7
+       output_file: output/fields_solid_3d_higher.out
+     test:
+       suffix: solid_projected
+       args: -solid -projected -cells 5,4,7 -degrees 2,3,4 -open {{0 1}}
+       output_file: output/fields_solid_projected.out
+     test:
+       suffix: solid_graded
+       args: -solid -cells 5,4,3 -degrees 1,2,3 -graded -open
+       output_file: output/fields_3d.out
 
    # as on GPUs that have less shared memory
    test:

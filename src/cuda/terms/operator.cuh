@@ -3,6 +3,7 @@
 
     operator.cu              what is chosen when
     operator_fast.cu         the kernel for continuous fields of one degree on uniform meshes, 2D and 3D, degree 1 to 6
+    operator_lines.cu        from terms to what that computes
     stokes/operator.cu       is it the Stokes operator?  From bands to the numbers of cells
     stokes/operator_fast.cu  the kernel for that, degree 1 to 6, 2D and 3D, any meshes; stokes_operator_double_2d.cu and the like
     instantiate it
@@ -41,9 +42,16 @@ struct TermsOperatorFast {
 
 static constexpr int terms_lines_degrees = 6, terms_lines_matrices = 10, terms_lines_sums = 24, terms_lines_terms = 40; /* at most */
 
-/* sums of products of a matrix and the lines of an array: sum q has the terms first[q] .. first[q + 1] - 1 */
+/* sums of products of a matrix and the lines of an array: sum q has the terms first[q] .. first[q + 1] - 1.  Terms of one array follow each
+   other where that can be */
 struct TermsStage {
   int nsum, first[terms_lines_sums + 1], from[terms_lines_terms], matrix[terms_lines_terms];
+};
+
+/* a term with matrices of a list */
+struct TermsLinesTerm {
+  int       row, col, X[3];
+  PetscReal coef;
 };
 
 /*
@@ -56,14 +64,21 @@ struct TermsLines {
   TermsStage                          stage[3];
   const PatchFDField                 *field;
   const PetscInt (*cells)[2];
-  bool           end[3][2];       /* are there rows at this end of the mesh, which are not inside of patches? */
-  PetscLogDouble flops, residual; /* of A x; of a colour's patches */
+  bool           end[3][2]; /* are there rows at this end of the mesh, which are not inside of patches? */
+  PetscLogDouble flops;
 
-  bool create(const PatchFDOperatorDesc *);
+  /* false if the terms have another form.  patches: of the rows of nodes inside patches */
+  bool create(const PatchFDOperatorDesc *, bool patches);
+
+private:
+  bool gather(const PatchFDOperatorDesc *, bool patches, std::vector<TermsLinesTerm> &);
+  bool stages(std::vector<TermsLinesTerm>);
+  void count(bool patches);
 };
 
+/* lines: of all nodes, of patches */
 template <typename T, int DIM>
-PetscErrorCode TermsLinesCreate(const TermsLines *, TermsOperatorFast **);
+PetscErrorCode TermsLinesCreate(const TermsLines lines[2], TermsOperatorFast **);
 
 /* ---- Stokes ---- */
 
