@@ -224,6 +224,8 @@ PETSC_EXTERN PetscErrorCode DMBoxGetProcesses(DM, PetscInt[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetOperator(DM, const char name[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetOperator(DM, const char *name[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetPoisson(DM, const PetscReal diffusion[], PetscReal shift);
+PETSC_EXTERN PetscErrorCode DMBoxSetRobin(DM, PetscInt side, PetscReal h);
+PETSC_EXTERN PetscErrorCode DMBoxGetRobin(DM, PetscInt side, PetscReal *h);
 PETSC_EXTERN PetscErrorCode DMBoxGetPoisson(DM, PetscReal diffusion[], PetscReal *shift);
 PETSC_EXTERN PetscErrorCode DMBoxSetBiharmonic(DM, PetscReal bending, PetscReal shift);
 PETSC_EXTERN PetscErrorCode DMBoxGetBiharmonic(DM, PetscReal *bending, PetscReal *shift);

@@ -160,6 +160,8 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
                     "dirichlet at the lower and periodic at the upper side of direction 0", "both sides of a direction are periodic"));
   PetscCall(TestBox("-dm_box_cells 4,1 -dm_box_boundary dirichlet,dirichlet,periodic,periodic", PETSC_ERR_ARG_INCOMP,
                     "periodic in direction 1, which has 1 cell", "2 or more"));
+  PetscCall(TestBox("-dm_box_robin 2,2,0,0 -dm_box_boundary periodic,periodic,neumann,neumann", PETSC_ERR_ARG_INCOMP,
+                    "-dm_box_robin (DMBoxSetRobin()) would have no effect on side 0", "which is periodic"));
   PetscCall(TestBox("-dm_box_space p1 -dm_box_operator heat -dm_box_degree 1 -dm_box_boundary periodic", PETSC_ERR_SUP,
                     "periodic in direction 0", "heat has no periodic sides"));
   PetscCall(TestBox("-dm_box_operator diffusion -dm_box_mapping annulus -dm_box_boundary dirichlet,dirichlet,periodic,periodic",
@@ -536,6 +538,16 @@ static PetscErrorCode TestMesh(void)
   PetscCall(DMSetCoordinates(dm, v));
   FAILS("DMSetCoordinates", DMCreateMatrix(dm, &A), PETSC_ERR_SUP, "DMSetCoordinates()", "DMBoxSetMappingCoordinates()");
   PetscCall(VecDestroy(&v));
+  PetscCall(DMDestroy(&dm));
+
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
+  PetscCall(DMBoxSetBoundary(dm, sides));
+  PetscCall(DMBoxSetRobin(dm, 1, 2));
+  FAILS("DMBoxSetRobin on a Dirichlet side", DMSetUp(dm), PETSC_ERR_ARG_INCOMP,
+        "-dm_box_robin (DMBoxSetRobin()) would have no effect on side 1, which is dirichlet", "must be neumann");
+  FAILS("DMBoxSetRobin, negative", DMBoxSetRobin(dm, 2, -1), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_robin (DMBoxSetRobin()) is -1. at side 2",
+        "must not be negative");
+  FAILS("DMBoxSetRobin, no such side", DMBoxSetRobin(dm, 4, 1), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetRobin() is for side 4", "0 to 3");
   PetscCall(DMDestroy(&dm));
 
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));

@@ -22,7 +22,7 @@ enum {
 
 enum {
   DMBOX_MAX_FIELDS          = PATCHFD_MAX_FIELDS,
-  DMBOX_MAX_COEFFICIENTS    = 8,
+  DMBOX_MAX_COEFFICIENTS    = 10,
   DMBOX_GALERKIN_MAX_DEGREE = (PATCHFD_POINTS_MAX_DEGREE + 1) / 2 /* kernels have so many points in a direction, 2 degree + 1 */
 };
 
@@ -464,3 +464,9 @@ PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const
 /* options with one value for all directions or one for each: box.c; also for operators */
 PETSC_INTERN PetscErrorCode DMBoxOptionsReal(DM, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg,
                                              PatchFDOptionItems);
+/* one value for all Neumann sides or one for each side; errors if there is no such side, if one with such a value, `given`, is no Neumann
+   side */
+PETSC_INTERN PetscErrorCode DMBoxOptionsSides(DM, const char option[], const char text[], const char man[], PetscReal v[6], PetscBool *flg,
+                                              PatchFDOptionItems);
+PETSC_INTERN PetscErrorCode DMBoxCheckSide(DM, const char who[], PetscInt side);
+PETSC_INTERN PetscErrorCode DMBoxCheckNatural(DM, const char what[], PetscInt side, PetscBool given);
