@@ -596,7 +596,7 @@ static PetscErrorCode TestFactors(void)
     PCType      type;
     const char *options, *limit, *found;
   } all[] = {
-    {3, {17, 17, 17}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit decide", "30000", "17 x 17 x 17"},
+    {3, {17, 17, 17}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_symmetric", "30000", "17 x 17 x 17"},
     {3, {17, 17, 17}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "30000", "17 x 17 x 17"},
     {3, {17, 19, 17}, 2, PCPATCHFD, "-dm_box_operator diffusion -pc_patchfd_patch box", "30000", "17 x 19 x 17"},
     {2, {275, 277}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "300000", "275 x 277 x 1"},
@@ -619,8 +619,8 @@ static PetscErrorCode TestFactors(void)
     PetscCall(PCDestroy(&pc));
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&dm));
-    for (const char *const *name =
-           (const char *const[]){"-dm_box_operator", "-dm_box_space", "-pc_patchmg_coarse_eq_limit", "-pc_patchfd_patch", NULL};
+    for (const char *const *name = (const char *const[]){"-dm_box_operator", "-dm_box_space", "-pc_patchmg_coarse_eq_limit",
+                                                         "-pc_patchfd_patch", "-pc_patchmg_symmetric", NULL};
          *name; name++)
       PetscCall(PetscOptionsClearValue(NULL, *name));
   }

@@ -424,6 +424,11 @@ static inline PetscBool DMBoxIsContinuous(const DM_Box *box)
 {
   return (PetscBool)(box->space == DMBOX_SPACE_Q || box->space == DMBOX_SPACE_P1 || box->space == DMBOX_SPACE_VQ);
 }
+/* the degree of a mesh whose degree is lowered: plates have no degree 1, solids whose terms are projected no other */
+static inline PetscInt DMBoxLeastDegree(const DM_Box *box)
+{
+  return box->space == DMBOX_SPACE_VQ ? box->degree : box->op->reach ? 2 : 1;
+}
 /* layers of ghosts, and phases of colours: 2 where patches see the cells beside them */
 static inline PetscInt DMBoxLayers(const DM_Box *box)
 {
