@@ -1,5 +1,5 @@
-static char help[] =
-  "The pressure of a channel flow by a direct solve, against what flow codes have: transforms of x and y, tridiagonal systems in z.\n\
+static char help
+  [] = "The pressure of a channel flow by a direct solve, against what flow codes have: transforms of x and y, tridiagonal systems in z.\n\
 x and y are periodic with equal cells, z has narrow cells at the walls and Neumann sides; double precision, one process, one core or GPU.\n\
 Prints seconds of set-up, ns an unknown of a solve, and the largest difference of the solutions.\n\
   -da_grid_x, -da_grid_y, -da_grid_z : cells (default 128 x 128 x 96)\n\
@@ -50,8 +50,8 @@ static PetscErrorCode ChannelCreate(DM da, Channel *c)
    right-hand side with no mean has a solution that is zero in the first cell */
 static PetscReal Diagonal(const Channel *c, PetscInt m, PetscInt k)
 {
-  const PetscInt  i[2] = {m % (c->n[0] / 2 + 1), m / (c->n[0] / 2 + 1)};
-  PetscReal       a    = c->coupling[k] + (k > 0 ? c->coupling[k - 1] : 0);
+  const PetscInt i[2] = {m % (c->n[0] / 2 + 1), m / (c->n[0] / 2 + 1)};
+  PetscReal      a    = c->coupling[k] + (k > 0 ? c->coupling[k - 1] : 0);
 
   for (int d = 0; d < 2; d++) a += c->h[2][k] * PetscSqr(2 / c->h[d][0] * PetscSinReal(PETSC_PI * (PetscReal)i[d] / (PetscReal)c->n[d]));
   return m == 0 && k == 0 ? 2 * a : a;
@@ -126,20 +126,20 @@ static PetscErrorCode HostSetUp(const Channel *c, Vec b, Vec x, Host *p)
 
 static PetscErrorCode HostSolve(void *ctx, Vec b, Vec x)
 {
-  const Host      *p     = (const Host *)ctx;
-  const Channel   *c     = p->c;
-  const PetscInt   n     = 2 * c->modes; /* real numbers of a plane of modes */
-  const PetscReal  scale = 1 / ((PetscReal)(c->n[0] * c->n[1]) * c->h[0][0] * c->h[1][0]);
-  PetscReal       *u     = (PetscReal *)p->u;
-  PetscScalar     *ab, *ax;
+  const Host     *p     = (const Host *)ctx;
+  const Channel  *c     = p->c;
+  const PetscInt  n     = 2 * c->modes; /* real numbers of a plane of modes */
+  const PetscReal scale = 1 / ((PetscReal)(c->n[0] * c->n[1]) * c->h[0][0] * c->h[1][0]);
+  PetscReal      *u     = (PetscReal *)p->u;
+  PetscScalar    *ab, *ax;
 
   PetscFunctionBeginUser;
   PetscCall(VecGetArray(b, &ab));
   PetscCall(VecGetArrayWrite(x, &ax));
   fftw_execute_dft_r2c(p->forward, ab, p->u);
   for (PetscInt k = 0; k < c->n[2]; k++) {
-    const PetscReal  below = k > 0 ? c->coupling[k - 1] : 0, *w = p->pivot + k * c->modes;
-    PetscReal       *v = u + k * n, *last = k > 0 ? v - n : v;
+    const PetscReal below = k > 0 ? c->coupling[k - 1] : 0, *w = p->pivot + k * c->modes;
+    PetscReal      *v = u + k * n, *last = k > 0 ? v - n : v;
 
     for (PetscInt i = 0; i < n; i++) v[i] = (scale * v[i] + below * last[i]) * w[i / 2];
   }
@@ -170,18 +170,18 @@ static PetscErrorCode HostDestroy(Host *p)
 
 #if defined(PETSC_HAVE_CUDA)
 typedef struct {
-  const Channel    *c;
-  cufftHandle       forward, backward;
-  cusparseHandle_t  sparse;
+  const Channel      *c;
+  cufftHandle         forward, backward;
+  cusparseHandle_t    sparse;
   cufftDoubleComplex *u, *row[3]; /* modes: a system after the other; entries below, on and above the diagonal */
-  void             *buffer;
+  void               *buffer;
 } Device;
 
 static PetscErrorCode DeviceSetUp(const Channel *c, Device *p)
 {
   int                 n[2] = {(int)c->n[1], (int)c->n[0]}, half[2] = {n[0], n[1] / 2 + 1}, count = (int)c->n[2], real = n[0] * n[1];
   const PetscReal     scale = (PetscReal)real * c->h[0][0] * c->h[1][0]; /* of the right-hand side, and of cuFFT */
-  const size_t        size  = (size_t)c->modes * (size_t)count, bytes = size * sizeof(cufftDoubleComplex);
+  const size_t        size = (size_t)c->modes * (size_t)count, bytes = size * sizeof(cufftDoubleComplex);
   cufftDoubleComplex *a;
   size_t              need;
 
@@ -196,14 +196,17 @@ static PetscErrorCode DeviceSetUp(const Channel *c, Device *p)
   for (int r = 0; r < 3; r++) {
     for (PetscInt m = 0; m < c->modes; m++)
       for (PetscInt k = 0; k < c->n[2]; k++)
-        a[m * c->n[2] + k] = (cufftDoubleComplex){
-          scale * (r == 1 ? Diagonal(c, m, k) : r == 2 ? -c->coupling[k] : (k > 0 ? -c->coupling[k - 1] : 0)), 0};
+        a[m * c->n[2] + k] = (cufftDoubleComplex){scale * (r == 1   ? Diagonal(c, m, k)
+                                                           : r == 2 ? -c->coupling[k]
+                                                                    : (k > 0 ? -c->coupling[k - 1] : 0)),
+                                                  0};
     PetscCallCUDA(cudaMalloc((void **)&p->row[r], bytes));
     PetscCallCUDA(cudaMemcpy(p->row[r], a, bytes, cudaMemcpyHostToDevice));
   }
   PetscCall(PetscFree(a));
   PetscCallCUSPARSE(cusparseCreate(&p->sparse));
-  PetscCallCUSPARSE(cusparseZgtsv2StridedBatch_bufferSizeExt(p->sparse, count, p->row[0], p->row[1], p->row[2], p->u, (int)c->modes, count, &need));
+  PetscCallCUSPARSE(
+    cusparseZgtsv2StridedBatch_bufferSizeExt(p->sparse, count, p->row[0], p->row[1], p->row[2], p->u, (int)c->modes, count, &need));
   PetscCallCUDA(cudaMalloc(&p->buffer, need));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -242,8 +245,8 @@ static PetscErrorCode DeviceDestroy(Device *p)
 /* ---- measuring ---- */
 
 /* x without its mean */
-static PetscErrorCode Measure(const char name[], PetscLogDouble setup, PetscErrorCode (*solve)(void *, Vec, Vec), void *ctx, PetscInt solves,
-                              Vec b, Vec x)
+static PetscErrorCode Measure(const char name[], PetscLogDouble setup, PetscErrorCode (*solve)(void *, Vec, Vec), void *ctx,
+                              PetscInt solves, Vec b, Vec x)
 {
   PetscLogDouble best = PETSC_MAX_REAL, start, end;
   PetscScalar    sum;
@@ -296,8 +299,8 @@ int main(int argc, char **argv)
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(VecDuplicate(b, &x));
   PetscCall(VecDuplicate(b, &y));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells\n%-20s  %8s  %8s\n", channel.n[0],
-                        channel.n[1], channel.n[2], "", "set-up", "solve"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells\n%-20s  %8s  %8s\n",
+                        channel.n[0], channel.n[1], channel.n[2], "", "set-up", "solve"));
   PetscCall(Now(&start));
   PetscCall(LibrarySetUp(da, &channel, &ksp));
   PetscCall(Now(&end));

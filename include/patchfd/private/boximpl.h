@@ -457,10 +457,14 @@ static inline PetscBool DMBoxHasGhosts(const DM_Box *box, PetscInt d)
 {
   return (PetscBool)(box->processes[d] > 1 || box->field[0].line[d].turn);
 }
-/* is a velocity given on all sides, so that the pressure is determined up to a constant? */
+/* is the velocity across it given on every side, so that the pressure is determined up to a constant? */
 static inline PetscBool DMBoxIsClosed(DM dm)
 {
-  return (PetscBool)(((const DM_Box *)dm->data)->space == DMBOX_SPACE_RT && DMBoxHasOnly(dm, DMBOX_BOUNDARY_DIRICHLET));
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  for (PetscInt i = 0; i < 2 * dm->dim; i++)
+    if (box->boundary[i] == DMBOX_BOUNDARY_NEUMANN) return PETSC_FALSE;
+  return (PetscBool)(box->space == DMBOX_SPACE_RT);
 }
 /* b += what a function on a side brings in, for as many fields as it has components: B holds numbers for the nodes of the cell at the end
    of direction d; NULL for the values there */
