@@ -174,6 +174,10 @@ $(OUT)/bin/%: $(OUT)/obj/%.c.o $(LIB)
 ifneq ($(HAVE_CUDA),)
 $(OUT)/bin/benchmarks/kernels $(OUT)/bin/benchmarks/cg: $(OUT)/obj/benchmarks/rates.cu.o
 endif
+# FFTW, for a comparison, where there is one
+FFTW = $(shell pkg-config --silence-errors --libs fftw3)
+$(OUT)/bin/benchmarks/channel: LAPACKE_LIB += $(FFTW)
+$(OUT)/obj/benchmarks/channel.c.o: C_DEPFLAGS += $(if $(FFTW),-DHAVE_FFTW $(shell pkg-config --cflags fftw3))
 .PRECIOUS: $(OUT)/obj/%.c.o
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 

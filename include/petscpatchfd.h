@@ -82,8 +82,9 @@ PETSC_EXTERN const char *const PatchFDHaloTypes[];
 . `DMBOX_BOUNDARY_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second
   normal derivative (the moment): zero, or those of `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()`
 . `DMBOX_BOUNDARY_PERIODIC` (`periodic`)   - for both sides of a direction, which is then a ring: they are the same points
-- `DMBOX_BOUNDARY_SYMMETRY` (`symmetry`)   - a plane of symmetry, for vector fields (`DMBOX_SPACE_VQ`) only: the component across the
-  side is given, zero or that of `DMBoxLiftDirichlet()`, and the tangential traction is zero
+- `DMBOX_BOUNDARY_SYMMETRY` (`symmetry`)   - a plane of symmetry, or a side on which a flow slips, for vector fields
+  (`DMBOX_SPACE_VQ` and `DMBOX_SPACE_RT`) only: the component across the side is given, zero or that of `DMBoxLiftDirichlet()`, and the
+  tangential traction is zero
 
   Level: beginner
 
@@ -224,6 +225,8 @@ PETSC_EXTERN PetscErrorCode DMBoxGetProcesses(DM, PetscInt[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetOperator(DM, const char name[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetOperator(DM, const char *name[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetPoisson(DM, const PetscReal diffusion[], PetscReal shift);
+PETSC_EXTERN PetscErrorCode DMBoxSetRobin(DM, PetscInt side, PetscReal h);
+PETSC_EXTERN PetscErrorCode DMBoxGetRobin(DM, PetscInt side, PetscReal *h);
 PETSC_EXTERN PetscErrorCode DMBoxGetPoisson(DM, PetscReal diffusion[], PetscReal *shift);
 PETSC_EXTERN PetscErrorCode DMBoxSetBiharmonic(DM, PetscReal bending, PetscReal shift);
 PETSC_EXTERN PetscErrorCode DMBoxGetBiharmonic(DM, PetscReal *bending, PetscReal *shift);

@@ -69,17 +69,18 @@ static PetscErrorCode PoissonForce(PetscInt dim, PETSC_UNUSED PetscReal time, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* D du/dn */
+/* D du/dn + h u */
 static PetscErrorCode Flux(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[],
                            void *ctx)
 {
-  PetscReal D[3], normal = 0;
+  PetscReal D[3], h, normal = 0;
   PetscInt  n = 0;
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxGetPoisson((DM)ctx, D, NULL));
   PetscCall(Side((DM)ctx, x, &n, &normal));
-  g[0] = D[n] * normal * Derivative(dim, x, n, -1);
+  PetscCall(DMBoxGetRobin((DM)ctx, 2 * n + (normal > 0), &h));
+  g[0] = D[n] * normal * Derivative(dim, x, n, -1) + h * Derivative(dim, x, -1, -1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,6 +236,11 @@ int main(int argc, char **argv)
     args: -dims 1
   test:
     nsize: {{1 2}}
+
+  test:
+    suffix: robin
+    output_file: output/convergence_1.out
+    args: -dm_box_robin 2
 
   # interior penalties
   test:

@@ -160,6 +160,8 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
                     "dirichlet at the lower and periodic at the upper side of direction 0", "both sides of a direction are periodic"));
   PetscCall(TestBox("-dm_box_cells 4,1 -dm_box_boundary dirichlet,dirichlet,periodic,periodic", PETSC_ERR_ARG_INCOMP,
                     "periodic in direction 1, which has 1 cell", "2 or more"));
+  PetscCall(TestBox("-dm_box_robin 2,2,0,0 -dm_box_boundary periodic,periodic,neumann,neumann", PETSC_ERR_ARG_INCOMP,
+                    "-dm_box_robin (DMBoxSetRobin()) would have no effect on side 0", "which is periodic"));
   PetscCall(TestBox("-dm_box_space p1 -dm_box_operator heat -dm_box_degree 1 -dm_box_boundary periodic", PETSC_ERR_SUP,
                     "periodic in direction 0", "heat has no periodic sides"));
   PetscCall(TestBox("-dm_box_operator diffusion -dm_box_mapping annulus -dm_box_boundary dirichlet,dirichlet,periodic,periodic",
@@ -316,7 +318,7 @@ static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetOperators(pc, B, B));
   PetscCall(PCSetType(pc, PCPATCHFD));
-  FAILS("stokes with open sides only", PCSetUp(pc), PETSC_ERR_ARG_INCOMP, "neumann or periodic on all sides", "-dm_box_shift");
+  FAILS("stokes with open sides only", PCSetUp(pc), PETSC_ERR_ARG_INCOMP, "no side of -dm_box_boundary", "-dm_box_shift");
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&dm));
@@ -539,6 +541,16 @@ static PetscErrorCode TestMesh(void)
   PetscCall(DMDestroy(&dm));
 
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
+  PetscCall(DMBoxSetBoundary(dm, sides));
+  PetscCall(DMBoxSetRobin(dm, 1, 2));
+  FAILS("DMBoxSetRobin on a Dirichlet side", DMSetUp(dm), PETSC_ERR_ARG_INCOMP,
+        "-dm_box_robin (DMBoxSetRobin()) would have no effect on side 1, which is dirichlet", "must be neumann");
+  FAILS("DMBoxSetRobin, negative", DMBoxSetRobin(dm, 2, -1), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_robin (DMBoxSetRobin()) is -1. at side 2",
+        "must not be negative");
+  FAILS("DMBoxSetRobin, no such side", DMBoxSetRobin(dm, 4, 1), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetRobin() is for side 4", "0 to 3");
+  PetscCall(DMDestroy(&dm));
+
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
   PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_P1));
   PetscCall(DMBoxSetOperator(dm, "heat"));
   PetscCall(DMBoxSetBoundary(dm, sides));
@@ -584,7 +596,7 @@ static PetscErrorCode TestFactors(void)
     PCType      type;
     const char *options, *limit, *found;
   } all[] = {
-    {3, {17, 17, 17}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit decide", "30000", "17 x 17 x 17"},
+    {3, {17, 17, 17}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_symmetric", "30000", "17 x 17 x 17"},
     {3, {17, 17, 17}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "30000", "17 x 17 x 17"},
     {3, {17, 19, 17}, 2, PCPATCHFD, "-dm_box_operator diffusion -pc_patchfd_patch box", "30000", "17 x 19 x 17"},
     {2, {275, 277}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "300000", "275 x 277 x 1"},
@@ -607,8 +619,8 @@ static PetscErrorCode TestFactors(void)
     PetscCall(PCDestroy(&pc));
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&dm));
-    for (const char *const *name =
-           (const char *const[]){"-dm_box_operator", "-dm_box_space", "-pc_patchmg_coarse_eq_limit", "-pc_patchfd_patch", NULL};
+    for (const char *const *name = (const char *const[]){"-dm_box_operator", "-dm_box_space", "-pc_patchmg_coarse_eq_limit",
+                                                         "-pc_patchfd_patch", "-pc_patchmg_symmetric", NULL};
          *name; name++)
       PetscCall(PetscOptionsClearValue(NULL, *name));
   }

@@ -10,7 +10,7 @@ typedef struct {
   PetscInt  dim, N; /* N nodes in all */
   Line      line[3];
   PetscBool bending; /* the operator biharmonic, not poisson */
-  PetscReal D[3], shift;
+  PetscReal D[3], shift, robin[6];
   PetscReal twist[3]; /* of the directions 1 and 0, 2 and 0, 2 and 1 */
 } Problem;
 
@@ -35,6 +35,12 @@ static inline PetscBool Fixed(const Problem *p, const PetscInt at[3])
   return PETSC_FALSE;
 }
 
+/* a Robin condition is the value at an end of direction d times that of another function */
+static inline PetscReal Robin(const Problem *p, int d, PetscInt i, PetscInt j)
+{
+  return i != j ? 0 : (i == 0 ? p->robin[2 * d] : 0) + (i == p->line[d].n - 1 ? p->robin[2 * d + 1] : 0);
+}
+
 static PetscReal Entry(const Problem *p, const PetscInt i[3], const PetscInt j[3])
 {
   PetscReal M[3], A[3], L[3];
@@ -42,11 +48,11 @@ static PetscReal Entry(const Problem *p, const PetscInt i[3], const PetscInt j[3
   if (Fixed(p, i) || Fixed(p, j)) return i[0] == j[0] && i[1] == j[1] && i[2] == j[2];
   for (int d = 0; d < 3; d++) {
     M[d] = p->line[d].M[i[d] * p->line[d].n + j[d]];
-    A[d] = p->line[d].A[i[d] * p->line[d].n + j[d]];
+    A[d] = p->D[d] * p->line[d].A[i[d] * p->line[d].n + j[d]] + Robin(p, d, i[d], j[d]);
     L[d] = p->line[d].L[i[d] * p->line[d].n + j[d]];
   }
-  return p->D[0] * A[0] * M[1] * M[2] + p->D[1] * M[0] * A[1] * M[2] + p->D[2] * M[0] * M[1] * A[2] + p->shift * M[0] * M[1] * M[2] +
-         p->twist[0] * L[0] * L[1] * M[2] + p->twist[1] * L[0] * M[1] * L[2] + p->twist[2] * M[0] * L[1] * L[2];
+  return A[0] * M[1] * M[2] + M[0] * A[1] * M[2] + M[0] * M[1] * A[2] + p->shift * M[0] * M[1] * M[2] + p->twist[0] * L[0] * L[1] * M[2] +
+         p->twist[1] * L[0] * M[1] * L[2] + p->twist[2] * M[0] * L[1] * L[2];
 }
 
 /*
@@ -68,13 +74,15 @@ static PetscReal MultiplyRow(const Problem *p, PetscInt r, const PetscReal x[])
   for (PetscInt k = lo[2]; k <= hi[2]; k++) {
     for (PetscInt j = lo[1]; j <= hi[1]; j++) {
       const PetscInt  at1 = i[1] * l[1].n + j, at2 = i[2] * l[2].n + k;
-      const PetscReal M1 = l[1].M[at1], A1 = l[1].A[at1], L1 = l[1].L[at1], M2 = l[2].M[at2], A2 = l[2].A[at2], L2 = l[2].L[at2];
-      const PetscReal a = p->D[0] * M1 * M2, m = p->D[1] * A1 * M2 + p->D[2] * M1 * A2 + p->shift * M1 * M2 + p->twist[2] * L1 * L2,
+      const PetscReal M1 = l[1].M[at1], A1 = p->D[1] * l[1].A[at1] + Robin(p, 1, i[1], j), L1 = l[1].L[at1], M2 = l[2].M[at2],
+                      A2 = p->D[2] * l[2].A[at2] + Robin(p, 2, i[2], k), L2 = l[2].L[at2];
+      const PetscReal a = p->D[0] * M1 * M2, m = A1 * M2 + M1 * A2 + p->shift * M1 * M2 + p->twist[2] * L1 * L2,
                       t  = p->twist[0] * L1 * M2 + p->twist[1] * M1 * L2;
       const PetscReal *A = &l[0].A[i[0] * l[0].n], *M = &l[0].M[i[0] * l[0].n], *L = &l[0].L[i[0] * l[0].n],
                       *xj = &x[(k * l[1].n + j) * l[0].n];
 
       for (PetscInt c = lo[0]; c <= hi[0]; c++) y += (a * A[c] + m * M[c] + t * L[c]) * xj[c];
+      y += M1 * M2 * Robin(p, 0, i[0], i[0]) * xj[i[0]];
     }
   }
   return y;

@@ -17,7 +17,10 @@ static PetscErrorCode ProblemGetCoefficients(DM dm, Problem *p)
       p->D[d]     = bending;
       p->twist[d] = 2 * bending;
     }
-  } else PetscCall(DMBoxGetPoisson(dm, p->D, &p->shift));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(DMBoxGetPoisson(dm, p->D, &p->shift));
+  for (PetscInt s = 0; s < 2 * p->dim; s++) PetscCall(DMBoxGetRobin(dm, s, &p->robin[s]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

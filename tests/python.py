@@ -73,6 +73,8 @@ assert patchfd.DMBoxGetSpace(dm) == 'q'
 assert patchfd.DMBoxGetBounds(dm) == ((0, -1), (2, 1))
 assert patchfd.DMBoxGetBoundary(dm) == ('dirichlet', 'neumann', 'dirichlet', 'dirichlet')
 assert patchfd.DMBoxGetPoisson(dm) == ((1, 2), 0.5)
+patchfd.DMBoxSetRobin(dm, 3, 0)
+assert patchfd.DMBoxGetRobin(dm, 3) == 0
 patchfd.DMBoxSetOperator(dm, 'poisson')
 patchfd.DMBoxSetPenalty(dm, 1.5, 2)
 assert patchfd.DMBoxGetOperator(dm) == 'poisson' and patchfd.DMBoxGetPenalty(dm) == (1.5, 2)

@@ -607,6 +607,16 @@ int main(int argc, char **argv)
        suffix: 3d_mixed
        args: -dm_box_cells 5,4,7 -degrees 1,2,3 -dm_box_boundary neumann,neumann,neumann,dirichlet,neumann,neumann
      test:
+       suffix: robin
+       nsize: {{1 3}}
+       args: -dm_box_cells 5,1,4 -degrees 1,2,3 -dm_box_boundary neumann,neumann,neumann,neumann,neumann,dirichlet -dm_box_robin 1,2,0,3,0.5,0 -dm_box_diffusion 1,3,0.1
+       output_file: output/reference_robin.out
+     test:
+       suffix: robin_2d
+       nsize: {{1 2}}
+       args: -dm_box_dim 2 -dm_box_cells 19,4 -degrees 1,2,3,4,7 -dm_box_boundary neumann,neumann,periodic,periodic -dm_box_robin 5 -graded -dm_box_diffusion 2
+       output_file: output/reference_robin_2d.out
+     test:
        suffix: 3d_thin
        args: -dm_box_cells 1,4,2 -degrees 2,3
      test:
@@ -686,6 +696,11 @@ int main(int argc, char **argv)
        nsize: {{1 2 4}}
        output_file: output/reference_periodic.out
        args: -dm_box_dim 2 -dm_box_cells 8,4 -degrees 1,2,3 -graded -dm_box_boundary periodic -dm_box_shift 2
+     test:
+       suffix: dgq_robin
+       nsize: {{1 2}}
+       output_file: output/reference_robin.out
+       args: -dm_box_dim 2 -dm_box_cells 5,1 -degrees 1,2,3 -dm_box_boundary neumann,neumann,dirichlet,neumann -dm_box_robin 1,3,0,2 -dm_box_diffusion 1,3
      test:
        suffix: dgq_2d
        args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2,3,4,5,6,7,8
@@ -828,6 +843,14 @@ int main(int argc, char **argv)
        suffix: cuda_3d_mixed
        output_file: output/reference_3d_mixed.out
        args: -dm_box_cells 5,4,7 -degrees 1,2,3 -dm_box_boundary neumann,neumann,neumann,dirichlet,neumann,neumann
+     test:
+       suffix: cuda_robin
+       output_file: output/reference_robin.out
+       args: -dm_box_cells 5,1,4 -degrees 1,2,3 -dm_box_boundary neumann,neumann,neumann,neumann,neumann,dirichlet -dm_box_robin 1,2,0,3,0.5,0 -dm_box_diffusion 1,3,0.1
+     test:
+       suffix: cuda_robin_2d
+       output_file: output/reference_robin_2d.out
+       args: -dm_box_dim 2 -dm_box_cells 19,4 -degrees 1,2,3,4,7 -dm_box_boundary neumann,neumann,periodic,periodic -dm_box_robin 5 -graded -dm_box_diffusion 2
      test:
        suffix: cuda_3d_thin
        output_file: output/reference_3d_thin.out

@@ -114,7 +114,7 @@ static PetscErrorCode ProblemCreateOfDM(DM dm, PetscReal *const vertices[3], Pro
 {
   PetscReal         penalty[2], viscosity, shift;
   PetscInt          dim, cells[3], k;
-  PetscBool         noslip[3][2], ring[3];
+  PetscBool         given[3][2], slip[3][2], ring[3];
   DMBoxBoundaryType bc[6];
 
   PetscFunctionBeginUser;
@@ -124,9 +124,12 @@ static PetscErrorCode ProblemCreateOfDM(DM dm, PetscReal *const vertices[3], Pro
   PetscCall(DMBoxGetBoundary(dm, bc));
   PetscCall(DMBoxGetStokes(dm, &viscosity, &shift));
   PetscCall(DMBoxGetPenalty(dm, &penalty[0], &penalty[1]));
-  for (PetscInt i = 0; i < 2 * dim; i++) noslip[i / 2][i % 2] = (PetscBool)(bc[i] == DMBOX_BOUNDARY_DIRICHLET);
+  for (PetscInt i = 0; i < 2 * dim; i++) {
+    slip[i / 2][i % 2]  = (PetscBool)(bc[i] == DMBOX_BOUNDARY_SYMMETRY);
+    given[i / 2][i % 2] = (PetscBool)(slip[i / 2][i % 2] || bc[i] == DMBOX_BOUNDARY_DIRICHLET);
+  }
   for (PetscInt d = 0; d < dim; d++) ring[d] = (PetscBool)(bc[2 * d] == DMBOX_BOUNDARY_PERIODIC);
-  PetscCall(ProblemCreate(dim, k, viscosity, shift, penalty, cells, vertices, noslip, ring, p));
+  PetscCall(ProblemCreate(dim, k, viscosity, shift, penalty, cells, vertices, given, slip, ring, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,7 +297,7 @@ static PetscErrorCode TestLift(const Layout *l, Mat A, const PetscReal g[], Pets
 static PetscErrorCode TestUpdate(const Layout *l, Mat A, const PetscReal x[])
 {
   const Problem *p = l->p;
-  PetscBool      noslip[3][2], ring[3];
+  PetscBool      given[3][2], ring[3];
   PetscInt       cells[3];
   PetscReal     *v[3], *y;
   Vec            vx, vy;
@@ -304,7 +307,7 @@ static PetscErrorCode TestUpdate(const Layout *l, Mat A, const PetscReal x[])
   PetscCall(MatCreateVecs(A, &vx, &vy));
   PetscCall(ToVec(l, x, vx));
   for (PetscInt d = 0; d < p->dim; d++) {
-    for (int e = 0; e < 2; e++) noslip[d][e] = p->C[d].fixed[e];
+    for (int e = 0; e < 2; e++) given[d][e] = p->C[d].fixed[e];
     cells[d] = p->C[d].cells;
     ring[d]  = p->C[d].ring;
     v[d]     = p->C[d].v;
@@ -313,7 +316,7 @@ static PetscErrorCode TestUpdate(const Layout *l, Mat A, const PetscReal x[])
     const PetscReal viscosity = i ? p->viscosity : 0.3, shift = i ? p->shift : p->shift + 7;
     Problem         changed;
 
-    PetscCall(ProblemCreate(p->dim, p->k, viscosity, shift, p->penalty, cells, v, noslip, ring, &changed));
+    PetscCall(ProblemCreate(p->dim, p->k, viscosity, shift, p->penalty, cells, v, given, p->slip, ring, &changed));
     PetscCall(DMBoxSetStokes(l->dm, viscosity, shift));
     PetscCall(MatBoxUpdate(A));
     PetscCall(MatMult(A, vx, vy));
@@ -722,6 +725,15 @@ int main(int argc, char **argv)
        suffix: periodic_3d
        output_file: output/stokes_3d.out
        args: -dm_box_cells 3,4,2 -degrees 1 -dm_box_boundary dirichlet,dirichlet,periodic,periodic,dirichlet,dirichlet
+     test:
+       suffix: slip
+       nsize: {{1 3}}
+       output_file: output/stokes_ranks.out
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -graded {{false true}} -dm_box_boundary {{symmetry dirichlet,symmetry,neumann,symmetry}} -dm_box_shift 1
+     test:
+       suffix: slip_3d
+       output_file: output/stokes_3d.out
+       args: -dm_box_cells 3,4,2 -degrees 1 -dm_box_boundary symmetry,dirichlet,periodic,periodic,symmetry,symmetry
      # lines of one and of two cells
      test:
        suffix: thin
@@ -775,6 +787,10 @@ int main(int argc, char **argv)
        suffix: cuda_2d_open
        output_file: output/stokes_ranks.out
        args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -graded {{false true}} -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_penalty 1.5,2
+     test:
+       suffix: cuda_slip
+       output_file: output/stokes_ranks.out
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -graded {{false true}} -dm_box_boundary dirichlet,symmetry,neumann,symmetry
      test:
        suffix: cuda_3d
        nsize: {{1 2}}

@@ -25,6 +25,7 @@ typedef struct {
   Term       term[16];   /* and a place to work in */
   Mat        natural, K; /* without conditions on the normal velocity, and with them */
   PetscBool *fixed;      /* [N] */
+  PetscBool  slip[3][2]; /* ends where the normal velocity alone is given */
 } Problem;
 
 static const Line *FieldLine(const Problem *p, PetscInt f, PetscInt d)
@@ -176,10 +177,10 @@ static PetscErrorCode Assemble(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* of a mesh with these vertices and, at each end, no slip or not, or of rings */
+/* of a mesh with these vertices; at each end the normal velocity is given or not, the others are too unless it slips; or of rings */
 static PetscErrorCode ProblemCreate(PetscInt dim, PetscInt k, PetscReal viscosity, PetscReal shift, const PetscReal penalty[2],
-                                    const PetscInt cells[], PetscReal *const v[], const PetscBool noslip[][2], const PetscBool ring[],
-                                    Problem *p)
+                                    const PetscInt cells[], PetscReal *const v[], const PetscBool given[][2], const PetscBool slip[][2],
+                                    const PetscBool ring[], Problem *p)
 {
   const PetscReal scaled[2] = {penalty[0] * (k + 2) / k, penalty[1] * (k + 2) / k}; /* LineCreate() takes factors of k (k + 1) */
 
@@ -191,8 +192,11 @@ static PetscErrorCode ProblemCreate(PetscInt dim, PetscInt k, PetscReal viscosit
   p->shift     = shift;
   for (int i = 0; i < 2; i++) p->penalty[i] = penalty[i];
   for (PetscInt d = 0; d < dim; d++) {
-    PetscCall(LineCreate(k + 1, PETSC_TRUE, cells[d], v[d], ring[d] ? NULL : noslip[d], NULL, scaled, &p->C[d]));
-    PetscCall(LineCreate(k, PETSC_FALSE, cells[d], v[d], ring[d] ? NULL : noslip[d], NULL, scaled, &p->D[d]));
+    const PetscBool noslip[2] = {(PetscBool)(given[d][0] && !slip[d][0]), (PetscBool)(given[d][1] && !slip[d][1])};
+
+    PetscCall(PetscArraycpy(p->slip[d], slip[d], 2));
+    PetscCall(LineCreate(k + 1, PETSC_TRUE, cells[d], v[d], ring[d] ? NULL : given[d], NULL, scaled, &p->C[d]));
+    PetscCall(LineCreate(k, PETSC_FALSE, cells[d], v[d], ring[d] ? NULL : noslip, NULL, scaled, &p->D[d]));
   }
   for (PetscInt f = 0; f <= dim; f++) {
     p->first[f + 1] = 1;
@@ -208,7 +212,7 @@ static PetscErrorCode ProblemCreate(PetscInt dim, PetscInt k, PetscReal viscosit
     for (int e = 0; e < 2; e++) {
       PetscInt lo[3] = {0, 0, 0}, hi[3] = {0, 0, 0}, n;
 
-      if (!noslip[f][e]) continue;
+      if (!given[f][e]) continue;
       for (PetscInt d = 0; d < dim; d++) hi[d] = FieldLine(p, f, d)->n;
       if (e) lo[f] = hi[f] - 1;
       else hi[f] = 1;
@@ -337,7 +341,7 @@ static PetscErrorCode PatchFactorAlone(const Problem *p, const PetscInt end[3], 
 {
   const PetscBool ring[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
   PetscReal       at[3][3], *v[3] = {at[0], at[1], at[2]};
-  PetscBool       noslip[3][2];
+  PetscBool       given[3][2], slip[3][2];
   PetscInt        cells[3], zero[3] = {0, 0, 0}, *node, n;
   Problem         own;
 
@@ -345,13 +349,15 @@ static PetscErrorCode PatchFactorAlone(const Problem *p, const PetscInt end[3], 
   for (PetscInt d = 0; d < p->dim; d++) {
     const Line *l = &p->C[d];
 
-    cells[d]     = end[d] - q->cell[d];
-    noslip[d][0] = (PetscBool)(q->cell[d] > 0 || l->fixed[0] || l->ring);
-    noslip[d][1] = (PetscBool)(end[d] < l->cells || l->fixed[1] || l->ring);
+    cells[d]    = end[d] - q->cell[d];
+    given[d][0] = (PetscBool)(q->cell[d] > 0 || l->fixed[0] || l->ring);
+    given[d][1] = (PetscBool)(end[d] < l->cells || l->fixed[1] || l->ring);
+    slip[d][0]  = (PetscBool)(q->cell[d] == 0 && p->slip[d][0]);
+    slip[d][1]  = (PetscBool)(end[d] == l->cells && p->slip[d][1]);
     for (PetscInt i = 0, c = q->cell[d]; i <= cells[d]; i++, c++)
       at[d][i] = c <= l->cells ? l->v[c] : l->v[c - l->cells] + l->v[l->cells] - l->v[0];
   }
-  PetscCall(ProblemCreate(p->dim, p->k, p->viscosity, p->shift, p->penalty, cells, v, noslip, ring, &own));
+  PetscCall(ProblemCreate(p->dim, p->k, p->viscosity, p->shift, p->penalty, cells, v, given, slip, ring, &own));
   PetscCall(PatchNodes(&own, zero, cells, &n, &node));
   PetscCheck(n == q->n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "sizes");
   PetscCall(PatchFactor(&own, node, q));

@@ -43,20 +43,23 @@ static PetscErrorCode RightHandSide(PetscInt dim, PetscReal time, PetscInt n, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* D du/dn: the points of a call are on one side, which lies on one bound of the box */
-static PetscErrorCode Flux(PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
-                           PetscScalar g[], void *ctx)
+/* D du/dn + h u: the points of a call are on one side, which lies on one bound of the box */
+static PetscErrorCode Flux(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar g[], void *ctx)
 {
-  PetscReal lower[3], upper[3], D[3], shift;
+  PetscReal lower[3], upper[3], D[3], h;
   PetscInt  normal = 0;
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxGetBounds((DM)ctx, lower, upper));
-  PetscCall(DMBoxGetPoisson((DM)ctx, D, &shift));
+  PetscCall(DMBoxGetPoisson((DM)ctx, D, NULL));
   while (x[normal] != lower[normal] && x[normal] != upper[normal]) normal++;
+  PetscCall(DMBoxGetRobin((DM)ctx, 2 * normal + (x[normal] != lower[normal]), &h));
+  PetscCall(Exact(dim, time, n, x, Nc, g, NULL));
   for (PetscInt i = 0; i < n; i++, x += dim) {
-    g[i] = x[normal] == lower[normal] ? -D[normal] : D[normal];
-    for (PetscInt d = 0; d < dim; d++) g[i] *= d == normal ? PETSC_PI * PetscCosReal(PETSC_PI * x[d]) : PetscSinReal(PETSC_PI * x[d]);
+    PetscReal flux = x[normal] == lower[normal] ? -D[normal] : D[normal];
+
+    for (PetscInt d = 0; d < dim; d++) flux *= d == normal ? PETSC_PI * PetscCosReal(PETSC_PI * x[d]) : PetscSinReal(PETSC_PI * x[d]);
+    g[i] = flux + h * g[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

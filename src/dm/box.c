@@ -65,6 +65,44 @@ PetscErrorCode DMBoxOptionsReal(DM dm, const char option[], const char text[], c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode DMBoxOptionsSides(DM dm, const char option[], const char text[], const char man[], PetscReal v[6], PetscBool *flg,
+                                 PatchFDOptionItems PetscOptionsObject)
+{
+  PetscReal w[7] = {v[0], v[1], v[2], v[3], v[4], v[5]};
+  PetscInt  n    = 2 * dm->dim + 1;
+  PetscBool spread;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsRealArray(option, text, man, w, &n, flg));
+  if (!*flg) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxCheckCount(dm, option, n, 2 * dm->dim, &spread));
+  for (PetscInt s = 0; s < 2 * dm->dim; s++)
+    v[s] = !spread ? w[s] : (((const DM_Box *)dm->data)->boundary[s] == DMBOX_BOUNDARY_NEUMANN ? w[0] : 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxCheckSide(DM dm, const char who[], PetscInt side)
+{
+  PetscFunctionBegin;
+  PetscValidLogicalCollectiveInt(dm, side, 2);
+  PetscCheck(side >= 0 && side < 2 * dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "%s is for side %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions sides are 0 to %" PetscInt_FMT
+             ": lower x, upper x, lower y, ...",
+             who, side, dm->dim, 2 * dm->dim - 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxCheckNatural(DM dm, const char what[], PetscInt side, PetscBool given)
+{
+  const DMBoxBoundaryType type = ((const DM_Box *)dm->data)->boundary[side];
+
+  PetscFunctionBegin;
+  PetscCheck(!given || type == DMBOX_BOUNDARY_NEUMANN, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "%s would have no effect on side %" PetscInt_FMT ", which is %s (-dm_box_boundary, DMBoxSetBoundary()); it must be neumann",
+             what, side, DMBoxBoundaryTypes[type]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DMBoxParseBoundary(DM dm, const char word[], DMBoxBoundaryType *type)
 {
   PetscBool found;
@@ -329,7 +367,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_viscosity nu        - stokes: viscosity (default 1)
 .  -dm_box_capacity c          - heat: capacity of a volume (default 1)
 .  -dm_box_conductivity kx,... - heat: conductivity in each direction (default 1)
-.  -dm_box_robin h0,...        - heat: coefficient of heat transfer to the outside of each side (default 0)
+.  -dm_box_robin h0,...        - poisson and heat: h in D du/dn + h u = g on each side (default 0)
 .  -dm_box_outside T0,...      - heat: temperature outside of each side (default 0)
 .  -dm_box_steady              - heat: source, fluxes and given values do not depend on time (default false)
 .  -dm_box_penalty in,bd       - factors of the penalties on faces between cells and on Dirichlet sides, for dgq, biharmonic and stokes

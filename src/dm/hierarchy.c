@@ -219,9 +219,9 @@ PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM 
   c->coarsenings++;
   if (lower) {
     c->higher   = c->degree;
-    c->degree   = 1;
+    c->degree   = DMBoxLeastDegree(c);
     c->lowering = -1;
-    PetscCall(PetscInfo(dm, "Degree 1 in place of %" PetscInt_FMT " on the same cells\n", c->higher));
+    PetscCall(PetscInfo(dm, "Degree %" PetscInt_FMT " in place of %" PetscInt_FMT " on the same cells\n", c->degree, c->higher));
   }
   for (PetscInt d = 0; d < dm->dim; d++) {
     c->coupling[d] = next.coupling[d];

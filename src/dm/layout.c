@@ -107,9 +107,10 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
                  "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT
                  "; it must be dirichlet, neumann, supported, periodic or symmetry",
                  (int)type, e ? "upper" : "lower", d);
-      PetscCheck(type != DMBOX_BOUNDARY_SYMMETRY || box->space == DMBOX_SPACE_VQ, comm, PETSC_ERR_ARG_INCOMP,
+      PetscCheck(type != DMBOX_BOUNDARY_SYMMETRY || box->space == DMBOX_SPACE_VQ || box->space == DMBOX_SPACE_RT, comm,
+                 PETSC_ERR_ARG_INCOMP,
                  "-dm_box_boundary (DMBoxSetBoundary()) is symmetry at the %s side of direction %" PetscInt_FMT
-                 ", which is for vector fields, -dm_box_space vq (DMBoxSetSpace()); this DMBOX has %s",
+                 ", which is for vector fields, -dm_box_space vq and rt (DMBoxSetSpace()); this DMBOX has %s",
                  e ? "upper" : "lower", d, DMBoxSpaces[box->space]);
     }
     PetscCall(DMBoxCheckRing(dm, d));

@@ -447,8 +447,9 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
   plates, they take multiples of four cells around a ring, otherwise even numbers; a mesh with another number is not coarsened, but
   solved directly.
 
-  For `stokes` velocities are given on Dirichlet sides, and Neumann sides are open. If no side is open, the pressure is determined
-  up to a constant, and the data must balance (`DMBoxLiftDirichlet()`). If all sides are open, the shift must be positive.
+  For `stokes` velocities are given on Dirichlet sides, Neumann sides are open, and flows slip along planes of symmetry. If no side is
+  open, the pressure is determined up to a constant, and the data must balance (`DMBoxLiftDirichlet()`). If no side gives a component,
+  the shift must be positive.
 
   For `elasticity` Dirichlet sides are clamped, Neumann sides free or loaded (`DMBoxAddNeumannLoad()`), and planes of symmetry fix the
   component across them alone.

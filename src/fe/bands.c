@@ -337,17 +337,35 @@ PetscErrorCode PatchFDBandMass(const PatchFDLine *line, PatchFDBand *b)
 
 PetscErrorCode PatchFDBandEnd(const PatchFDLine *line, int e, PatchFDBand *b)
 {
-  const PetscInt n = line->degree + 1, at = e ? n - 1 : 0;
-  Cells          cells;
-  PetscInt      *cell;
+  Cells     cells;
+  PetscInt *cell;
 
   PetscFunctionBegin;
   PetscCall(CellsCreate(line, &cells));
-  PetscCall(BandCreate(&cells, line, 1, b, &cell)); /* so that the cells at the ends are classes of their own */
-  b->reach                                                     = 0;
-  b->X[b->cls[e ? line->ncells - 1 : 0] * n * n + at * n + at] = 1;
+  PetscCall(BandCreate(&cells, line, 0, b, &cell));
   PetscCall(PetscFree(cell));
   PetscCall(CellsDestroy(&cells));
+  PetscCall(PatchFDBandAddEnd(e, 1, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDBandAddEnd(int e, PetscReal h, PatchFDBand *b)
+{
+  const PetscInt last = b->ncells - 1, size = PatchFDBandSize(b), at = e ? b->nloc - 1 : 0;
+
+  PetscFunctionBegin;
+  if (last > 0 && b->cls[e ? last : 0] == b->cls[e ? last - 1 : 1]) { /* a copy of the first or last class becomes one */
+    PetscReal *X;
+
+    PetscCall(PetscMalloc1((size_t)(b->nclass + 1) * (size_t)size, &X));
+    PetscCall(PetscArraycpy(X + (e ? 0 : size), b->X, b->nclass * size));
+    PetscCall(PetscArraycpy(X + (e ? b->nclass * size : 0), b->X + (e ? (b->nclass - 1) * size : 0), size));
+    for (PetscInt c = e ? last : 1; c <= last; c++) b->cls[c]++;
+    PetscCall(PetscFree(b->X));
+    b->X = X;
+    b->nclass++;
+  }
+  b->X[b->cls[e ? last : 0] * size + at * PatchFDBandWidth(b) + b->reach * b->ncol + at] += h;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -100,23 +100,6 @@ static PetscErrorCode DMBoxOperatorCheck_Heat(DM dm, DMBoxOperator op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOptionsSides(DM dm, const char option[], const char text[], PetscReal v[6], PetscBool *flg,
-                                        PatchFDOptionItems PetscOptionsObject)
-{
-  PetscReal w[7] = {v[0], v[1], v[2], v[3], v[4], v[5]};
-  PetscInt  n    = 2 * dm->dim + 1;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsRealArray(option, text, "DMBoxSetHeatRobin", w, &n, flg));
-  if (!*flg) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(n == 1 || n == 2 * dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "%s has %s%" PetscInt_FMT " values; in %" PetscInt_FMT " dimensions it takes 1 or %" PetscInt_FMT, option,
-             n > 2 * dm->dim ? "at least " : "", n, dm->dim, 2 * dm->dim);
-  for (PetscInt s = 0; s < 2 * dm->dim; s++)
-    v[s] = n > 1 ? w[s] : (((const DM_Box *)dm->data)->boundary[s] == DMBOX_BOUNDARY_NEUMANN ? w[0] : 0);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode DMBoxOperatorSetFromOptions_Heat(DM dm, DMBoxOperator op, PatchFDOptionItems PetscOptionsObject)
 {
   DMBox_Heat *heat     = (DMBox_Heat *)op->data;
@@ -131,9 +114,10 @@ static PetscErrorCode DMBoxOperatorSetFromOptions_Heat(DM dm, DMBoxOperator op, 
   PetscCall(DMBoxOptionsReal(dm, "-dm_box_conductivity", "Conductivity in each direction", "DMBoxSetHeat", v, &flg[1], PetscOptionsObject));
   PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetHeat", shift, &shift, &flg[2]));
   if (flg[0] || flg[1] || flg[2]) PetscCall(DMBoxSetHeat(dm, capacity, v, shift));
-  PetscCall(DMBoxOptionsSides(dm, "-dm_box_robin", "Coefficient of heat transfer to the outside, on each side", robin, &flg[3],
+  PetscCall(DMBoxOptionsSides(dm, "-dm_box_robin", "Coefficient of heat transfer to the outside, on each side", "DMBoxSetHeatRobin", robin,
+                              &flg[3], PetscOptionsObject));
+  PetscCall(DMBoxOptionsSides(dm, "-dm_box_outside", "Temperature outside of each side", "DMBoxSetHeatRobin", outside, &flg[4],
                               PetscOptionsObject));
-  PetscCall(DMBoxOptionsSides(dm, "-dm_box_outside", "Temperature outside of each side", outside, &flg[4], PetscOptionsObject));
   for (PetscInt s = 0; (flg[3] || flg[4]) && s < 2 * dm->dim; s++) PetscCall(DMBoxSetHeatRobin(dm, s, robin[s], outside[s]));
   PetscCall(PetscOptionsBool("-dm_box_steady", "Source, fluxes and given values do not depend on time", "DMBoxSetHeatSteady", heat->steady,
                              &heat->steady, NULL));

@@ -109,38 +109,15 @@ PetscErrorCode DMBoxAddHeatLoad(DM dm, PetscReal time, Vec b)
 
 /* ---- sides, source, values ---- */
 
-/* what has an effect on Neumann sides only, or does not say anything (given is false) */
-static PetscErrorCode HeatCheckNatural(DM dm, const char what[], PetscInt side, PetscBool given)
-{
-  const DM_Box *box = (const DM_Box *)dm->data;
-
-  PetscFunctionBegin;
-  PetscCheck(!given || box->boundary[side] == DMBOX_BOUNDARY_NEUMANN, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
-             "%s would have no effect on side %" PetscInt_FMT ", which is %s (-dm_box_boundary, DMBoxSetBoundary()); it must be neumann",
-             what, side, DMBoxBoundaryTypes[box->boundary[side]]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static const char HEAT_ROBIN[] = "-dm_box_robin (DMBoxSetHeatRobin())", HEAT_FLUX[] = "DMBoxSetHeatFlux()";
 
 PetscErrorCode DMBoxHeatCheckSides(DM dm, const DMBox_Heat *heat)
 {
   PetscFunctionBegin;
   for (PetscInt s = 0; s < 2 * dm->dim; s++) {
-    PetscCall(HeatCheckNatural(dm, HEAT_ROBIN, s, (PetscBool)(heat->robin[s] > 0)));
-    PetscCall(HeatCheckNatural(dm, HEAT_FLUX, s, (PetscBool)(heat->flux[s].f != NULL)));
+    PetscCall(DMBoxCheckNatural(dm, HEAT_ROBIN, s, (PetscBool)(heat->robin[s] > 0)));
+    PetscCall(DMBoxCheckNatural(dm, HEAT_FLUX, s, (PetscBool)(heat->flux[s].f != NULL)));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HeatCheckSide(DM dm, const char who[], PetscInt side)
-{
-  PetscFunctionBegin;
-  PetscValidLogicalCollectiveInt(dm, side, 2);
-  PetscCheck(side >= 0 && side < 2 * dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "%s is for side %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions sides are 0 to %" PetscInt_FMT
-             ": lower x, upper x, lower y, ...",
-             who, side, dm->dim, 2 * dm->dim - 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,14 +150,14 @@ PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal ou
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatRobin()", &heat));
-  PetscCall(HeatCheckSide(dm, "DMBoxSetHeatRobin()", side));
+  PetscCall(DMBoxCheckSide(dm, "DMBoxSetHeatRobin()", side));
   PetscValidLogicalCollectiveReal(dm, h, 3);
   PetscValidLogicalCollectiveReal(dm, outside, 4);
   PetscCheck(h >= 0 && !PetscIsInfOrNanReal(h) && !PetscIsInfOrNanReal(outside), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_robin, -dm_box_outside (DMBoxSetHeatRobin()) are %g, %g at side %" PetscInt_FMT
              "; the first must not be negative, and both finite",
              (double)h, (double)outside, side);
-  PetscCall(HeatCheckNatural(dm, HEAT_ROBIN, side, (PetscBool)(dm->setupcalled && h > 0)));
+  PetscCall(DMBoxCheckNatural(dm, HEAT_ROBIN, side, (PetscBool)(dm->setupcalled && h > 0)));
   heat->robin[side]   = h;
   heat->outside[side] = outside;
   PetscCall(DMBoxChanged(dm));
@@ -210,7 +187,7 @@ PetscErrorCode DMBoxGetHeatRobin(DM dm, PetscInt side, PetscReal *h, PetscReal *
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatRobin()", &heat));
-  PetscCall(HeatCheckSide(dm, "DMBoxGetHeatRobin()", side));
+  PetscCall(DMBoxCheckSide(dm, "DMBoxGetHeatRobin()", side));
   if (h) *h = heat->robin[side];
   if (outside) *outside = heat->outside[side];
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -308,8 +285,8 @@ PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunctionFn *f, void *
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFlux()", &heat));
-  PetscCall(HeatCheckSide(dm, HEAT_FLUX, side));
-  PetscCall(HeatCheckNatural(dm, HEAT_FLUX, side, (PetscBool)(dm->setupcalled && f)));
+  PetscCall(DMBoxCheckSide(dm, HEAT_FLUX, side));
+  PetscCall(DMBoxCheckNatural(dm, HEAT_FLUX, side, (PetscBool)(dm->setupcalled && f)));
   heat->flux[side] = (HeatFunction){f, ctx};
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -338,7 +315,7 @@ PetscErrorCode DMBoxGetHeatFlux(DM dm, PetscInt side, DMBoxFunctionFn **f, void 
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatFlux()", &heat));
-  PetscCall(HeatCheckSide(dm, "DMBoxGetHeatFlux()", side));
+  PetscCall(DMBoxCheckSide(dm, "DMBoxGetHeatFlux()", side));
   HeatGetFunction(&heat->flux[side], f, ctx);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -93,6 +93,21 @@ static PetscErrorCode AddLift(PetscInt dim, DMBoxOperator op, const PetscReal c[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* is there a component that no side gives, so that its constants are determined by the shift alone? */
+static PetscBool HasFreeComponent(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  for (PetscInt c = 0; c < dm->dim; c++) {
+    PetscBool isfree = PETSC_TRUE;
+
+    for (PetscInt i = 0; i < 2 * dm->dim; i++)
+      if (box->boundary[i] == DMBOX_BOUNDARY_DIRICHLET || (box->boundary[i] == DMBOX_BOUNDARY_SYMMETRY && i / 2 == c)) isfree = PETSC_FALSE;
+    if (isfree) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
 static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine line[][3], MatBoxForm *form)
 {
   const PetscReal k          = (PetscReal)((const DM_Box *)dm->data)->degree,
@@ -117,10 +132,9 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
     AddTerm(b, i, dim, -c[PRESSURE], i, i, &b[i].Gt, &form->nterm, form->term);
     AddTerm(b, dim, i, -c[PRESSURE], i, i, &b[i].G, &form->nterm, form->term);
   }
-  if (DMBoxHasOnly(dm, DMBOX_BOUNDARY_NEUMANN) && c[SHIFT] == 0)
-    form->defect = "constant velocities are its null space, since -dm_box_boundary (DMBoxSetBoundary()) is neumann or periodic on all "
-                   "sides; one "
-                   "must be dirichlet, or -dm_box_shift (DMBoxSetStokes()) positive";
+  if (HasFreeComponent(dm) && c[SHIFT] == 0)
+    form->defect = "constant velocities are its null space, since no side of -dm_box_boundary (DMBoxSetBoundary()) gives a component: one "
+                   "must be dirichlet, or symmetry across it, or -dm_box_shift (DMBoxSetStokes()) positive";
   PetscCall(AddLift(dim, op, c, penalty[1], line, b, form));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,7 +246,7 @@ static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
     PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT
-               "; -dm_box_operator stokes takes dirichlet (the velocity is given), neumann (open) and periodic",
+               "; -dm_box_operator stokes takes dirichlet (the velocity is given), neumann (open), symmetry (slip) and periodic",
                i % 2 ? "upper" : "lower", i / 2);
   for (PetscInt d = 0; d < dm->dim; d++)
     if (box->nvertices[d]) least = k / (k + 2);
@@ -311,12 +325,14 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
 
   Notes:
   The space is `DMBOX_SPACE_RT`: velocities in RT_k and pressures in DGQ_k. The velocity is divergence-free at every point. In L2
-  velocity and pressure have the order k + 1. Tangential jumps have penalties, see `DMBoxSetPenalty()`.
+  velocity and pressure have the order k + 1, but for pressures of degree 2 beside no-slip sides: their error in the cells there is of
+  order 2, 2.5 in L2, since the tangential velocity is given by a penalty. With sides where flows slip, and periodic ones, it is 3. Tangential jumps have penalties, see `DMBoxSetPenalty()`.
 
   On sides of type `DMBOX_BOUNDARY_DIRICHLET` the velocity is zero, or what `DMBoxLiftDirichlet()` brings in. Sides of type
-  `DMBOX_BOUNDARY_NEUMANN` are open: viscosity du/dn - p n is zero, or what `DMBoxAddNeumannLoad()` brings in. Without open sides
-  the pressure is determined up to a constant, and constant pressures are the null space of the matrix. If all sides are open, the
-  shift must be positive.
+  `DMBOX_BOUNDARY_NEUMANN` are open: viscosity du/dn - p n is zero, or what `DMBoxAddNeumannLoad()` brings in. On sides of
+  type `DMBOX_BOUNDARY_SYMMETRY` the fluid slips: the normal velocity is given, and viscosity du/dn is zero for the tangential ones.
+  Without open sides the pressure is determined up to a constant, and constant pressures are the null space of the matrix. If no side
+  gives a component of the velocity, as where all are open or periodic, the shift must be positive.
 
   The matrix is symmetric and indefinite: use `KSPFGMRES` or `KSPGMRES`, not `KSPCG`.
 

@@ -80,36 +80,38 @@ PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
   an inverse (MatBoxLocalTakesWhole()).  Where halving ends there, degree 1 on the same cells is what patches need below them at any degree
   (L. F. Pavarino, Numer. Math. 66, 1993)
 */
-PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
+PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscBool *large, PetscBool *points)
 {
-  const DM_Box  *box   = (const DM_Box *)dm->data;
-  PetscLogDouble limit = dm->dim == 3 ? 5000 : 50000, N;
-  PetscInt       more  = *n + 1, (*halvings)[3];
-  PetscBool      lower = (PetscBool)(box->degree > 1);
-  PatchFDKernels kern;
-  PetscErrorCode ierr;
+  const DM_Box        *box      = (const DM_Box *)dm->data;
+  const PetscLogDouble factored = dm->dim == 3 || box->op->saddle ? 8000 : 30000, most = 8000;
+  PetscLogDouble       limit = dm->dim == 3 ? 5000 : 50000, N;
+  PetscInt             more  = *n + 1, (*halvings)[3];
+  PetscBool            lower = (PetscBool)(box->degree > DMBoxLeastDegree(box)), patches = PETSC_TRUE;
+  PatchFDKernels       kern;
+  PetscErrorCode       ierr;
 
   PetscFunctionBegin;
-  *unknowns = 0;
+  *points = (PetscBool)(box->op->ops.points != NULL);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  if (!dm->setupcalled || !box->op->ops.points) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!PetscMemTypeHost(kern->memtype)) limit = PetscSqrtReal(MATBOX_WHOLE_ENTRIES_GPU);
+  if (!dm->setupcalled || !(*points || box->op->reach || box->nfield > 1)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!*points) limit = factored;
+  else if (!PetscMemTypeHost(kern->memtype)) limit = PetscSqrtReal(MATBOX_WHOLE_ENTRIES_GPU);
   PetscCall(PetscMalloc1(more, &halvings));
   PetscCall(DMBoxGetHalvings(dm, *n, halvings));
   N = WholeUnknowns(dm, halvings[*n]);
-  for (int d = 0; d < 3; d++) /* it would have patches */
-    lower = (PetscBool)(lower && (box->field[0].line[d].turn >> halvings[*n][d]) % (2 * DMBoxLayers(box)) == 0);
+  for (int d = 0; d < 3; d++)
+    patches = (PetscBool)(patches && (box->field[0].line[d].turn >> halvings[*n][d]) % (2 * DMBoxLayers(box)) == 0);
   PetscCall(PetscFree(halvings));
   if (N <= limit) PetscFunctionReturn(PETSC_SUCCESS);
-  if (lower) {
+  if (lower && patches) {
     PetscCall(DMBoxSetLowering(dm, *n));
     ierr = DMBoxLimitFolded(dm, &more);
     PetscCall(DMBoxSetLowering(dm, -1)); /* also after an error */
     PetscCall(ierr);
-    N  = more == *n ? 0 : N / PetscPowInt(box->degree, dm->dim);
+    N  = more == *n ? 0 : N * PetscPowReal((PetscReal)DMBoxLeastDegree(box) / (PetscReal)box->degree, dm->dim);
     *n = more;
   }
-  *unknowns = N;
+  *large = (PetscBool)(N > (*points ? most : factored) && (*points || patches));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

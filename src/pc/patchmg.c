@@ -102,9 +102,29 @@ static PetscErrorCode PCPatchMGSetCells(KSP ksp, PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* where nothing can be factored: patches alone, with as many iterations as there may be cells in a direction; the outer solver corrects
+   what they leave */
+static PetscErrorCode PCPatchMGSetKrylov(KSP ksp, PC pc)
+{
+  const PetscInt  most = 60;
+  const PetscReal rtol = 1e-2;
+  void           *ctx;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPFGMRES));
+  PetscCall(KSPGMRESSetRestart(ksp, most));
+  PetscCall(KSPConvergedDefaultCreate(&ctx));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedDefault, ctx, KSPConvergedDefaultDestroy));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_DEFAULT));
+  PetscCall(KSPConvergedDefaultSetConvergedMaxits(ksp, PETSC_TRUE));
+  PetscCall(KSPSetTolerances(ksp, rtol, PETSC_CURRENT, PETSC_CURRENT, most));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_VERTEX));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* patchfd in place of what PCMG chose for this level: vertex patches, closed cells under Chebyshev's iteration, or the whole box; for mass
    matrices Jacobi; anything else is the user's choice */
-static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType type, PCPatchFDPatch patch, PetscBool assembled)
+static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType type, PCPatchFDPatch patch, PatchMGCoarse coarse)
 {
   PC        pc;
   PetscBool kspdefault, pcdefault, patchfd;
@@ -114,7 +134,7 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType t
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &kspdefault, coarsest ? KSPPREONLY : KSPCHEBYSHEV, KSPCHEBYSHEV, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc, &pcdefault, PCSOR, coarsest ? PCLU : PCSOR, coarsest ? PCREDUNDANT : PCSOR, ""));
   if (!kspdefault || !pcdefault) PetscFunctionReturn(PETSC_SUCCESS);
-  if (coarsest && assembled) {
+  if (coarsest && coarse == PATCHMG_COARSE_ASSEMBLED) {
     PetscCall(KSPSetType(ksp, KSPPREONLY));
     PetscCall(PCPatchMGSetAssembled(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,6 +142,10 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType t
   PetscCall(PCSetType(pc, type));
   PetscCall(PetscStrcmp(type, PCPATCHFD, &patchfd));
   if (!patchfd) PetscFunctionReturn(PETSC_SUCCESS);
+  if (coarsest && coarse == PATCHMG_COARSE_KRYLOV) {
+    PetscCall(PCPatchMGSetKrylov(ksp, pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (coarsest) patch = PC_PATCHFD_PATCH_BOX;
   else PetscCall(PCPatchMGGetPatch(ksp, &patch));
   PetscCall(PCPatchMGSetRichardson(ksp));
@@ -151,7 +175,7 @@ static PetscErrorCode PCPatchMGSetCoefficients(PC pc)
 }
 
 /* solvers of the levels in place of PCMG's defaults */
-static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType type, PCPatchFDPatch patch, PetscBool assembled)
+static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType type, PCPatchFDPatch patch, PatchMGCoarse coarse)
 {
   PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
   const PetscInt n      = ((PC_MG *)pc->data)->nlevels;
@@ -166,9 +190,9 @@ static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType type, PCPatchFDPatch p
     PetscCall(KSPAppendOptionsPrefix(levels[0]->smoothd, "mg_coarse_"));
   }
   for (PetscInt l = 0; l < n; l++) {
-    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), type, patch, assembled));
+    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), type, patch, coarse));
     if (levels[l]->smoothu == levels[l]->smoothd) continue;
-    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, type, patch, PETSC_FALSE));
+    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, type, patch, PATCHMG_COARSE_BOX));
     if (PATCHMG(pc)->symmetric) PetscCall(PCPatchMGSetMirror_Private(levels[l]->smoothd, pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -242,7 +266,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   if (!degrees) PetscCall(MatBoxPrefersCells(pc->pmat, &cells));
   if (!pc->setupcalled)
     PetscCall(PCPatchMGSetSmoothers(pc, smoother, cells ? PC_PATCHFD_PATCH_CELL : PC_PATCHFD_PATCH_AUTO,
-                                    (PetscBool)(degrees || (chosen && p->assembled))));
+                                    degrees ? PATCHMG_COARSE_ASSEMBLED : (chosen ? p->coarse : PATCHMG_COARSE_BOX)));
   if (n && !p->cells) PetscCall(PCPatchMGSetFinest(pc));
   /* PCMG is to ask nothing of the DM of the matrix */
   if (((PC_MG *)pc->data)->galerkin == (degrees ? PC_MG_GALERKIN_NONE : PC_MG_GALERKIN_EXTERNAL))
@@ -350,6 +374,11 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   fold, there is an additional level of degree 1 on the same cells (L. F. Pavarino, Additive Schwarz methods for the p-version
   finite element method, Numer. Math. 66, 1993). If that has more than 8000 unknowns, or the mesh is of degree 1 already, one cycle
   of `PCGAMG` on the assembled matrix solves it, in double precision, with the options prefix `mg_coarse_assembled_`.
+
+  Plates and flows get such a level, of degree 2 and 1, if halving ends at more than 8000 unknowns (plates in 2D: 30000). If that
+  still has more, up to 60 iterations of `KSPFGMRES` with patches solve there to 1e-2, with the options prefix `mg_coarse_`, also for
+  solids; the outer method must be a flexible one then, such as `KSPFGMRES`. With a symmetric cycle, and around rings with numbers of
+  cells that patches do not take, the mesh is factored nevertheless, or there is an error.
 
   On a `DMPLEX` of quadrilaterals or hexahedra levels have the degrees N, N/2, ..., 1 on the same mesh. The matrix is one of
   `MatCreateDiffusionPlex()` or `MatCreateBakeoff()` (layout `MAT_BAKEOFF_LAYOUT_GLOBAL`), or any matrix of a solver that has a `DMPLEX`

@@ -15,19 +15,27 @@ typedef struct {
   Vec            vb, vx; /* they belong to these vectors, unless NULL */
 } PatchMGRecord;
 
+/* who solves on the coarsest level: the whole box as one patch, a cycle of PCGAMG on the assembled matrix, or KSPFGMRES with patches */
+typedef enum {
+  PATCHMG_COARSE_BOX,
+  PATCHMG_COARSE_ASSEMBLED,
+  PATCHMG_COARSE_KRYLOV
+} PatchMGCoarse;
+
 typedef struct {
   PetscBool         symmetric, graph;
-  PetscInt          eqlimit;            /* as many unknowns are solved directly; PETSC_DECIDE until the user says it */
-  PetscInt          levels;             /* that were chosen, or 0, */
-  char              why[256];           /* and why */
-  PetscBool         lowered, assembled; /* with these levels: has the coarsest one a lower degree, and is it left to PCGAMG? */
-  PetscBool         options;            /* those of PCMG belong to the levels: they are read when there are some, and again for others */
-  PetscBool         stale;              /* the mesh or its directions that are halved are others than those of the levels */
-  PetscBool         changed;            /* the cycle is not a V-cycle, or PCMG's steps of KSPRICHARDSON are not used, by our own choice */
-  PetscObjectId     dm;                 /* that was taken from the matrix, or 0 */
-  PetscObjectId     finest;             /* the matrix of the last set-up */
-  PetscObjectId     degrees;            /* the matrix whose degrees were halved, or 0 */
-  Mat               cells;              /* that of a DMPLEX, where the matrix is not ours */
+  PetscInt          eqlimit;  /* as many unknowns are solved directly; PETSC_DECIDE until the user says it */
+  PetscInt          levels;   /* that were chosen, or 0, */
+  char              why[256]; /* and why */
+  PetscBool         lowered;  /* with these levels: has the coarsest one a lower degree, */
+  PatchMGCoarse     coarse;   /* and who solves there */
+  PetscBool         options;  /* those of PCMG belong to the levels: they are read when there are some, and again for others */
+  PetscBool         stale;    /* the mesh or its directions that are halved are others than those of the levels */
+  PetscBool         changed;  /* the cycle is not a V-cycle, or PCMG's steps of KSPRICHARDSON are not used, by our own choice */
+  PetscObjectId     dm;       /* that was taken from the matrix, or 0 */
+  PetscObjectId     finest;   /* the matrix of the last set-up */
+  PetscObjectId     degrees;  /* the matrix whose degrees were halved, or 0 */
+  Mat               cells;    /* that of a DMPLEX, where the matrix is not ours */
   PetscInt          nhalvings, (*halvings)[3]; /* of the levels that there are (DMBoxGetHalvings()) */
   PatchMGRecord     record;
   PetscViewer       viewer;                                 /* NULL, or where set-up shows the levels, */

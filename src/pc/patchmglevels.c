@@ -83,20 +83,21 @@ static PetscErrorCode PCPatchMGChoose(PC pc, PetscInt *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* one coarsening more where the mesh would have many unknowns to factor; what it leaves is for PCGAMG, if it still is much */
+/* one coarsening more where the mesh would have many unknowns to factor; what it leaves is for PCGAMG or patches, if it still is much */
 static PetscErrorCode PCPatchMGLowerDegree(PC pc, PetscInt *n)
 {
-  const PetscLogDouble most        = 8000;
-  const PetscInt       coarsenings = *n;
-  PC_PatchMG          *p           = PATCHMG(pc);
-  PetscLogDouble       unknowns    = 0;
+  const PetscInt coarsenings = *n;
+  PC_PatchMG    *p           = PATCHMG(pc);
+  PetscBool      large = PETSC_FALSE, points = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (p->eqlimit == PETSC_DECIDE) PetscCall(MatBoxLowerDegree(pc->dm, n, &unknowns));
-  p->lowered   = (PetscBool)(*n > coarsenings);
-  p->assembled = (PetscBool)(unknowns > most);
-  if (p->lowered) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "degree 1 on the cells of a mesh that is too large to be factored"));
-  else if (p->assembled) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "the mesh is too large to be factored"));
+  if (p->eqlimit == PETSC_DECIDE) PetscCall(MatBoxLowerDegree(pc->dm, n, &large, &points));
+  p->lowered = (PetscBool)(*n > coarsenings);
+  p->coarse  = !large ? PATCHMG_COARSE_BOX : points ? PATCHMG_COARSE_ASSEMBLED : p->symmetric ? PATCHMG_COARSE_BOX : PATCHMG_COARSE_KRYLOV;
+  if (p->lowered)
+    PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "degree %" PetscInt_FMT " on the cells of a mesh that is too large to be factored",
+                            DMBoxLeastDegree((const DM_Box *)pc->dm->data)));
+  else if (p->coarse != PATCHMG_COARSE_BOX) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "the mesh is too large to be factored"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,10 +205,11 @@ static PetscErrorCode PCPatchMGMakeLevels(PC pc, PetscInt n)
 /* as many levels as the mesh can be coarsened without cells that fold, or fewer; or as degrees can be halved; unless the user chose */
 PetscErrorCode PCPatchMGSetLevels_Private(PC pc)
 {
-  PC_MG          *mg    = (PC_MG *)pc->data;
-  PC_PatchMG     *p     = PATCHMG(pc);
-  const PetscBool again = (PetscBool)(mg->levels && p->stale && p->levels == mg->nlevels), assembled = p->assembled;
-  PetscBool       isbox = PETSC_FALSE, same;
+  PC_MG          *mg     = (PC_MG *)pc->data;
+  PC_PatchMG     *p      = PATCHMG(pc);
+  const PetscBool again  = (PetscBool)(mg->levels && p->stale && p->levels == mg->nlevels);
+  PatchMGCoarse   before = p->coarse;
+  PetscBool       isbox  = PETSC_FALSE, same;
   PetscInt        n;
 
   PetscFunctionBegin;
@@ -231,7 +233,7 @@ PetscErrorCode PCPatchMGSetLevels_Private(PC pc)
   }
   p->levels = n;
   if (n) PetscCall(PCPatchMGMakeLevels(pc, n));
-  if (again && assembled != p->assembled) { /* the coarsest one gets a solver as if it were new */
+  if (again && before != p->coarse) { /* the coarsest one gets a solver as if it were new */
     PC coarse;
 
     PetscCall(KSPSetType(mg->levels[0]->smoothd, KSPPREONLY));

@@ -22,7 +22,7 @@ enum {
 
 enum {
   DMBOX_MAX_FIELDS          = PATCHFD_MAX_FIELDS,
-  DMBOX_MAX_COEFFICIENTS    = 8,
+  DMBOX_MAX_COEFFICIENTS    = 10,
   DMBOX_GALERKIN_MAX_DEGREE = (PATCHFD_POINTS_MAX_DEGREE + 1) / 2 /* kernels have so many points in a direction, 2 degree + 1 */
 };
 
@@ -424,6 +424,11 @@ static inline PetscBool DMBoxIsContinuous(const DM_Box *box)
 {
   return (PetscBool)(box->space == DMBOX_SPACE_Q || box->space == DMBOX_SPACE_P1 || box->space == DMBOX_SPACE_VQ);
 }
+/* the degree of a mesh whose degree is lowered: plates have no degree 1, solids whose terms are projected no other */
+static inline PetscInt DMBoxLeastDegree(const DM_Box *box)
+{
+  return box->space == DMBOX_SPACE_VQ ? box->degree : box->op->reach ? 2 : 1;
+}
 /* layers of ghosts, and phases of colours: 2 where patches see the cells beside them */
 static inline PetscInt DMBoxLayers(const DM_Box *box)
 {
@@ -452,10 +457,14 @@ static inline PetscBool DMBoxHasGhosts(const DM_Box *box, PetscInt d)
 {
   return (PetscBool)(box->processes[d] > 1 || box->field[0].line[d].turn);
 }
-/* is a velocity given on all sides, so that the pressure is determined up to a constant? */
+/* is the velocity across it given on every side, so that the pressure is determined up to a constant? */
 static inline PetscBool DMBoxIsClosed(DM dm)
 {
-  return (PetscBool)(((const DM_Box *)dm->data)->space == DMBOX_SPACE_RT && DMBoxHasOnly(dm, DMBOX_BOUNDARY_DIRICHLET));
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  for (PetscInt i = 0; i < 2 * dm->dim; i++)
+    if (box->boundary[i] == DMBOX_BOUNDARY_NEUMANN) return PETSC_FALSE;
+  return (PetscBool)(box->space == DMBOX_SPACE_RT);
 }
 /* b += what a function on a side brings in, for as many fields as it has components: B holds numbers for the nodes of the cell at the end
    of direction d; NULL for the values there */
@@ -464,3 +473,9 @@ PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const
 /* options with one value for all directions or one for each: box.c; also for operators */
 PETSC_INTERN PetscErrorCode DMBoxOptionsReal(DM, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg,
                                              PatchFDOptionItems);
+/* one value for all Neumann sides or one for each side; errors if there is no such side, if one with such a value, `given`, is no Neumann
+   side */
+PETSC_INTERN PetscErrorCode DMBoxOptionsSides(DM, const char option[], const char text[], const char man[], PetscReal v[6], PetscBool *flg,
+                                              PatchFDOptionItems);
+PETSC_INTERN PetscErrorCode DMBoxCheckSide(DM, const char who[], PetscInt side);
+PETSC_INTERN PetscErrorCode DMBoxCheckNatural(DM, const char what[], PetscInt side, PetscBool given);

@@ -125,6 +125,8 @@ static inline PetscInt PatchFDBandSize(const PatchFDBand *b)
 PETSC_INTERN PetscErrorCode PatchFDBandMass(const PatchFDLine *, PatchFDBand *);
 /* the product of the values at end e of the line: what the mass matrix of a side has in the direction across it */
 PETSC_INTERN PetscErrorCode PatchFDBandEnd(const PatchFDLine *, int e, PatchFDBand *);
+/* += h times that, on the same line, which has ends: a Robin condition */
+PETSC_INTERN PetscErrorCode PatchFDBandAddEnd(int e, PetscReal h, PatchFDBand *);
 /* (*w)[node] = the integral of its function */
 PETSC_INTERN PetscErrorCode PatchFDLineIntegrals(const PatchFDLine *, PetscReal **w);
 /*
