@@ -412,8 +412,8 @@ PetscErrorCode MatCreateBakeoff_Private(DM dm, PetscBool diffusion, MatBakeoffPr
   The types of vectors are those of `dm` (`-dm_vec_type`), also `VECSINGLE` and `VECSINGLECUDA`. `MatGetDiagonal()` returns the
   exact diagonal; `MatConvert()` to `MATAIJ`, in the layout global, the assembled matrix.
 
-  In GPU memory the vectors of `MatCreateVecs()` and their duplicates have a `VecAYPX()` with one pass over memory. With the vectors
-  of the `DM`, which have PETSc's, an iteration of `KSPCG` takes up to 8 per cent longer.
+  In GPU memory the vectors of `MatCreateVecs()` and their duplicates have operations of their own for Krylov methods, with one pass over
+  memory each. With the vectors of the `DM`, which have PETSc's, an iteration of `KSPCG` takes up to 8 per cent longer.
 
   In the layout `MAT_BAKEOFF_LAYOUT_ELEMENT` a vector has all nodes of one cell after another, x fastest, and a whole `KSP` runs on
   such vectors. Their values are the nodal values divided by the square root of the number of cells that have the node. So scalar
