@@ -1,6 +1,7 @@
 /* Which directions of a DMBOX coarsenings halve, how many there are, and what users set for them */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
+
 PetscReal DMBoxMeanCellSize(const DM_Box *box, PetscInt d)
 {
   const PetscReal *v   = box->vertices[d];

@@ -170,10 +170,8 @@ static PetscErrorCode CellsCount(void *plan, double *sums)
 }
 
 /* v at all nodes of cells */
-static PetscErrorCode CellsWeights(const PatchFDPoints *nodes, const double count[], const REAL diagonal[], PetscReal v[],
-                                   PetscBool *positive)
+static void CellsWeights(const PatchFDPoints *nodes, const double count[], const REAL diagonal[], PetscReal v[], PetscBool *positive)
 {
-  PetscFunctionBegin;
   *positive = PETSC_TRUE;
   for (PetscCount i = 0; i < nodes->nnodes; i++) {
     const PetscReal entry = (PetscReal)diagonal[i * nodes->ncomp];
@@ -182,7 +180,6 @@ static PetscErrorCode CellsWeights(const PatchFDPoints *nodes, const double coun
     *positive = (PetscBool)(*positive && entry > 0 && entry < PETSC_MAX_REAL);
     v[i]      = 1 / PetscSqrtReal(PetscAbsReal(entry) * count[i * nodes->ncomp]);
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CellsFinish(void *plan, const double *count, const void *diagonal, PetscBool *positive)
@@ -197,7 +194,7 @@ static PetscErrorCode CellsFinish(void *plan, const double *count, const void *d
   PetscFunctionBegin;
   PatchFDHostCellSidesRobin(&p->desc, &p->fit);
   PetscCall(PetscCalloc3(nodes->ncells * stride, &record, nodes->nnodes, &v, size, &scale));
-  PetscCall(CellsWeights(nodes, count, (const REAL *)diagonal, v, positive));
+  CellsWeights(nodes, count, (const REAL *)diagonal, v, positive);
   PetscCall(PatchFDHostCellFitRecords(&p->fit, record));
   PetscCall(VMalloc((size_t)p->nbatch * (size_t)(used + size + 1) + (size_t)size, &base, &p->base));
   p->record = base;
