@@ -552,8 +552,8 @@ static PetscErrorCode PCDestroy_Single(PC pc)
   Level: intermediate
 
   Notes:
-  Use `KSPFGMRES`, `KSPFCG`, `KSPCG` or another outer method that computes its residuals from the vectors that the preconditioner
-  returns. `KSPGMRES`, `KSPBCGS` and related methods may report convergence while the true residual is as large as 1e-3; a warning
+  Use `KSPREFINE`, for which the result is added to the solution without a vector of its own, `KSPFGMRES`, `KSPFCG`, `KSPCG` or another
+  outer method that computes its residuals from the vectors that the preconditioner returns. `KSPGMRES`, `KSPBCGS` and related methods may report convergence while the true residual is as large as 1e-3; a warning
   says so.
 
   For a matrix of a `DMBOX`, the operators inside are in single precision. `PCPATCHMG` is then the default inside, and the whole
@@ -569,8 +569,8 @@ static PetscErrorCode PCDestroy_Single(PC pc)
 
   If the result is zero for a residual that is not, or is not finite, the solve fails with the reason `KSP_DIVERGED_PC_FAILED`.
 
-.seealso: `VECSINGLE`, `VECSINGLECUDA`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`, `PCPATCHMG`, `DMBOX`, `KSPFGMRES`,
-`KSPFCG`, `PCType`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`, `PCPATCHMG`, `DMBOX`, `KSPREFINE`,
+`KSPFGMRES`, `KSPFCG`, `PCType`
 M*/
 PetscErrorCode PCCreate_Single(PC pc)
 {
