@@ -86,8 +86,8 @@ static PetscErrorCode FlowCreate(const PetscInt n[3], PetscBool walls, Flow *f)
 
   PetscFunctionBeginUser;
   f->walls = walls;
-  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, walls ? DM_BOUNDARY_NONE : DM_BOUNDARY_PERIODIC, DMDA_STENCIL_BOX, n[0], n[1], n[2],
-                         PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &f->da));
+  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, walls ? DM_BOUNDARY_NONE : DM_BOUNDARY_PERIODIC,
+                         DMDA_STENCIL_BOX, n[0], n[1], n[2], PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &f->da));
   PetscCall(DMSetFromOptions(f->da));
   PetscCall(DMSetUp(f->da));
   PetscCall(DMDACreateCompatibleDMDA(f->da, 3, &f->faces));

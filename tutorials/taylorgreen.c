@@ -31,7 +31,8 @@ static PetscErrorCode Stage(const Flow *f, PetscReal nu, PetscReal dt, const Pet
 
           for (int d = 0; d < 3; d++) {
             const int       X = d == 0, Y = d == 1, Z = d == 2;
-            const PetscReal h = f->h[d][0], here = w[k][j][i].u[c], above = w[k + Z][j + Y][i + X].u[c], below = w[k - Z][j - Y][i - X].u[c],
+            const PetscReal h = f->h[d][0], here = w[k][j][i].u[c], above = w[k + Z][j + Y][i + X].u[c],
+                            below     = w[k - Z][j - Y][i - X].u[c],
                             across[2] = {w[k][j][i].u[d] + w[k - z][j - y][i - x].u[d],
                                          w[k + Z][j + Y][i + X].u[d] + w[k + Z - z][j + Y - y][i + X - x].u[d]};
 
@@ -89,9 +90,7 @@ static PetscErrorCode Start(const Flow *f, PetscInt dim, Vec u)
         const PetscReal x = f->h[0][0] * (PetscReal)i, y = f->h[1][0] * (PetscReal)j, X = x + f->h[0][0] / 2, Y = y + f->h[1][0] / 2,
                         z = dim == 3 ? PetscCosReal(f->h[2][0] * ((PetscReal)k + 0.5)) : 1;
 
-        v[k][j][i] = (Faces){
-          {PetscSinReal(x) * PetscCosReal(Y) * z, -PetscCosReal(X) * PetscSinReal(y) * z, 0}
-        };
+        v[k][j][i] = (Faces){{PetscSinReal(x) * PetscCosReal(Y) * z, -PetscCosReal(X) * PetscSinReal(y) * z, 0}};
       }
     }
   }
