@@ -178,6 +178,14 @@ endif
 FFTW = $(shell pkg-config --silence-errors --libs fftw3)
 $(OUT)/bin/benchmarks/channel: LAPACKE_LIB += $(FFTW)
 $(OUT)/obj/benchmarks/channel.c.o: C_DEPFLAGS += $(if $(FFTW),-DHAVE_FFTW $(shell pkg-config --cflags fftw3))
+# A Fortran program that calls C, where there is a compiler
+FORTRAN := $(if $(shell command -v gfortran),$(OUT)/bin/tutorials/fortran/pressure)
+$(OUT)/obj/%.f90.o: %.f90
+	@mkdir -p $(@D)
+	$(call say,FC,$<)gfortran -O2 -Wall -J $(@D) -c -o $@ $<
+$(OUT)/bin/tutorials/fortran/pressure: $(OUT)/obj/tutorials/fortran/pressure.f90.o $(OUT)/obj/tutorials/fortran/plan.c.o $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CLINKER) $(EXEFLAGS) -o $@ $(filter %.o,$^) $(call link,tutorials/fortran/pressure) -lgfortran -lm
 .PRECIOUS: $(OUT)/obj/%.c.o
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
@@ -246,14 +254,15 @@ test sometests gputest run-valgrind: override MPIEXEC := env $(MPIEXEC)
 HARNESS_MAKE = $(TESTENV) $(MAKE) --no-print-directory --keep-going -f $(HARNESS) PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH) \
   TESTSRCDIR=$(CURDIR) TESTDIR=$(TESTDIR) TESTLOGTAPFILE=$(TESTDIR)/test__tap.log TESTLOGERRFILE=$(TESTDIR)/test__err.log \
   pkgs="tests tutorials" CFLAGS='$(CFLAGS)' CUDAFLAGS='$(CUDAFLAGS)' PETSC_TEST_LIB='@$$@.lib' NO_RM=1 DIFF_NUMBERS=1 TIMEOUT=$(TIMEOUT)
-test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) tutorials ## run all tests
+test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) $(FORTRAN) tutorials ## run all tests
 	@sed -n 's/^test-[a-z.]* := //p' $(TESTDIR)/testfiles | tr ' ' '\n' >$(TESTDIR)/expected
 	+-@$(HARNESS_MAKE) test-tests test-tutorials | grep -v "^Using MAKEFLAGS"
 	-@config/testsource | tee $(TESTDIR)/source_tap.log
 	-@$(TESTENV) config/testplugin '$(MPIEXEC)' $(LIB) $(OUT)/bin/plugin | tee $(TESTDIR)/plugin_tap.log
 	-@$(TESTENV) config/testpython '$(MPIEXEC)' '$(PYTHON)' $(LIB) | tee $(TESTDIR)/python_tap.log
+	-@$(TESTENV) config/testfortran $(FORTRAN) | tee $(TESTDIR)/fortran_tap.log
 	+-@$(TESTDOCS) | tee $(TESTDIR)/docs_tap.log
-	@config/tally $(TESTDIR) test_ source plugin python docs
+	@config/tally $(TESTDIR) test_ source plugin python fortran docs
 
 TESTDOCS = $(TESTENV) VECTOR_FLAGS='$(VECTOR_FLAGS)' PETSC_PYTHON='$(PYTHON)' BUILD=$(BUILD) $(PYTHON) config/testdocs
 testdocs: $(OUT)/bin/plugin/ksp/ksp/tutorials/ex45 tutorials ## run the commands of the documents, or of DOCS="README.md doc/options.md"

@@ -134,7 +134,14 @@ def breakdown():
     ax.set_xlabel('picoseconds an unknown, one solve to 1e-9')
 
 
-for plot in (rivals, size, degree, cpu, roofline, gpus, breakdown):
+def taylorgreen():
+    axes, rows = plt.subplots(1, 2, figsize=(9, 3.4))[1], read('taylorgreen')
+    for ax, y, color in ((axes[0], 'energy', BLUE), (axes[1], 'dissipation', RED)):
+        line(ax, rows, 'time', y, color, '', style='-')
+        ax.set(title=y.capitalize(), xlabel='time', xlim=(0, 10), ylim=(0, None))
+
+
+for plot in (rivals, size, degree, cpu, roofline, gpus, breakdown, taylorgreen):
     plot()
     file = os.path.join(here, 'pictures', plot.__name__ + '.svg')
     plt.savefig(file, bbox_inches='tight', metadata={'Date': None, 'Creator': None})

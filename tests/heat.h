@@ -32,10 +32,9 @@ static PetscErrorCode Near(const char what[], PetscReal value, PetscReal want, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateBox(PetscInt dim, const PetscInt cells[], const PetscReal upper[], DMBoxBoundaryType type, DM *dm)
+static PetscErrorCode CreateBoxOf(PetscInt dim, const PetscInt cells[], const PetscReal upper[], const DMBoxBoundaryType types[6], DM *dm)
 {
-  const PetscReal         lower[3] = {0, 0, 0};
-  const DMBoxBoundaryType types[6] = {type, type, type, type, type, type};
+  const PetscReal lower[3] = {0, 0, 0};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, 1, dm));
@@ -45,6 +44,15 @@ static PetscErrorCode CreateBox(PetscInt dim, const PetscInt cells[], const Pets
   PetscCall(DMBoxSetBoundary(*dm, types));
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMSetUp(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateBox(PetscInt dim, const PetscInt cells[], const PetscReal upper[], DMBoxBoundaryType type, DM *dm)
+{
+  const DMBoxBoundaryType types[6] = {type, type, type, type, type, type};
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBoxOf(dim, cells, upper, types, dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

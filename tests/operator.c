@@ -271,10 +271,11 @@ static PetscErrorCode TestOptions(void)
 
 static PetscErrorCode TestErrors(void)
 {
-  const PetscReal D[3] = {1, 1, 1};
-  DM              q, dgq, robin, penalized, bad;
-  Mat             Aq, Adgq, Arobin, Apenalized, P;
-  Vec             xq, xdgq;
+  const DMBoxBoundaryType rings[4] = {DMBOX_BOUNDARY_PERIODIC, DMBOX_BOUNDARY_PERIODIC, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
+  const PetscReal         D[3]     = {1, 1, 1};
+  DM                      q, dgq, robin, penalized, bad;
+  Mat                     Aq, Adgq, Arobin, Apenalized, P;
+  Vec                     xq, xdgq;
 
   PetscFunctionBeginUser;
   PetscCall(TestOptions());
@@ -285,6 +286,10 @@ static PetscErrorCode TestErrors(void)
   PetscCall(CreateBox(2, 2, DMBOX_SPACE_DGQ, "poisson", &bad));
   PetscCall(DMBoxSetSpace(bad, (DMBoxSpace)7));
   FAILS(DMSetUp(bad), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetSpace()", "q, dgq, rt, p1 or vq");
+  PetscCall(DMDestroy(&bad));
+  PetscCall(CreateBox(2, 2, DMBOX_SPACE_Q, "robin", &bad));
+  PetscCall(DMBoxSetBoundary(bad, rings));
+  FAILS(DMSetUp(bad), PETSC_ERR_SUP, "periodic in direction 0", "robin has no periodic sides");
   PetscCall(DMDestroy(&bad));
   FAILS(DMBoxSetPenalty(dgq, 0, 1), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetPenalty()", "positive and finite");
   PetscCall(DMBoxSetPenalty(penalized, 2, 2));

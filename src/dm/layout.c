@@ -54,7 +54,7 @@ static PetscErrorCode DMBoxCheckRing(DM dm, PetscInt d)
              d, box->cells[d]);
   PetscCheck(box->op->rings, comm, PETSC_ERR_SUP,
              "-dm_box_boundary (DMBoxSetBoundary()) is periodic in direction %" PetscInt_FMT
-             "; -dm_box_operator %s has no periodic sides: poisson, diffusion, biharmonic, stokes and elasticity have them",
+             "; -dm_box_operator %s has no periodic sides, those of the library have them",
              d, box->op->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -443,7 +443,7 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 
   Periodic sides come in pairs: both sides of a direction, which needs two cells at least, are the same points. There is one node for
   both, at the lower side. Ghost nodes (`DMBoxGetGhostCorners()`) go on beyond the sides, and have negative numbers below the lower one.
-  The operator `heat` has none. Where patches see the cells beside them, with the spaces `DMBOX_SPACE_DGQ` and `DMBOX_SPACE_RT` and for
+  Where patches see the cells beside them, with the spaces `DMBOX_SPACE_DGQ` and `DMBOX_SPACE_RT` and for
   plates, they take multiples of four cells around a ring, otherwise even numbers; a mesh with another number is not coarsened, but
   solved directly.
 

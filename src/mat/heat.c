@@ -93,7 +93,7 @@ static PetscErrorCode DMBoxOperatorCheck_Heat(DM dm, DMBoxOperator op)
     for (PetscInt e = 0; e < 2; e++)
       PetscCheck(box->boundary[2 * d + e] != DMBOX_BOUNDARY_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
                  "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT
-                 "; -dm_box_operator heat takes dirichlet and neumann",
+                 "; -dm_box_operator heat takes dirichlet, neumann and periodic",
                  e ? "upper" : "lower", d);
   }
   PetscCall(DMBoxHeatCheckSides(dm, (const DMBox_Heat *)op->data));
@@ -151,6 +151,7 @@ PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator op)
   op->ops.setup               = DMSetUpSolvers_MatBox;
   op->ops.copy                = DMBoxCopy_Heat;
   op->ops.destroy             = DMBoxOperatorDestroy_Heat;
+  op->rings                   = PETSC_TRUE;
   for (int i = 0; i < 4; i++) op->coefficient[i] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -286,6 +286,11 @@ PetscErrorCode DMBoxSetHeatVoxels(DM dm, const unsigned char voxel[], PetscInt n
   PetscValidLogicalCollectiveInt(dm, n, 3);
   PetscCheck(n >= 0 && n <= 255, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "DMBoxSetHeatVoxels() has %" PetscInt_FMT " materials; there may be 0 to 255", n);
+  for (PetscInt i = 0; i < 2 * dm->dim; i++)
+    PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_PERIODIC, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+               "DMBoxSetHeatVoxels() was called for a DMBOX that is periodic in direction %" PetscInt_FMT
+               " (-dm_box_boundary, DMBoxSetBoundary()); bodies of voxels have no periodic sides",
+               i / 2);
   cubes = (size_t)box->cells[0] * (size_t)box->cells[1] * (size_t)box->cells[2];
   for (size_t i = 0; i < cubes; i++) {
     inside += voxel[i] > 0;

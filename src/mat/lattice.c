@@ -112,7 +112,7 @@ static PetscErrorCode MatLatticeDescribe(const Mat_Lattice *m, PatchFDLatticeDes
   DMBoxFreeNodes(f, PETSC_FALSE, desc->write);
   DMBoxFreeNodes(f, PETSC_TRUE, desc->read);
   for (int d = 0; d < 3; d++) {
-    desc->n[d] = box->cells[d];
+    desc->n[d] = f->line[d].ncells; /* all turns of a ring, which has no sides */
     desc->h[d] = (box->upper[d] - box->lower[d]) / (PetscReal)box->cells[d];
     if (d < m->dm->dim) n *= (size_t)PetscMax(f->local.n[d] - 1, 0);
     if (m->form.whole) {
@@ -194,25 +194,25 @@ static PetscErrorCode MatLatticeApply(void *ctx, PatchFDKernels kern, PetscReal 
 
 MAT_ARRAY_PRODUCTS(Lattice)
 
-/* the first sweep of KSPFUSEDCG; it takes rows of fixed nodes for those of the identity.  Between ranks the direction's ghosts come in
-   between, on GPUs */
+/* the first sweep of KSPFUSEDCG; it takes rows of fixed nodes for those of the identity.  The direction's ghosts, if there are any,
+   come in between, on GPUs */
 static PetscErrorCode MatFusedCGSweep_Lattice(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w,
                                               PatchFDSweep *sweep, PetscBool *can)
 {
   Mat_Lattice    *m;
   PatchFDMaterial material;
-  PetscMPIInt     size;
+  PetscBool       ghosts; /* from other ranks, or from the other ends of rings */
   void           *plan = NULL, *local;
 
   PetscFunctionBegin;
   PetscCall(MatLatticeGetCurrent(A, &m));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  *can = (PetscBool)(kern->latticesweep && m->form.identity == 1 && (size == 1 || !PetscMemTypeHost(kern->memtype)));
+  ghosts = (PetscBool)(((const DM_Box *)m->dm->data)->halo != NULL);
+  *can   = (PetscBool)(kern->latticesweep && m->form.identity == 1 && !(ghosts && PetscMemTypeHost(kern->memtype)));
   if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscCall(MatLatticeGetPlan(m, kern, &plan));
   PetscCall(MatLatticeMaterial(m, kern, &material));
-  if (size == 1) PetscCall((*kern->latticesweep)(plan, &material, d, r, q, p, w, sweep));
+  if (!ghosts) PetscCall((*kern->latticesweep)(plan, &material, d, r, q, p, w, sweep));
   else {
     PetscCall((*kern->latticesweep)(plan, &material, d, r, q, p, NULL, sweep));
     PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, p, DMBOX_WORK_X, &local));
