@@ -255,57 +255,6 @@ static void FieldsForms(const PatchFDLocalDesc *desc, std::vector<FieldsForm> &f
 
 /* ---- plans ---- */
 
-/* launches that have no nodes in common take turns on PETSc's stream and some beside it, between fork and join */
-struct FieldsStreams {
-  static constexpr int sides = 3;
-  cudaStream_t         side[sides];
-  cudaEvent_t          start, end[sides];
-  bool                 created = false;
-
-  PetscErrorCode create()
-  {
-    PetscFunctionBegin;
-    PetscCallCUDA(cudaEventCreateWithFlags(&start, cudaEventDisableTiming));
-    for (int i = 0; i < sides; i++) {
-      PetscCallCUDA(cudaStreamCreateWithFlags(&side[i], cudaStreamNonBlocking));
-      PetscCallCUDA(cudaEventCreateWithFlags(&end[i], cudaEventDisableTiming));
-    }
-    created = true;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscErrorCode destroy()
-  {
-    PetscFunctionBegin;
-    if (!created) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCallCUDA(cudaEventDestroy(start));
-    for (int i = 0; i < sides; i++) {
-      PetscCallCUDA(cudaStreamDestroy(side[i]));
-      PetscCallCUDA(cudaEventDestroy(end[i]));
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  cudaStream_t of(size_t launch, cudaStream_t stream) const
-  {
-    return created && launch % (sides + 1) ? side[launch % (sides + 1) - 1] : stream;
-  }
-  PetscErrorCode fork(cudaStream_t stream) const
-  {
-    PetscFunctionBegin;
-    PetscCallCUDA(cudaEventRecord(start, stream));
-    for (int i = 0; i < sides; i++) PetscCallCUDA(cudaStreamWaitEvent(side[i], start, 0));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscErrorCode join(cudaStream_t stream) const
-  {
-    PetscFunctionBegin;
-    for (int i = 0; i < sides; i++) {
-      PetscCallCUDA(cudaEventRecord(end[i], side[i]));
-      PetscCallCUDA(cudaStreamWaitEvent(stream, end[i], 0));
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-};
-
 template <typename T>
 struct FieldsPlan : FieldsSolver<T> {
   FieldsData<T>  data = {};
@@ -317,7 +266,6 @@ struct FieldsPlan : FieldsSolver<T> {
 
   std::vector<Range>        ranges; /* of patches that fast kernels do */
   std::vector<FieldsFast *> fast;
-  FieldsStreams             streams; /* if there are many forms */
 
   PetscErrorCode create(const PatchFDLocalDesc *);
   PetscErrorCode free() override;
@@ -422,7 +370,6 @@ PetscErrorCode FieldsPlan<T>::forms(const PatchFDLocalDesc *desc)
     fast.push_back(f);
     ranges.push_back(Range(form.range));
   }
-  if (all.size() > FieldsStreams::sides) PetscCall(streams.create());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -455,7 +402,6 @@ PetscErrorCode FieldsPlan<T>::free()
   PetscFunctionBegin;
   PetscCall(data.team.destroy());
   PetscCall(memory.free());
-  PetscCall(streams.destroy());
   for (FieldsFast *f : fast) {
     PetscCall(f->destroy());
     delete f;
@@ -490,7 +436,6 @@ PetscErrorCode FieldsPlan<T>::apply(const PatchFDColor &color, const PatchFDRang
   if (one && left && !(all.phases == 2 && all.phase & 1)) PetscCall(applyOne(omega, beta, r, x, stream));
   if (one) PetscFunctionReturn(PETSC_SUCCESS);
   if (fast.empty()) largest.count[0] = 0;
-  if (streams.created) PetscCall(streams.fork(stream));
   for (size_t i = 0; i < fast.size(); i++) {
     PatchFDRange inner;
 
@@ -500,7 +445,7 @@ PetscErrorCode FieldsPlan<T>::apply(const PatchFDColor &color, const PatchFDRang
     }
     const ColorPatches g(color, phases, inner, Layout(), Range());
 
-    if (!g.empty()) PetscCall(fast[i]->solve(g, omega, beta, r, x, streams.of(i, stream)));
+    if (!g.empty()) PetscCall(fast[i]->solve(g, omega, beta, r, x, stream));
     if (i == 0) largest = g;
     left -= (PetscInt64)g.count[0] * g.count[1] * g.count[2];
   }
@@ -508,12 +453,9 @@ PetscErrorCode FieldsPlan<T>::apply(const PatchFDColor &color, const PatchFDRang
     const FieldsPatches others(all, largest, ranges);
 
     FieldsKernel<T>
-      <<<data.team.grid(others.shell.size()), data.team.block(), data.team.shared, streams.of(fast.size(), stream)>>>(data, others,
-                                                                                                                      (T)omega, (T)beta, r,
-                                                                                                                      x);
+      <<<data.team.grid(others.shell.size()), data.team.block(), data.team.shared, stream>>>(data, others, (T)omega, (T)beta, r, x);
   }
   PetscCallCUDA(cudaGetLastError());
-  if (streams.created) PetscCall(streams.join(stream));
   PetscCall(PetscLogGpuFlops(all.empty() ? 0 : all.patches() * flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
