@@ -1,5 +1,4 @@
-static char help[] =
-  "An operator that the library does not have, registered by a program: -laplace u = f with Robin conditions du/dn + beta u = 0 on all \
+static char help[] = "An operator that a program registers: -laplace u = f with Robin conditions du/dn + beta u = 0 on all \
 sides.\n\
 The solution, prod (1 + beta x_d (1 - x_d)), lies in the finite element space from degree 2 on, so that nodal values are exact.\n\
   -test solve | errors\n\
@@ -12,24 +11,6 @@ The solution, prod (1 + beta x_d (1 - x_d)), lies in the finite element space fr
 enum {
   BETA /* its place among the coefficients */
 };
-
-/* A band with a class for each cell, so that those at the ends may be changed */
-static PetscErrorCode BandSplit(PatchFDBand *b)
-{
-  const PetscInt size = b->nloc * b->nloc * (2 * b->reach + 1);
-  PetscReal     *X;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(b->ncells * size, &X));
-  for (PetscInt c = 0; c < b->ncells; c++) {
-    PetscCall(PetscArraycpy(X + c * size, b->X + b->cls[c] * size, size));
-    b->cls[c] = c;
-  }
-  PetscCall(PetscFree(b->X));
-  b->X      = X;
-  b->nclass = b->ncells;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
   On a product of lines a side belongs to one direction, and an integral over it is a product of masses of the others.  So the sum is a
@@ -52,13 +33,7 @@ static PetscErrorCode Form_Robin(DM dm, DMBoxOperator op, const PetscReal c[], c
 
     PetscCall(PatchFDBandLaplace(line, 1, 0, penalty, 2 * penalty, &A[d]));
     PetscCall(PatchFDBandMass(line, &M[d]));
-    if (d < dm->dim) {
-      const PetscInt ld = (2 * A[d].reach + 1) * A[d].nloc, own = A[d].reach * A[d].nloc, size = A[d].nloc * ld;
-
-      PetscCall(BandSplit(&A[d]));
-      A[d].X[own] += c[BETA];
-      A[d].X[A[d].ncells * size - ld + own + A[d].nloc - 1] += c[BETA];
-    }
+    for (int e = 0; e < 2 && d < dm->dim; e++) PetscCall(PatchFDBandAddEnd(e, c[BETA], &A[d]));
     form->A[0][d] = &A[d];
     form->M[0][d] = &M[d];
   }
