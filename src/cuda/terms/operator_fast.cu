@@ -13,13 +13,10 @@
   patches (COLOR), of all nodes between the ends: a patch.  Nodes have one owner, there are no atomics.  Between stages numbers are in shared
   memory.  All threads have the same matrix at a time: an operand from the constant bank.
 
-  What one colour of solids in 3D reads and writes, a number of the mesh: x, b and r at (2k - 1)^3 of (2k)^3 nodes.  What it computes, a
-  number inside a patch: 9 products in the directions 0 and 2 and 15 in direction 1, each 2 (k + 1)^2 products of numbers a line:
-
-    pairs of products and additions a number, k = 2, 3, 4: 118, 125, 138
-
-  With 33 Tflop/s (double) and 4.8 TB/s a colour takes at least 4 ps a number for arithmetic and 4 for memory (k = 2).  Shared memory has
-  63 words a number (k = 2), 6 ps.
+  The residual of one colour of solids in 3D takes 9 products in the directions 0 and 2 and 15 in direction 1, each 2 (k + 1)^2 products of
+  numbers a line: 118, 102, 103 a number inside a patch (k = 2, 3, 4).  Inside are (2k - 1)^3 of (2k)^3 nodes.  A number of the mesh takes at
+  least 3 ps of arithmetic (double, 33 Tflop/s) and 3 ps of memory (x, and b and r inside, 4.8 TB/s), and 5 ps of shared memory, which has 41
+  words a number inside (k = 2).
 */
 #include "base/plan.cuh"
 #include "terms/operator.cuh"
@@ -33,7 +30,7 @@ namespace patchfd
 /* units of a tile in each direction, by dimension and degree, for all nodes and for a colour's patches */
 static constexpr int terms_tile[2][2][terms_lines_degrees][3] = {{{{16, 16, 1}, {8, 8, 1}, {8, 4, 1}, {4, 4, 1}, {4, 4, 1}, {4, 4, 1}},
                                                                   {{16, 8, 1}, {8, 4, 1}, {4, 4, 1}, {4, 2, 1}, {2, 2, 1}, {2, 2, 1}}},
-                                                                 {{{8, 8, 4}, {4, 4, 2}, {2, 2, 2}, {2, 2, 1}, {1, 1, 1}, {1, 1, 1}},
+                                                                 {{{8, 8, 4}, {4, 2, 2}, {2, 2, 1}, {2, 1, 1}, {1, 1, 1}, {1, 1, 1}},
                                                                   {{8, 4, 2}, {4, 1, 1}, {2, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}}};
 
 /* FIRST: wanted nodes of a unit are FIRST .. FIRST + OUT - 1; STEP: nodes from a unit to the next */
