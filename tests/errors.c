@@ -493,18 +493,52 @@ static PetscErrorCode Product(DM dm, PetscReal *norm)
 }
 
 /* what would have no effect, or be other than what was asked for; and numbers that PetscInt cannot hold */
+static PetscErrorCode TestRobinSides(void)
+{
+  const PetscInt          cells[]  = {4, 4};
+  const DMBoxBoundaryType sides[4] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET};
+  DM                      dm;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
+  PetscCall(DMBoxSetBoundary(dm, sides));
+  PetscCall(DMBoxSetRobin(dm, 1, 2));
+  FAILS("DMBoxSetRobin on a Dirichlet side", DMSetUp(dm), PETSC_ERR_ARG_INCOMP,
+        "-dm_box_robin (DMBoxSetRobin()) would have no effect on side 1, which is dirichlet", "must be neumann");
+  FAILS("DMBoxSetRobin, negative", DMBoxSetRobin(dm, 2, -1), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_robin (DMBoxSetRobin()) is -1. at side 2",
+        "must not be negative");
+  FAILS("DMBoxSetRobin, no such side", DMBoxSetRobin(dm, 4, 1), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetRobin() is for side 4", "0 to 3");
+  PetscCall(DMDestroy(&dm));
+
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_P1));
+  PetscCall(DMBoxSetOperator(dm, "heat"));
+  PetscCall(DMBoxSetBoundary(dm, sides));
+  PetscCall(DMBoxSetHeatRobin(dm, 1, 2, 0));
+  FAILS("DMBoxSetHeatRobin on a Dirichlet side", DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "DMBoxSetHeatRobin()) would have no effect on side 1",
+        "must be neumann");
+  PetscCall(DMBoxSetHeatRobin(dm, 1, 0, 0));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMBoxSetHeatRobin(dm, 2, 2, 0));
+  FAILS("DMBoxSetHeatRobin on a Dirichlet side after set-up", DMBoxSetHeatRobin(dm, 3, 2, 0), PETSC_ERR_ARG_INCOMP,
+        "DMBoxSetHeatRobin()) would have no effect on side 3", "must be neumann");
+  FAILS("DMBoxSetHeatFlux on a Dirichlet side", DMBoxSetHeatFlux(dm, 3, One, NULL), PETSC_ERR_ARG_INCOMP,
+        "DMBoxSetHeatFlux() would have no effect on side 3", "must be neumann");
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestMesh(void)
 {
-  const PetscInt    cells[] = {4, 4}, many[] = {40000, 30000};
-  DMBoxBoundaryType sides[4] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET};
-  PetscReal         norm[2];
-  PetscInt          M, x, m;
-  PetscViewer       viewer;
-  Mat               A;
-  Vec               c, v;
-  DM                dm;
-  void             *array;
-  const char       *numbers;
+  const PetscInt cells[] = {4, 4}, many[] = {40000, 30000};
+  PetscReal      norm[2];
+  PetscInt       M, x, m;
+  PetscViewer    viewer;
+  Mat            A;
+  Vec            c, v;
+  DM             dm;
+  void          *array;
+  const char    *numbers;
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
@@ -536,32 +570,6 @@ static PetscErrorCode TestMesh(void)
   PetscCall(DMSetCoordinates(dm, v));
   FAILS("DMSetCoordinates", DMCreateMatrix(dm, &A), PETSC_ERR_SUP, "DMSetCoordinates()", "DMBoxSetMappingCoordinates()");
   PetscCall(VecDestroy(&v));
-  PetscCall(DMDestroy(&dm));
-
-  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
-  PetscCall(DMBoxSetBoundary(dm, sides));
-  PetscCall(DMBoxSetRobin(dm, 1, 2));
-  FAILS("DMBoxSetRobin on a Dirichlet side", DMSetUp(dm), PETSC_ERR_ARG_INCOMP,
-        "-dm_box_robin (DMBoxSetRobin()) would have no effect on side 1, which is dirichlet", "must be neumann");
-  FAILS("DMBoxSetRobin, negative", DMBoxSetRobin(dm, 2, -1), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_robin (DMBoxSetRobin()) is -1. at side 2",
-        "must not be negative");
-  FAILS("DMBoxSetRobin, no such side", DMBoxSetRobin(dm, 4, 1), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetRobin() is for side 4", "0 to 3");
-  PetscCall(DMDestroy(&dm));
-
-  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
-  PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_P1));
-  PetscCall(DMBoxSetOperator(dm, "heat"));
-  PetscCall(DMBoxSetBoundary(dm, sides));
-  PetscCall(DMBoxSetHeatRobin(dm, 1, 2, 0));
-  FAILS("DMBoxSetHeatRobin on a Dirichlet side", DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "DMBoxSetHeatRobin()) would have no effect on side 1",
-        "must be neumann");
-  PetscCall(DMBoxSetHeatRobin(dm, 1, 0, 0));
-  PetscCall(DMSetUp(dm));
-  PetscCall(DMBoxSetHeatRobin(dm, 2, 2, 0));
-  FAILS("DMBoxSetHeatRobin on a Dirichlet side after set-up", DMBoxSetHeatRobin(dm, 3, 2, 0), PETSC_ERR_ARG_INCOMP,
-        "DMBoxSetHeatRobin()) would have no effect on side 3", "must be neumann");
-  FAILS("DMBoxSetHeatFlux on a Dirichlet side", DMBoxSetHeatFlux(dm, 3, One, NULL), PETSC_ERR_ARG_INCOMP,
-        "DMBoxSetHeatFlux() would have no effect on side 3", "must be neumann");
   PetscCall(DMDestroy(&dm));
 
   /* more coordinates than 32 bits count, and more numbers at points */
@@ -743,6 +751,7 @@ int main(int argc, char **argv)
   PetscCall(TestStokes(dm, A, x));
   PetscCall(TestFunctions(dm, b));
   PetscCall(TestMesh());
+  PetscCall(TestRobinSides());
   PetscCall(TestFactors());
 
   PetscCall(TestNaN(dm, A, b, x));

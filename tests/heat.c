@@ -1,7 +1,6 @@
 static char help[] = "The heat equation with linear elements on simplices: operators, materials, loads, bodies of voxels, bad input.\n\
   -part stencils | operators | assembled | materials | layers | sides | body | errors\n\n";
 
-#include "catch.h"
 #include "heat.h"
 #include <patchfd/private/vecimpl.h>
 
@@ -754,16 +753,6 @@ static PetscErrorCode Body(void)
 
 /* ---- bad input ---- */
 
-#define FAILS(call, code, word) \
-  do { \
-    PetscErrorCode ierr_; \
-    PetscBool      ok_; \
-\
-    CATCH(ierr_, call); \
-    ok_ = (PetscBool)(ierr_ && lastcode == (code) && strstr(lastmessage, word)); \
-    PetscCall(Check(ok_, "%s: error %d, %s", #call, (int)lastcode, lastmessage)); \
-  } while (0)
-
 FUNCTION(Negative, x[0] - 0.5)
 FUNCTION(NotANumber, x[0] > 0.4 ? NAN : 1)
 
@@ -847,44 +836,6 @@ static PetscErrorCode WrongMeshes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- rings ---- */
-
-FUNCTION(Waves, PetscSinReal(2 * PETSC_PI * x[0]) * PetscCosReal(2 * PETSC_PI * Y))
-
-/* in time steps waves around two rings, one of an odd number of cells, decay as they should */
-static PetscErrorCode Rings(void)
-{
-  const PetscInt          cells[3] = {36, 33, 1};
-  const PetscReal         upper[3] = {1, 1, 1};
-  const DMBoxBoundaryType types[6] = {DMBOX_BOUNDARY_PERIODIC, DMBOX_BOUNDARY_PERIODIC, DMBOX_BOUNDARY_PERIODIC,
-                                      DMBOX_BOUNDARY_PERIODIC, DMBOX_BOUNDARY_NEUMANN,  DMBOX_BOUNDARY_NEUMANN};
-  March                   m        = {.theta = 0.5, .dt = 0.001, .steps = 10, .rtol = 1e-10, .guess = DMBOX_HEAT_GUESS_LINEAR};
-  DM                      dm;
-  TS                      ts;
-  Vec                     u, v;
-
-  PetscFunctionBeginUser;
-  PetscCall(CreateBoxOf(2, cells, upper, types, &dm));
-  PetscCall(DMCreateGlobalVector(dm, &u));
-  PetscCall(VecDuplicate(u, &v));
-  for (int mg = 0; mg < 2; mg++) {
-    PetscCall(DMBoxInterpolateFunction(dm, 0, Waves, NULL, u));
-    PetscCall(VecCopy(u, v));
-    PetscCall(VecScale(v, PetscExpReal(-8 * PETSC_PI * PETSC_PI * m.dt * (PetscReal)m.steps)));
-    m.total = 0;
-    PetscCall(CreateTS(dm, &m, &ts));
-    if (mg) PetscCall(DMBoxTSSetHeatSolver(ts, DMBOX_HEAT_SOLVER_MG));
-    PetscCall(TSSolve(ts, u));
-    PetscCall(TSDestroy(&ts));
-    PetscCall(Same(mg ? "a wave after ten steps, multigrid" : "a wave after ten steps", u, v, 0.01));
-  }
-  FAILS(DMBoxSetHeatVoxels(dm, (const unsigned char[]){1}, 0, NULL, NULL), PETSC_ERR_SUP, "no periodic sides");
-  PetscCall(VecDestroy(&u));
-  PetscCall(VecDestroy(&v));
-  PetscCall(DMDestroy(&dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Errors(void)
 {
   March             m = {.theta = 0.5, .dt = 0.01, .steps = 3, .rtol = 1e-10, .guess = DMBOX_HEAT_GUESS_LINEAR};
@@ -956,7 +907,7 @@ int main(int argc, char **argv)
 {
   static const Test parts[] = {{"stencils", Stencils},   {"operators", Operators}, {"assembled", AllAssembled},
                                {"materials", Materials}, {"layers", Layers},       {"sides", Sides},
-                               {"body", Body},           {"rings", Rings},         {"errors", Errors}};
+                               {"body", Body},           {"errors", Errors}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -979,9 +930,6 @@ int main(int argc, char **argv)
     test:
       suffix: assembled
       args: -part assembled
-    test:
-      suffix: rings
-      args: -part rings
     test:
       suffix: layers
       args: -part layers
@@ -1013,10 +961,6 @@ int main(int argc, char **argv)
       suffix: cuda_assembled
       output_file: output/heat_assembled.out
       args: -part assembled
-    test:
-      suffix: cuda_rings
-      output_file: output/heat_rings.out
-      args: -part rings
     test:
       suffix: cuda_body
       output_file: output/heat_body.out

@@ -404,10 +404,46 @@ static PetscErrorCode Restart(void)
 
 /* ---- the program ---- */
 
+FUNCTION(Waves, PetscSinReal(2 * PETSC_PI * x[0]) * PetscCosReal(2 * PETSC_PI * Y))
+
+/* in time steps waves around two rings, one of an odd number of cells, decay as they should */
+static PetscErrorCode Rings(void)
+{
+  const PetscInt          cells[3] = {36, 33, 1};
+  const PetscReal         upper[3] = {1, 1, 1};
+  const DMBoxBoundaryType types[6] = {DMBOX_BOUNDARY_PERIODIC, DMBOX_BOUNDARY_PERIODIC, DMBOX_BOUNDARY_PERIODIC,
+                                      DMBOX_BOUNDARY_PERIODIC, DMBOX_BOUNDARY_NEUMANN,  DMBOX_BOUNDARY_NEUMANN};
+  March                   m        = {.theta = 0.5, .dt = 0.001, .steps = 10, .rtol = 1e-10, .guess = DMBOX_HEAT_GUESS_LINEAR};
+  DM                      dm;
+  TS                      ts;
+  Vec                     u, v;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBoxOf(2, cells, upper, types, &dm));
+  PetscCall(DMCreateGlobalVector(dm, &u));
+  PetscCall(VecDuplicate(u, &v));
+  for (int mg = 0; mg < 2; mg++) {
+    PetscCall(DMBoxInterpolateFunction(dm, 0, Waves, NULL, u));
+    PetscCall(VecCopy(u, v));
+    PetscCall(VecScale(v, PetscExpReal(-8 * PETSC_PI * PETSC_PI * m.dt * (PetscReal)m.steps)));
+    m.total = 0;
+    PetscCall(CreateTS(dm, &m, &ts));
+    if (mg) PetscCall(DMBoxTSSetHeatSolver(ts, DMBOX_HEAT_SOLVER_MG));
+    PetscCall(TSSolve(ts, u));
+    PetscCall(TSDestroy(&ts));
+    PetscCall(Same(mg ? "a wave after ten steps, multigrid" : "a wave after ten steps", u, v, 0.01));
+  }
+  FAILS(DMBoxSetHeatVoxels(dm, (const unsigned char[]){1}, 0, NULL, NULL), PETSC_ERR_SUP, "no periodic sides");
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  static const Test parts[] = {{"energy", EnergyPart}, {"space", Space},         {"time", Time},      {"iterations", Iterations},
-                               {"types", Types},       {"multigrid", Multigrid}, {"restart", Restart}};
+  static const Test parts[] = {{"energy", EnergyPart}, {"space", Space},         {"time", Time},       {"iterations", Iterations},
+                               {"types", Types},       {"multigrid", Multigrid}, {"restart", Restart}, {"rings", Rings}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -436,6 +472,11 @@ int main(int argc, char **argv)
     test:
       suffix: restart
       args: -part restart
+  testset:
+    nsize: {{1 2 3 4 8}}
+    test:
+      suffix: rings
+      args: -part rings
   testset:
     nsize: {{1 3}}
     test:
@@ -467,6 +508,10 @@ int main(int argc, char **argv)
       suffix: cuda_multigrid
       output_file: output/heatsteps_multigrid.out
       args: -part multigrid
+    test:
+      suffix: cuda_rings
+      output_file: output/heatsteps_rings.out
+      args: -part rings
     test:
       suffix: cuda_types
       output_file: output/heatsteps_types.out

@@ -326,7 +326,8 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
   Notes:
   The space is `DMBOX_SPACE_RT`: velocities in RT_k and pressures in DGQ_k. The velocity is divergence-free at every point. In L2
   velocity and pressure have the order k + 1, but for pressures of degree 2 beside no-slip sides: their error in the cells there is of
-  order 2, 2.5 in L2, since the tangential velocity is given by a penalty. With sides where flows slip, and periodic ones, it is 3. Tangential jumps have penalties, see `DMBoxSetPenalty()`.
+  order 2, 2.5 in L2, since the tangential velocity is given by a penalty. With sides where flows slip, and periodic ones, it is 3.
+  Tangential jumps have penalties, see `DMBoxSetPenalty()`.
 
   On sides of type `DMBOX_BOUNDARY_DIRICHLET` the velocity is zero, or what `DMBoxLiftDirichlet()` brings in. Sides of type
   `DMBOX_BOUNDARY_NEUMANN` are open: viscosity du/dn - p n is zero, or what `DMBoxAddNeumannLoad()` brings in. On sides of

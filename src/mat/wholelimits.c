@@ -80,7 +80,7 @@ PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
   an inverse (MatBoxLocalTakesWhole()).  Where halving ends there, degree 1 on the same cells is what patches need below them at any degree
   (L. F. Pavarino, Numer. Math. 66, 1993)
 */
-PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscBool *large, PetscBool *points)
+PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool *large, PetscBool *points)
 {
   const DM_Box        *box      = (const DM_Box *)dm->data;
   const PetscLogDouble factored = dm->dim == 3 || box->op->saddle ? 8000 : 30000, most = 8000;
@@ -91,6 +91,7 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscBool *large, PetscBool
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
+  *degree = DMBoxLeastDegree(box);
   *points = (PetscBool)(box->op->ops.points != NULL);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (!dm->setupcalled || !(*points || box->op->reach || box->nfield > 1)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -108,7 +109,7 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscBool *large, PetscBool
     ierr = DMBoxLimitFolded(dm, &more);
     PetscCall(DMBoxSetLowering(dm, -1)); /* also after an error */
     PetscCall(ierr);
-    N  = more == *n ? 0 : N * PetscPowReal((PetscReal)DMBoxLeastDegree(box) / (PetscReal)box->degree, dm->dim);
+    N  = more == *n ? 0 : N * PetscPowReal((PetscReal)*degree / (PetscReal)box->degree, dm->dim);
     *n = more;
   }
   *large = (PetscBool)(N > (*points ? most : factored) && (*points || patches));

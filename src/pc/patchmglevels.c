@@ -87,16 +87,17 @@ static PetscErrorCode PCPatchMGChoose(PC pc, PetscInt *n)
 static PetscErrorCode PCPatchMGLowerDegree(PC pc, PetscInt *n)
 {
   const PetscInt coarsenings = *n;
+  PetscInt       degree      = 0;
   PC_PatchMG    *p           = PATCHMG(pc);
   PetscBool      large = PETSC_FALSE, points = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (p->eqlimit == PETSC_DECIDE) PetscCall(MatBoxLowerDegree(pc->dm, n, &large, &points));
+  if (p->eqlimit == PETSC_DECIDE) PetscCall(MatBoxLowerDegree(pc->dm, n, &degree, &large, &points));
   p->lowered = (PetscBool)(*n > coarsenings);
   p->coarse  = !large ? PATCHMG_COARSE_BOX : points ? PATCHMG_COARSE_ASSEMBLED : p->symmetric ? PATCHMG_COARSE_BOX : PATCHMG_COARSE_KRYLOV;
   if (p->lowered)
-    PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "degree %" PetscInt_FMT " on the cells of a mesh that is too large to be factored",
-                            DMBoxLeastDegree((const DM_Box *)pc->dm->data)));
+    PetscCall(
+      PetscSNPrintf(p->why, sizeof(p->why), "degree %" PetscInt_FMT " on the cells of a mesh that is too large to be factored", degree));
   else if (p->coarse != PATCHMG_COARSE_BOX) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "the mesh is too large to be factored"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -552,9 +552,9 @@ static PetscErrorCode PCDestroy_Single(PC pc)
   Level: intermediate
 
   Notes:
-  Use `KSPREFINE`, for which the result is added to the solution without a vector of its own, `KSPFGMRES`, `KSPFCG`, `KSPCG` or another
-  outer method that computes its residuals from the vectors that the preconditioner returns. `KSPGMRES`, `KSPBCGS` and related methods may report convergence while the true residual is as large as 1e-3; a warning
-  says so.
+  Use `KSPREFINE`, for which the result is added to the solution without a vector of its own, `KSPFGMRES`, `KSPFCG`, `KSPCG` or
+  another outer method that computes its residuals from the vectors that the preconditioner returns. `KSPGMRES`, `KSPBCGS` and
+  related methods may report convergence while the true residual is as large as 1e-3; a warning says so.
 
   For a matrix of a `DMBOX`, the operators inside are in single precision. `PCPATCHMG` is then the default inside, and the whole
   V-cycle moves half the bytes. If the vectors of the `DMBOX` are of type `VECCUDA`, those inside are of type `VECSINGLECUDA`, and

@@ -478,7 +478,7 @@ static inline PetscBool DMBoxIsMirrored(const DM_Box *box, PetscInt d)
 PETSC_INTERN PetscErrorCode MatBoxLimitCoarsenings(DM, PetscInt limit, PetscInt *n);
 /* where n of them lead to a mesh that nothing diagonalizes and that is too large to be factored one more, which is to lower the degree to 1
    (DMBoxSetLowering()), if cells do not fold then, or to 2 for plates; whether even that is too large, and whether it is by quadrature */
-PETSC_INTERN PetscErrorCode MatBoxLowerDegree(DM, PetscInt *n, PetscBool *large, PetscBool *points);
+PETSC_INTERN PetscErrorCode MatBoxLowerDegree(DM, PetscInt *n, PetscInt *degree, PetscBool *large, PetscBool *points);
 /*
   Of n coarsenings as many as take the least time for set-up and one solve, by a model (cost.c) of operators that fast diagonalization
   solves; seconds, also of V-cycles after all n.

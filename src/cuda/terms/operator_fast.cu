@@ -10,13 +10,13 @@
 
   and all stages are one function: a list of sums of products of a matrix and lines.  A thread takes a line of a unit, in all sums, one
   after the other.  A unit are two cells, of which the rows of the nodes in the upper one are wanted, or, for the residual of a colour's
-  patches (COLOR), of all nodes between the ends: a patch.  Nodes have one owner, there are no atomics.  Between stages numbers are in shared
-  memory.  All threads have the same matrix at a time: an operand from the constant bank.
+  patches (COLOR), of all nodes between the ends: a patch.  Nodes have one owner, there are no atomics.  Between stages numbers are in
+  shared memory.  All threads have the same matrix at a time: an operand from the constant bank.
 
-  The residual of one colour of solids in 3D takes 9 products in the directions 0 and 2 and 15 in direction 1, each 2 (k + 1)^2 products of
-  numbers a line: 118, 102, 103 a number inside a patch (k = 2, 3, 4).  Inside are (2k - 1)^3 of (2k)^3 nodes.  A number of the mesh takes at
-  least 3 ps of arithmetic (double, 33 Tflop/s) and 3 ps of memory (x, and b and r inside, 4.8 TB/s), and 5 ps of shared memory, which has 41
-  words a number inside (k = 2).
+  The residual of one colour of solids in 3D takes 9 products in the directions 0 and 2 and 15 in direction 1, each 2 (k + 1)^2 products
+  of numbers a line: 118, 102, 103 a number inside a patch (k = 2, 3, 4).  Inside are (2k - 1)^3 of (2k)^3 nodes.  A number of the mesh
+  takes at least 3 ps of arithmetic (double, 33 Tflop/s) and 3 ps of memory (x, and b and r inside, 4.8 TB/s), and 5 ps of shared memory,
+  which has 41 words a number inside (k = 2).
 */
 #include "base/plan.cuh"
 #include "terms/operator.cuh"
