@@ -35,7 +35,7 @@ static constexpr int terms_tile[2][2][terms_lines_degrees][3] = {{{{16, 16, 1}, 
 
 /* FIRST: wanted nodes of a unit are FIRST .. FIRST + OUT - 1; STEP: nodes from a unit to the next */
 template <int K, int DIM, bool COLOR>
-struct TermsTile {
+struct TermsLinesTile {
   static constexpr int n = K + 1, WIDTH = 2 * K + 1, FIRST = COLOR ? 1 : K, OUT = COLOR ? 2 * K - 1 : K, STEP = COLOR ? 2 * K : K;
   static constexpr int CELLS = COLOR ? 2 : 1, LOW = COLOR ? 0 : 1; /* of a unit's step, below its first own one */
   static constexpr int U0 = terms_tile[DIM - 2][COLOR][K - 1][0], U1 = terms_tile[DIM - 2][COLOR][K - 1][1],
@@ -171,11 +171,11 @@ __device__ __forceinline__ void TermsLinesPass(const Data &s, const T *from, T *
 }
 
 template <typename T, int K, int DIM, bool COLOR>
-__launch_bounds__(TermsTile<K, DIM, COLOR>::THREADS, TermsTile<K, DIM, COLOR>::BLOCKS) static __global__
+__launch_bounds__(TermsLinesTile<K, DIM, COLOR>::THREADS, TermsLinesTile<K, DIM, COLOR>::BLOCKS) static __global__
   void TermsLinesKernel(const __grid_constant__ TermsLinesData<T, K, DIM> s, int between, T alpha, const T *__restrict__ x, const T *y0,
                         T *y)
 {
-  using Tile                   = TermsTile<K, DIM, COLOR>;
+  using Tile                   = TermsLinesTile<K, DIM, COLOR>;
   constexpr int             n0 = Tile::nodes(0, 0), n1 = Tile::nodes(0, 1), n2 = Tile::nodes(0, 2), LAST = DIM - 1, OTHER = 3 - LAST;
   const int                 tile[3] = {(int)blockIdx.x, (int)blockIdx.y, (int)blockIdx.z};
   extern __shared__ double2 terms_shared[];
@@ -230,7 +230,7 @@ __launch_bounds__(TermsTile<K, DIM, COLOR>::THREADS, TermsTile<K, DIM, COLOR>::B
 
 template <typename T, int K, int DIM, bool COLOR>
 struct TermsLinesLaunch {
-  using Tile = TermsTile<K, DIM, COLOR>;
+  using Tile = TermsLinesTile<K, DIM, COLOR>;
   TermsLinesData<T, K, DIM> data;
   int                       end[3];  /* behind the last node */
   int                       between; /* places of u, in which later are those of the last stage of 3D */
