@@ -6,9 +6,7 @@ Prints seconds of set-up, ns an unknown of a solve, and the largest difference o
   -dm_vec_type cuda                  : on a GPU, against cuFFT and cuSPARSE's gtsv2StridedBatch; otherwise against FFTW\n\
   -solves n                          : the fastest of so many (default 5)\n\n";
 
-#include <petscpatchfd.h>
-#include <petscdmda.h>
-#include <petscksp.h>
+#include "../tutorials/pressure.h"
 #include "now.h"
 #if defined(HAVE_FFTW)
   #include <fftw3.h>
@@ -59,35 +57,10 @@ static PetscReal Diagonal(const Channel *c, PetscInt m, PetscInt k)
 
 /* ---- the library ---- */
 
-static PetscErrorCode LibrarySetUp(DM da, const Channel *c, KSP *ksp)
-{
-  const PetscInt at = c->n[0] + c->n[1];
-  PetscReal     *coupling;
-  Mat            A;
-  PC             pc;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(at + c->n[2], &coupling));
-  for (PetscInt i = 0; i < at; i++) coupling[i] = 1 / c->h[0][i];
-  PetscCall(PetscArraycpy(coupling + at, c->coupling, c->n[2]));
-  PetscCall(MatCreateKroneckerSum(da, c->h[0], coupling, NULL, &A));
-  PetscCall(PetscFree(coupling));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetType(*ksp, KSPPREONLY));
-  PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetType(pc, PCPATCHFD));
-  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
-  PetscCall(KSPSetFromOptions(*ksp));
-  PetscCall(KSPSetUp(*ksp));
-  PetscCall(MatDestroy(&A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode LibrarySolve(void *ksp, Vec b, Vec x)
+static PetscErrorCode LibrarySolve(void *pressure, Vec b, Vec x)
 {
   PetscFunctionBeginUser;
-  PetscCall(KSPSolve((KSP)ksp, b, x));
+  PetscCall(KSPSolve(((Pressure *)pressure)->ksp, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,7 +257,7 @@ int main(int argc, char **argv)
   PetscScalar    sum;
   PetscLogDouble start, end;
   Channel        channel;
-  KSP            ksp;
+  Pressure       pressure;
   DM             da;
   Vec            b, x, y;
 
@@ -302,7 +275,7 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells\n%-20s  %8s  %8s\n",
                         channel.n[0], channel.n[1], channel.n[2], "", "set-up", "solve"));
   PetscCall(Now(&start));
-  PetscCall(LibrarySetUp(da, &channel, &ksp));
+  PetscCall(PressureCreate(da, channel.h[0], &pressure));
   PetscCall(Now(&end));
 #if defined(HAVE_FFTW)
   Host           host;
@@ -314,7 +287,7 @@ int main(int argc, char **argv)
   PetscCall(VecSetRandom(b, NULL));
   PetscCall(VecSum(b, &sum));
   PetscCall(VecShift(b, -sum / (PetscScalar)(channel.n[0] * channel.n[1] * channel.n[2])));
-  PetscCall(Measure("patchfd", end - start, LibrarySolve, ksp, solves, b, x));
+  PetscCall(Measure("patchfd", end - start, LibrarySolve, &pressure, solves, b, x));
 #if defined(HAVE_FFTW)
   if (!GPU) {
     PetscCall(Measure("FFTW, tridiagonal", planned - end, HostSolve, &host, solves, b, y));
@@ -340,7 +313,7 @@ int main(int argc, char **argv)
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
-  PetscCall(KSPDestroy(&ksp));
+  PetscCall(PressureDestroy(&pressure));
   PetscCall(DMDestroy(&da));
   PetscCall(PetscFinalize());
   return 0;

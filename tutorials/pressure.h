@@ -16,7 +16,7 @@ typedef struct {
 } Pressure;
 
 /* da: a DMDA of the cells, whose boundary types say which directions are periodic; h: n_x lengths, then n_y, then n_z */
-static PetscErrorCode PressureCreate(DM da, const PetscReal h[], Pressure *p)
+static inline PetscErrorCode PressureCreate(DM da, const PetscReal h[], Pressure *p)
 {
   PetscInt       n[3], at = 0;
   PetscReal     *coupling;
@@ -45,7 +45,7 @@ static PetscErrorCode PressureCreate(DM da, const PetscReal h[], Pressure *p)
 }
 
 /* between a Vec, on the host or on a GPU, and the array */
-static PetscErrorCode PressureCopy(const Pressure *p, Vec v, PetscBool back, PetscReal array[], const PetscInt stride[3])
+static inline PetscErrorCode PressureCopy(const Pressure *p, Vec v, PetscBool back, PetscReal array[], const PetscInt stride[3])
 {
   PetscInt     n[3];
   PetscScalar *a;
@@ -69,7 +69,7 @@ static PetscErrorCode PressureCopy(const Pressure *p, Vec v, PetscBool back, Pet
 }
 
 /* array: minus what flows out of each cell, which becomes p */
-static PetscErrorCode PressureSolve(const Pressure *p, PetscReal array[], const PetscInt stride[3])
+static inline PetscErrorCode PressureSolve(const Pressure *p, PetscReal array[], const PetscInt stride[3])
 {
   PetscFunctionBeginUser;
   PetscCall(PressureCopy(p, p->b, PETSC_FALSE, array, stride));
@@ -78,7 +78,7 @@ static PetscErrorCode PressureSolve(const Pressure *p, PetscReal array[], const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PressureDestroy(Pressure *p)
+static inline PetscErrorCode PressureDestroy(Pressure *p)
 {
   PetscFunctionBeginUser;
   PetscCall(VecDestroy(&p->b));
