@@ -36,6 +36,7 @@ static PetscErrorCode Solve(const Solves *s, PetscInt degree, PetscReal unknowns
   PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &rnd));
   PetscCall(VecSetRandom(b, rnd));
   PetscCall(PetscRandomDestroy(&rnd));
+  PetscCall(VecScale(b, 2)); /* on the device from now on, where its values are of use */
   PetscCall(MatGetNullSpace(A, &null));
   if (null) PetscCall(MatNullSpaceRemove(null, b));
   PetscCall(VecGetSize(x, &N));

@@ -16,8 +16,10 @@ typedef struct {
   PetscReal rate;
   KSP       inner;  /* that goes on; NULL until it is asked for */
   PetscBool handed; /* is it at work? */
-  Vec       z;      /* the correction, unless the PC adds it to x */
   PetscInt  cycles; /* of the last solve, before that */
+
+  PCAddToFn *add; /* the PC's own addition to x in this solve, or NULL and */
+  Vec        z;   /* the correction */
 } KSP_Refine;
 
 static PetscErrorCode KSPSetUp_Refine(KSP ksp)
@@ -138,21 +140,31 @@ static PetscErrorCode RefineResidual(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* will the PC add to x itself in this solve? */
+static PetscErrorCode RefineSetAdd(KSP ksp)
+{
+  KSP_Refine *refine = (KSP_Refine *)ksp->data;
+  PetscBool   can    = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)ksp->pc, "PCAddTo_C", &refine->add));
+  if (refine->add && !ksp->transpose_solve) PetscCall((*refine->add)(ksp->pc, 1, NULL, ksp->vec_sol, &can));
+  if (can) PetscFunctionReturn(PETSC_SUCCESS);
+  refine->add = NULL;
+  if (!refine->z) PetscCall(VecDuplicate(ksp->work[0], &refine->z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* x += a B r, without r that of the last call */
 static PetscErrorCode RefineAdd(KSP ksp, PetscReal a, Vec r)
 {
   KSP_Refine *refine = (KSP_Refine *)ksp->data;
-  PCAddToFn  *add;
-  PetscBool   can = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)ksp->pc, "PCAddTo_C", &add));
-  if (add && !ksp->transpose_solve) PetscCall((*add)(ksp->pc, a, r, ksp->vec_sol, &can));
-  if (can) {
-    PetscCall((*add)(ksp->pc, a, r, ksp->vec_sol, NULL));
+  if (refine->add) {
+    PetscCall((*refine->add)(ksp->pc, a, r, ksp->vec_sol, NULL));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!refine->z) PetscCall(VecDuplicate(ksp->work[0], &refine->z));
   if (r) PetscCall(KSP_PCApply(ksp, r, refine->z));
   PetscCall(VecAXPY(ksp->vec_sol, a, refine->z));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -211,6 +223,7 @@ static PetscErrorCode KSPSolve_Refine(KSP ksp)
       PetscCall(RefineHandOver(ksp, zero));
       break;
     }
+    if (!ksp->its) PetscCall(RefineSetAdd(ksp));
     PetscCall(RefineAdd(ksp, 1, ksp->work[0]));
     ksp->its++;
     if (none && ksp->its == ksp->max_it) continue;
