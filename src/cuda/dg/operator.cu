@@ -97,6 +97,55 @@ __device__ __forceinline__ void DGFetchRim(const DGOperatorData<T> &d, const int
   __pipeline_commit();
 }
 
+template <typename T, int n>
+static __device__ __forceinline__ void DGLoad(const T *from, int stride, T v[n])
+{
+#pragma unroll
+  for (int l = 0; l < n; l++) v[l] = from[l * stride];
+}
+
+template <typename T, int n>
+static __device__ __forceinline__ void DGStore(const T v[n], T *to, int stride)
+{
+#pragma unroll
+  for (int l = 0; l < n; l++) to[l * stride] = v[l];
+}
+
+/* w: what the line `from` of a cell and those of its neighbours give, added to the line at W */
+template <typename T, int K>
+static __device__ __forceinline__ void DGAddLine(const DGLineMatrices<T, K> &m, const T *cell, const T *from, int stride, const T *W,
+                                                 int wstride, T w[K + 1])
+{
+  constexpr int n = K + 1;
+  T             u[n];
+
+  DGLoad<T, n>(from, stride, u);
+  DGLoad<T, n>(W, wstride, w);
+  DGCellLine<T, K>(
+    m, cell, u, [=](int l) { return from[(l - n) * stride]; }, [=](int l) { return from[(l + n) * stride]; }, w);
+}
+
+/* the z-line (i, j) of the tile, read from x and left in U; w: what it and its neighbours give */
+template <typename T, int K>
+static __device__ __forceinline__ void DGFirstLine(const DGLineMatrices<T, K> &m, const T *cell, const DGOperatorData<T> &d,
+                                                   const int first[3], int i, int j, const T *x, T *U, T w[K + 1])
+{
+  constexpr int   n    = K + 1;
+  const bool      line = Inside(d.read, 0, first[0] + i) && Inside(d.read, 1, first[1] + j);
+  const ptrdiff_t at   = d.xl.at(first[0] + i, first[1] + j, first[2]);
+  auto            node = [&](int l) { return line && Inside(d.read, 2, first[2] + l) ? x[at + l * d.xl.plane] : T(0); };
+  T               u[n];
+
+#pragma unroll
+  for (int l = 0; l < n; l++) {
+    u[l] = node(l);
+    w[l] = 0;
+  }
+  DGStore<T, n>(u, U, DGTile<K>::UPLANE);
+  DGCellLine<T, K>(
+    m, cell, u, [&](int l) { return node(l - n); }, [&](int l) { return node(l + n); }, w);
+}
+
 template <typename T, int K>
 __launch_bounds__(DGTile<K>::THREADS) static __global__
   void DGCellKernel(const __grid_constant__ DGLineMatrices<T, K> m, const __grid_constant__ DGOperatorData<T> d, T alpha,
@@ -115,68 +164,35 @@ __launch_bounds__(DGTile<K>::THREADS) static __global__
   const int i = t % F::X, j = t / F::X, k = j % n, cy = j / n, r = t % F::Y, s = t / F::Y % n, cx = t / F::Y / n;
   const int last0 = d.first[0] + d.count[0] - 1, last1 = d.first[1] + d.count[1] - 1;
   const T  *zcell = d.cells[2] + (size_t)cell[2] * DG_CELL;
-  T         u[n], w[n], v[n];
+  T *const zline = W + j * F::WROW + i, *const yline = W + k * F::WPLANE + cy * n * F::WROW + i;
+  T u[n], w[n], v[n];
 
   DGFetchRim<T, K>(d, first, x, U);
   if (mine) {
-    const bool      line = Inside(d.read, 0, first[0] + i) && Inside(d.read, 1, first[1] + j);
-    const ptrdiff_t at   = d.xl.at(first[0] + i, first[1] + j, first[2]);
-    auto            node = [&](int l) { return line && Inside(d.read, 2, first[2] + l) ? x[at + l * d.xl.plane] : T(0); };
-
-#pragma unroll
-    for (int l = 0; l < n; l++) {
-      u[l]                                         = node(l);
-      w[l]                                         = 0;
-      U[l * F::UPLANE + (j + n) * F::UROW + i + n] = u[l];
-    }
-    DGCellLine<T, K>(
-      m, zcell, u, [&](int l) { return node(l - n); }, [&](int l) { return node(l + n); }, w);
-#pragma unroll
-    for (int l = 0; l < n; l++) W[l * F::WPLANE + j * F::WROW + i] = w[l];
+    DGFirstLine<T, K>(m, zcell, d, first, i, j, x, U + (j + n) * F::UROW + i + n, w);
+    DGStore<T, n>(w, zline, F::WPLANE);
   }
   __pipeline_wait_prior(0);
   __syncthreads();
   if (mine) {
-    const T *from = U + k * F::UPLANE + (cy + 1) * n * F::UROW + i + n;
-    T       *to   = W + k * F::WPLANE + cy * n * F::WROW + i;
-
-#pragma unroll
-    for (int l = 0; l < n; l++) {
-      u[l] = from[l * F::UROW];
-      w[l] = to[l * F::WROW];
-    }
-    DGCellLine<T, K>(
-      m, d.cells[1] + (size_t)min(cell[1] + cy, last1) * DG_CELL, u, [=](int l) { return from[(l - n) * F::UROW]; },
-      [=](int l) { return from[(l + n) * F::UROW]; }, w);
-#pragma unroll
-    for (int l = 0; l < n; l++) to[l * F::WROW] = w[l];
+    DGAddLine<T, K>(m, d.cells[1] + (size_t)min(cell[1] + cy, last1) * DG_CELL, U + k * F::UPLANE + (cy + 1) * n * F::UROW + i + n, F::UROW,
+                    yline, F::WROW, w);
+    DGStore<T, n>(w, yline, F::WROW);
   }
   __syncthreads();
   if (mine) {
-    const T *from = U + s * F::UPLANE + (r + n) * F::UROW + (cx + 1) * n;
-    T       *to   = W + s * F::WPLANE + r * F::WROW + cx * n;
+    T *const xline = W + s * F::WPLANE + r * F::WROW + cx * n;
 
-#pragma unroll
-    for (int l = 0; l < n; l++) {
-      u[l] = from[l];
-      w[l] = to[l];
-    }
-    DGCellLine<T, K>(
-      m, d.cells[0] + (size_t)min(cell[0] + cx, last0) * DG_CELL, u, [=](int l) { return from[l - n]; }, [=](int l) { return from[l + n]; },
-      w);
+    DGAddLine<T, K>(m, d.cells[0] + (size_t)min(cell[0] + cx, last0) * DG_CELL, U + s * F::UPLANE + (r + n) * F::UROW + (cx + 1) * n, 1,
+                    xline, 1, w);
     DGMassLine<T, n>(m.M, w, v);
-#pragma unroll
-    for (int l = 0; l < n; l++) to[l] = v[l];
+    DGStore<T, n>(v, xline, 1);
   }
   __syncthreads();
   if (mine) {
-    T *to = W + k * F::WPLANE + cy * n * F::WROW + i;
-
-#pragma unroll
-    for (int l = 0; l < n; l++) w[l] = to[l * F::WROW];
+    DGLoad<T, n>(yline, F::WROW, w);
     DGMassLine<T, n>(m.M, w, v);
-#pragma unroll
-    for (int l = 0; l < n; l++) to[l * F::WROW] = v[l];
+    DGStore<T, n>(v, yline, F::WROW);
   }
   __syncthreads();
   const int ci = cell[0] + i / n, cj = cell[1] + j / n; /* the cell of the z-line */
@@ -185,8 +201,7 @@ __launch_bounds__(DGTile<K>::THREADS) static __global__
   const T         scale = alpha * d.cells[0][(size_t)ci * DG_CELL + DG_H] * d.cells[1][(size_t)cj * DG_CELL + DG_H] * zcell[DG_H];
   const ptrdiff_t at    = d.yl.at(first[0] + i, first[1] + j, first[2]);
 
-#pragma unroll
-  for (int l = 0; l < n; l++) w[l] = W[l * F::WPLANE + j * F::WROW + i];
+  DGLoad<T, n>(zline, F::WPLANE, w);
   DGMassLine<T, n>(m.M, w, v);
 #pragma unroll
   for (int l = 0; l < n; l++) {

@@ -67,6 +67,22 @@ struct PlaneLoad {
   }
 };
 
+/* the rows of squares that belong to the body; empty: the rows of nodes that do not */
+template <int ROWS>
+static __device__ __forceinline__ unsigned PlaneBody(const LatticeGeometry &g, ptrdiff_t at, unsigned there, unsigned &empty)
+{
+  unsigned active = 0;
+
+#pragma unroll
+  for (int r = 0; r <= ROWS; r++) {
+    const unsigned flags = there >> r & 1 ? g.body[at + r * g.xl.row] : 0;
+
+    active |= (flags & LATTICE_CUBE ? 1u : 0u) << r;
+    empty |= (flags & LATTICE_VOID ? 1u : 0u) << r;
+  }
+  return active;
+}
+
 template <typename T, bool TENSOR, bool ADD>
 __launch_bounds__(LatticeTile<plane_rows>::THREADS) static __global__
   void LatticePlaneKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ LatticeScaled<T> m,
@@ -89,18 +105,7 @@ __launch_bounds__(LatticeTile<plane_rows>::THREADS) static __global__
 #pragma unroll
     for (int r = 1; r <= ROWS; r++) old[r] = store >> r & 1 ? (y + (v.y0 - v.y))[r * (size_t)Opaque((unsigned)g.yl.row)] : T(0);
   }
-  if (g.body) {
-    unsigned active = 0;
-
-#pragma unroll
-    for (int r = 0; r <= ROWS; r++) {
-      const unsigned flags = there >> r & 1 ? g.body[at + r * g.xl.row] : 0;
-
-      active |= (flags & LATTICE_CUBE ? 1u : 0u) << r;
-      empty |= (flags & LATTICE_VOID ? 1u : 0u) << r;
-    }
-    cubes &= active;
-  }
+  if (g.body) cubes &= PlaneBody<ROWS>(g, at, there, empty);
 
   PlaneNode<T> own = loaded.node(m, 0), right = own.right();
 

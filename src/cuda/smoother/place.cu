@@ -148,6 +148,48 @@ struct PlaceTarget {
   }
 };
 
+/* from modes to the nodes of x */
+template <bool BOUNDARY, bool FLAT, class W>
+static __device__ __forceinline__ void PlaceToNodes(const PlaceBlock<W> &me, unsigned long long between, typename W::REAL omega,
+                                                    typename W::REAL beta, typename W::REAL *x)
+{
+  using T = typename W::REAL;
+
+  if (!FLAT) {
+    PlaceVolume<1, true>(
+      me, TO_NODES,
+      [&](const int c[], const int k[], typename W::Values &v) {
+#pragma unroll
+        for (int s = 0; s < (BOUNDARY ? 2 : 0); s++)
+          v.each([&](int j, T a[]) {
+            for (int h = 0; h < W::LINES; h++) a[h] -= me.y.weight(MU_PLACE + s, j) * *me.G(s, k[h], c[h] + 1);
+          });
+      },
+      [](const int *, const int *, const bool *, int, T *) {});
+    __syncthreads();
+  }
+  PlaceVolume<2, false>(
+    me, TO_NODES,
+    [&](const int c[], const int j[], typename W::Values &v) {
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++)
+        v.each([&](int k, T a[]) {
+          for (int h = 0; h < W::LINES; h++) a[h] -= me.z.weight(MU_PLACE + s, k) * *me.FZ(s, j[h], c[h]);
+        });
+    },
+    [&](const int c[], const int j[], const bool own[], int k, T w[]) {
+      const PlaceTarget<W> to(me, between, c, j, own);
+
+      if (k >= me.z.n || !Inside(me.g.read, 2, me.first[2] + k)) return;
+#pragma unroll
+      for (int h = 0; h < W::LINES; h++) {
+        T *const xk = x + to.at[h] + k * me.g.stride[2];
+
+        if (to.here[h]) *xk = beta == 0 ? omega * w[h] : beta * *xk + omega * w[h];
+      }
+    });
+}
+
 /* the block's row of patches */
 template <bool BOUNDARY, bool FLAT, class W>
 static __device__ __forceinline__ void PlaceRowOfPatches(const PlaceBlock<W> &me, typename W::REAL omega, typename W::REAL beta,
@@ -189,39 +231,7 @@ static __device__ __forceinline__ void PlaceRowOfPatches(const PlaceBlock<W> &me
   }
   PlaceSolve<BOUNDARY, FLAT>(me);
   __syncthreads();
-  if (!FLAT) {
-    PlaceVolume<1, true>(
-      me, TO_NODES,
-      [&](const int c[], const int k[], typename W::Values &v) {
-#pragma unroll
-        for (int s = 0; s < (BOUNDARY ? 2 : 0); s++)
-          v.each([&](int j, T a[]) {
-            for (int h = 0; h < W::LINES; h++) a[h] -= me.y.weight(MU_PLACE + s, j) * *me.G(s, k[h], c[h] + 1);
-          });
-      },
-      as);
-    __syncthreads();
-  }
-  PlaceVolume<2, false>(
-    me, TO_NODES,
-    [&](const int c[], const int j[], typename W::Values &v) {
-#pragma unroll
-      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++)
-        v.each([&](int k, T a[]) {
-          for (int h = 0; h < W::LINES; h++) a[h] -= me.z.weight(MU_PLACE + s, k) * *me.FZ(s, j[h], c[h]);
-        });
-    },
-    [&](const int c[], const int j[], const bool own[], int k, T w[]) {
-      const PlaceTarget<W> to(me, between, c, j, own);
-
-      if (k >= me.z.n || !Inside(g.read, 2, me.first[2] + k)) return;
-#pragma unroll
-      for (int h = 0; h < W::LINES; h++) {
-        T *const xk = x + to.at[h] + k * g.stride[2];
-
-        if (to.here[h]) *xk = beta == 0 ? omega * w[h] : beta * *xk + omega * w[h];
-      }
-    });
+  PlaceToNodes<BOUNDARY, FLAT>(me, between, omega, beta, x);
 }
 
 template <class W, bool BOUNDARY, bool FLAT>

@@ -273,6 +273,17 @@ static __device__ __forceinline__ void WriteLines(const Lane<K> &lane, const Lin
   }
 }
 
+/* both stages of the faces, from task `task` of the first one on */
+template <typename T, int K>
+static __device__ __forceinline__ void FaceStages(const TileMatrices<T, K> *m, const Lane<K> &lane, int task, T *sm)
+{
+  using F = Tiling<T, K>;
+
+  for (; task < 3 * F::FACES1; task += F::WARPS) FaceStage1(m, lane, task / F::FACES1, task % F::FACES1, sm);
+  __syncthreads();
+  for (task = threadIdx.x / 32; task < 3 * F::FACES2; task += F::WARPS) FaceStage2(m, lane, task / F::FACES2, task % F::FACES2, sm);
+}
+
 template <typename T, int K, bool BOUNDARY>
 __launch_bounds__(Tiling<T, K>::THREADS, Tiling<T, K>::BLOCKS) static __global__
   void TileKernel(const TileMatrices<T, K> *matrices, const __grid_constant__ FastGeometry g, T omega, T beta, T *x,
@@ -281,10 +292,9 @@ __launch_bounds__(Tiling<T, K>::THREADS, Tiling<T, K>::BLOCKS) static __global__
   using F                     = Tiling<T, K>;
   constexpr int             N = F::N;
   extern __shared__ int4    tile_memory[];
-  const TileMatrices<T, K> *m    = (const TileMatrices<T, K> *)tile_memory;
-  T                        *sm   = (T *)(m + 1);
-  const int                 warp = threadIdx.x / 32,
-            o[3] = {g.first[0] + 2 * K * (int)blockIdx.x, g.first[1] + 2 * K * (int)blockIdx.y, g.first[2] + 2 * K * (int)blockIdx.z};
+  const TileMatrices<T, K> *m  = (const TileMatrices<T, K> *)tile_memory;
+  T                        *sm = (T *)(m + 1);
+  const int       o[3] = {g.first[0] + 2 * K * (int)blockIdx.x, g.first[1] + 2 * K * (int)blockIdx.y, g.first[2] + 2 * K * (int)blockIdx.z};
   const ptrdiff_t first = g.l.at(o[0] + 1, o[1] + 1, o[2] + 1);
   const Lane<K>   lane;
   const auto      nothing = [](const auto &, Slots<T> &) {};
@@ -295,12 +305,8 @@ __launch_bounds__(Tiling<T, K>::THREADS, Tiling<T, K>::BLOCKS) static __global__
   if (BOUNDARY) FetchFaces<T, K>(g, o, x, sm);
   FetchWait();
   __syncthreads();
-  int task = TransformTiles<2, TO_MODES>(MmaMatrix<T>(m, TO_MODES), lane, sm, nothing, store);
-  if (BOUNDARY) {
-    for (; task < 3 * F::FACES1; task += F::WARPS) FaceStage1(m, lane, task / F::FACES1, task % F::FACES1, sm);
-    __syncthreads();
-    for (task = warp; task < 3 * F::FACES2; task += F::WARPS) FaceStage2(m, lane, task / F::FACES2, task % F::FACES2, sm);
-  }
+  const int task = TransformTiles<2, TO_MODES>(MmaMatrix<T>(m, TO_MODES), lane, sm, nothing, store);
+  if (BOUNDARY) FaceStages(m, lane, task, sm);
   __syncthreads();
   TransformTiles<1, TO_MODES>(
     MmaMatrix<T>(m, TO_MODES), lane, sm,

@@ -173,6 +173,49 @@ __launch_bounds__(MixedTile<K, DIM, SHARED_X, SHARED_Z>::THREADS) static __globa
   line.store(fine, cell[2], v);
 }
 
+/* lines in y */
+template <class S, typename T, int K>
+static __device__ __forceinline__ void MixedRestrictY(const MixedMatrices<T, K> &m, const T *b, T *a)
+{
+  constexpr int n = S::n, N = S::N, X = S::X + S::HALO;
+  T             v[N], w[n];
+
+#pragma unroll 1
+  for (int t = threadIdx.x; t < n * S::PY * X; t += S::RESTRICT_THREADS) {
+    const T *from = b + t / X * N * X + t % X;
+    T       *to   = a + t / X * n * X + t % X;
+
+#pragma unroll
+    for (int l = 0; l < N; l++) v[l] = from[l * X];
+    MixedDown<T, K, false>(m, v, w);
+#pragma unroll
+    for (int l = 0; l < n; l++) to[l * X] = w[l];
+  }
+}
+
+template <class S, typename T, int K>
+static __device__ __forceinline__ void MixedRestrictX(const MixedMatrices<T, K> &m, const T *a, T *c)
+{
+  constexpr int n = S::n, N = S::N, C = S::PX * n, X = S::X + S::HALO, SHARED = S::HALO ? 1 : 0;
+  T             v[N], w[n + SHARED];
+
+#pragma unroll 1
+  for (int t = threadIdx.x; t < n * S::YC * S::PX; t += S::RESTRICT_THREADS) {
+    const T *from = a + t / S::PX * X + t % S::PX * N + S::HALO;
+    T       *to   = c + t / S::PX * C + t % S::PX * n;
+
+#pragma unroll
+    for (int l = 0; l < N; l++) v[l] = from[l];
+    MixedDown<T, K, SHARED>(m, v, w);
+    if constexpr (SHARED) {
+#pragma unroll
+      for (int l = 0; l < N; l++) w[0] += m.shared[l * (n + 1) + n] * from[l - N];
+    }
+#pragma unroll
+    for (int l = 0; l < n; l++) to[l] = w[l];
+  }
+}
+
 template <typename T, int K, int DIM, bool SHARED_X, bool SHARED_Z>
 __launch_bounds__(MixedTile<K, DIM, SHARED_X, SHARED_Z>::RESTRICT_THREADS) static __global__
   void MixedRestrictKernel(const __grid_constant__ MixedMatrices<T, K> m, const __grid_constant__ MixedGeometry g,
@@ -205,35 +248,11 @@ __launch_bounds__(MixedTile<K, DIM, SHARED_X, SHARED_Z>::RESTRICT_THREADS) stati
       for (int l = 0; l < n; l++) lines[(l * Y + y) * X + x] = u[l];
     }
     __syncthreads();
-    if constexpr (DIM == 3) { /* across */
-#pragma unroll 1
-      for (int t = threadIdx.x; t < n * S::PY * X; t += S::RESTRICT_THREADS) {
-        const T *from = b + t / X * N * X + t % X;
-        T       *to   = a + t / X * n * X + t % X, w[n];
-
-#pragma unroll
-        for (int l = 0; l < N; l++) v[l] = from[l * X];
-        MixedDown<T, K, false>(m, v, w);
-#pragma unroll
-        for (int l = 0; l < n; l++) to[l * X] = w[l];
-      }
+    if constexpr (DIM == 3) {
+      MixedRestrictY<S, T, K>(m, b, a);
       __syncthreads();
     }
-#pragma unroll 1
-    for (int t = threadIdx.x; t < n * YC * S::PX; t += S::RESTRICT_THREADS) { /* x */
-      const T *from = a + t / S::PX * X + t % S::PX * N + S::HALO;
-      T       *to   = c + t / S::PX * C + t % S::PX * n, w[n + SHARED_X];
-
-#pragma unroll
-      for (int l = 0; l < N; l++) v[l] = from[l];
-      MixedDown<T, K, SHARED_X>(m, v, w);
-      if constexpr (SHARED_X) {
-#pragma unroll
-        for (int l = 0; l < N; l++) w[0] += m.shared[l * (n + 1) + n] * from[l - N];
-      }
-#pragma unroll
-      for (int l = 0; l < n; l++) to[l] = w[l];
-    }
+    MixedRestrictX<S, T, K>(m, a, c);
     __syncthreads();
 #pragma unroll 1
     for (int t = threadIdx.x; t < n * YC * C; t += S::RESTRICT_THREADS) {
