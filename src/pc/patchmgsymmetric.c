@@ -78,6 +78,30 @@ static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
 /* what reads its options last: before 3.25 a KSP does after its PC, since then before it */
 #define LAST_READ(ksp) (PETSC_VERSION_LT(3, 25, 0) ? (PetscObject)(ksp) : (PetscObject)(ksp)->pc)
 
+/* has the pre-smoother an adjoint?  linear: a fixed linear iteration, but for what is checked here */
+static PetscErrorCode MirrorCheck(KSP down, PetscBool linear, PetscBool selfscale, const char *prefix)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)down);
+  const char    *downprefix;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOptionsPrefix(down, &downprefix));
+  PetscCheck(linear, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_type %s has not: "
+             "allowed are richardson, chebyshev and preonly, or choose the post-smoother with -%sksp_type",
+             downprefix, ((PetscObject)down)->type_name, prefix);
+  PetscCheck(!selfscale, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which "
+             "-%sksp_richardson_self_scale has not; use -%sksp_richardson_scale",
+             downprefix, downprefix);
+  PetscCheck(down->converged == KSPConvergedSkip || down->normtype == KSP_NORM_NONE, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be "
+             "fixed: "
+             "use -%sksp_convergence_test skip or -%sksp_norm_type none",
+             downprefix, downprefix);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   PCMG reads the options of all pre-smoothers, and then those of the post-smoothers (-mg_levels_up_).  This is called in between, at the
   end of a pre-smoother's: whatever it is now, the post-smoother becomes its adjoint, and the options to come are changes to that.
@@ -92,17 +116,16 @@ static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
 */
 static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptionItems PetscOptionsObject, void *ctx)
 {
-  const PC       pc   = (PC)ctx;
-  const PC_MG   *mg   = (const PC_MG *)pc->data;
-  const MPI_Comm comm = PetscObjectComm(obj);
-  PetscInt       l    = 1;
-  KSP            down, up;
-  const char    *prefix, *downprefix;
-  PC             downpc, uppc;
-  Mat_Box       *m = NULL;
-  PetscBool      richardson, linear, patchfd, own, pcset, order, backward, selfscale = PETSC_FALSE;
-  PetscReal      scale = 1;
-  PetscInt       its;
+  const PC     pc = (PC)ctx;
+  const PC_MG *mg = (const PC_MG *)pc->data;
+  PetscInt     l  = 1;
+  KSP          down, up;
+  const char  *prefix;
+  PC           downpc, uppc;
+  Mat_Box     *m = NULL;
+  PetscBool    richardson, linear, patchfd, own, pcset, order, backward, selfscale = PETSC_FALSE;
+  PetscReal    scale = 1;
+  PetscInt     its;
 
   PetscFunctionBegin;
   while (l < mg->nlevels && LAST_READ(mg->levels[l]->smoothd) != obj) l++;
@@ -111,7 +134,6 @@ static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptio
   up   = mg->levels[l]->smoothu;
   PetscCall(KSPGetPC(down, &downpc));
   PetscCall(KSPGetPC(up, &uppc));
-  PetscCall(KSPGetOptionsPrefix(down, &downprefix));
   PetscCall(KSPGetOptionsPrefix(up, &prefix));
   PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-ksp_type", &own));
   PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-pc_type", &pcset));
@@ -129,19 +151,7 @@ static PetscErrorCode PCPatchMGMirror(PetscObject obj, PETSC_UNUSED PatchFDOptio
   if (richardson) PetscCall(KSPRichardsonGetScale_Private(down, &scale, &selfscale));
   PetscCall(KSPSetNormType(up, KSP_NORM_NONE));
   PetscCall(KSPSetConvergenceTest(up, KSPConvergedSkip, NULL, NULL));
-  PetscCheck(linear || own, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_type %s has not: "
-             "allowed are richardson, chebyshev and preonly, or choose the post-smoother with -%sksp_type",
-             downprefix, ((PetscObject)down)->type_name, prefix);
-  PetscCheck(!selfscale || own, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which "
-             "-%sksp_richardson_self_scale has not; use -%sksp_richardson_scale",
-             downprefix, downprefix);
-  PetscCheck(down->converged == KSPConvergedSkip || down->normtype == KSP_NORM_NONE || own, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be "
-             "fixed: "
-             "use -%sksp_convergence_test skip or -%sksp_norm_type none",
-             downprefix, downprefix);
+  if (!own) PetscCall(MirrorCheck(down, linear, selfscale, prefix));
   if (richardson && patchfd) {
     PetscCall(KSPSetType(up, KSPRICHARDSON));
     PetscCall(KSPRichardsonSetScale(up, scale));
