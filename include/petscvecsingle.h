@@ -1,10 +1,11 @@
 #pragma once
-/* VECSINGLE and PCSINGLE: single-precision storage in a double-precision PETSc.  Included by petscpatchfd.h. */
+/* VECSINGLE, MATAIJSINGLE and PCSINGLE: single-precision storage in a double-precision PETSc.  Included by petscpatchfd.h. */
 #include <petscpc.h>
 
 #define VECSINGLE     "single"
 #define VECSINGLECUDA "singlecuda"
 #define PCSINGLE      "single"
+#define MATAIJSINGLE  "aijsingle"
 
 /* the float storage of a VECSINGLE or VECSINGLECUDA, in host or in device memory as PetscMemType says (the last argument of Get may be
    NULL: host wanted) */
