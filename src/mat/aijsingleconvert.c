@@ -117,7 +117,7 @@ PetscErrorCode MatConvertFrom_AIJSingle(Mat A, PETSC_UNUSED MatType type, MatReu
 
 /* ---- to others ---- */
 
-static PetscErrorCode CreateSeqAIJ(PatchFDCSR csr, Mat like, PetscInt columns, Mat *B)
+static PetscErrorCode CreateSeqAIJ(Mat A, PatchFDCSR csr, PetscInt columns, PetscInt cbs, Mat *B)
 {
   PetscCount     entries, narrow;
   PetscLogDouble bytes;
@@ -126,10 +126,11 @@ static PetscErrorCode CreateSeqAIJ(PatchFDCSR csr, Mat like, PetscInt columns, M
 
   PetscFunctionBegin;
   PetscCall(PatchFDCSRGetSize(csr, &entries, &narrow, &bytes));
-  PetscCall(PetscMalloc3(like->rmap->n + 1, &i, entries, &j, entries, &a));
+  PetscCall(PetscMalloc3(A->rmap->n + 1, &i, entries, &j, entries, &a));
   PetscCall(PatchFDCSRGet(csr, i, j, a));
   PetscCall(MatCreate(PETSC_COMM_SELF, B));
-  PetscCall(MatSetSizes(*B, like->rmap->n, columns, like->rmap->n, columns));
+  PetscCall(MatSetSizes(*B, A->rmap->n, columns, A->rmap->n, columns));
+  PetscCall(MatSetBlockSizes(*B, A->rmap->bs, cbs));
   PetscCall(MatSetType(*B, MATSEQAIJ));
   PetscCall(MatSeqAIJSetPreallocationCSR(*B, i, j, a));
   PetscCall(PetscFree3(i, j, a));
@@ -139,21 +140,18 @@ static PetscErrorCode CreateSeqAIJ(PatchFDCSR csr, Mat like, PetscInt columns, M
 static PetscErrorCode CreateAIJ(Mat A, Mat *B)
 {
   Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
-  Mat            off;
+  Mat            diag, off;
+  PetscInt       n, *column;
 
   PetscFunctionBegin;
-  PetscCall(CreateSeqAIJ(m->diag, A, A->cmap->n, B));
-  if (!m->off) PetscCall(MatSetBlockSizesFromMats(*B, A, A));
-  else {
-    Mat      diag = *B;
-    PetscInt n, *column;
-
-    PetscCall(PetscSFGetGraph(m->sf, NULL, &n, NULL, NULL));
-    PetscCall(CreateSeqAIJ(m->off, A, n, &off));
-    PetscCall(PetscMalloc1(n, &column));
-    PetscCall(PetscArraycpy(column, m->column, n));
-    PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N, A->cmap->N, diag, off, column, B));
-  }
+  PetscCall(CreateSeqAIJ(A, m->diag, A->cmap->n, A->cmap->bs, &diag));
+  *B = diag;
+  if (!m->off) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSFGetGraph(m->sf, NULL, &n, NULL, NULL));
+  PetscCall(CreateSeqAIJ(A, m->off, n, 1, &off));
+  PetscCall(PetscMalloc1(n, &column));
+  PetscCall(PetscArraycpy(column, m->column, n));
+  PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N, A->cmap->N, diag, off, column, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,8 +237,7 @@ static PetscErrorCode NeedAIJ(Mat A)
 
   PetscFunctionBegin;
   if (m->aij) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CreateSeqAIJ(m->diag, A, A->cmap->n, &m->aij));
-  PetscCall(MatSetBlockSizesFromMats(m->aij, A, A));
+  PetscCall(CreateSeqAIJ(A, m->diag, A->cmap->n, A->cmap->bs, &m->aij));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

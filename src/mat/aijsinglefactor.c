@@ -96,7 +96,7 @@ static PetscErrorCode FactorNumeric(Mat F, Mat A, const MatFactorInfo *info)
     PetscCall((lu ? PatchFDCSRFactorSetLU : PatchFDCSRFactorSetCholesky)(n, i, j, a, &f->factor));
     PetscCall(lu ? MatSeqAIJRestoreArray(G, &a) : MatSeqSBAIJRestoreArray(G, &a));
     PetscCall(MatRestoreRowIJ(G, 0, PETSC_FALSE, PETSC_TRUE, &n, &i, &j, &done));
-    if (!f->work) PetscCall(PetscMalloc1(n, &f->work));
+    if (!f->work) PetscCall(PetscMalloc1(A->rmap->n, &f->work));
   }
   PetscCall(MatDestroy(&G));
   PetscCall(MatDestroy(&B));
