@@ -82,6 +82,7 @@ static PetscErrorCode PCReset_Single(PC pc)
 
   PetscFunctionBegin;
   if (s->pc) PetscCall(PCReset(s->pc));
+  PetscCall(PCSingleFloatsReset(pc));
   PetscCall(VecDestroy(&s->x));
   PetscCall(VecDestroy(&s->y));
   PetscCall(MatDestroy(&s->box));
@@ -170,8 +171,10 @@ static PetscErrorCode PCSingleScale(PC pc, Mat A, Mat *B)
   PetscFunctionBegin;
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
   PetscCall(MatScale(*B, ldexp(1.0, s->exponent)));
-  PetscCall(MatSetVecType(*B, s->vectype));
-  (*B)->ops->getvecs = NULL;
+  if (s->floats == PCSINGLE_FLOATS_NONE) {
+    PetscCall(MatSetVecType(*B, s->vectype));
+    (*B)->ops->getvecs = NULL;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,10 +194,10 @@ static PetscErrorCode PCSingleSetOperators(PC pc)
     PetscCall(PCSingleScale(pc, pc->pmat, &P));
     if (pc->useAmat && pc->mat != pc->pmat) PetscCall(PCSingleScale(pc, pc->mat, &A));
     else PetscCall(PetscObjectReference((PetscObject)(A = P)));
-    PetscCall(PCSetOperators(s->pc, A, P));
+    PetscCall(PCSingleFloatsBeginSetUp(pc, A, P));
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&P));
-  } else PetscCall(PCSetOperators(s->pc, A, P));
+  } else PetscCall(PCSingleFloatsBeginSetUp(pc, A, P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,7 +227,7 @@ static PetscErrorCode PCSingleCreateVecs(PC pc)
   PetscInt   n;
 
   PetscFunctionBegin;
-  if (s->dm) PetscCall(DMCreateGlobalVector(s->dm, &s->x));
+  if (s->dm && s->floats == PCSINGLE_FLOATS_NONE) PetscCall(DMCreateGlobalVector(s->dm, &s->x));
   else {
     PetscCall(VecCreate(PetscObjectComm((PetscObject)pc), &s->x));
     PetscCall(VecSetLayout(s->x, pc->pmat->rmap));
@@ -239,19 +242,35 @@ static PetscErrorCode PCSingleCreateVecs(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the type and the options of the inner PC, which has operators, and what follows of them */
+static PetscErrorCode PCSingleSetOptions(PC pc)
+{
+  PC_Single   *s = (PC_Single *)pc->data;
+  Mat_Bakeoff *bakeoff;
+  Mat_Box     *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxFind(pc->pmat, &m));
+  PetscCall(MatBakeoffFind(pc->pmat, &bakeoff));
+  if ((m || bakeoff) && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
+  if (s->native && !m && !((PetscObject)s->pc)->type_name) PetscCall(DMBoxHeatSetMG(s->dm, s->pc));
+  PetscCall(PCSetFromOptions(s->pc));
+  PetscCall(PCSingleChooseFloats(pc));
+  if (s->dm && s->floats != PCSINGLE_FLOATS_NONE) PetscCall(DMSetVecType(s->dm, s->outerdm->vectype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_Single(PC pc)
 {
   PC_Single     *s = (PC_Single *)pc->data;
   PetscErrorCode ierr;
   PCFailedReason reason;
-  PetscBool      native = PETSC_FALSE, first;
-  Mat_Box       *m;
-  DM             dm = NULL;
+  PetscBool      native = PETSC_FALSE, first, again;
+  DM             dm     = NULL;
 
   PetscFunctionBegin;
   if (!s->pc) PetscCall(PCSingleCreatePC(pc));
   PetscCall(PCSingleFindDM(pc, &dm, &native));
-  PetscCall(MatBoxFind(pc->pmat, &m));
   if (s->x && (dm != s->outerdm || native != s->native)) PetscCall(PCReset_Single(pc)); /* start again */
   first = (PetscBool)!s->x;
   if (first) {
@@ -262,23 +281,24 @@ static PetscErrorCode PCSetUp_Single(PC pc)
   }
   PetscCall(PCSetUseAmat(s->pc, pc->useAmat));
   PetscCall(PCSetErrorIfFailure(s->pc, pc->erroriffailure));
-  PetscCall(native ? PCSingleSetOperatorsNative(pc) : PCSingleSetOperators(pc));
-  s->lent[0] = (PetscBool)(s->pc->mat == pc->mat && pc->mat != pc->pmat);
-  s->lent[1] = (PetscBool)(s->pc->pmat == pc->pmat);
-  if (first) {
-    Mat_Bakeoff *bakeoff;
-
-    PetscCall(PCSingleCreateVecs(pc));
-    PetscCall(MatBakeoffFind(pc->pmat, &bakeoff));
-    if ((m || bakeoff) && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
-    if (native && !m && !((PetscObject)s->pc)->type_name) PetscCall(DMBoxHeatSetMG(s->dm, s->pc));
-    PetscCall(PCSetFromOptions(s->pc));
-  }
+  if (native) PetscCall(PCSingleSetOperatorsNative(pc));
+  else if (first) PetscCall(PCSetOperators(s->pc, pc->mat, pc->pmat)); /* for the choice of a type */
+  if (first) PetscCall(PCSingleSetOptions(pc));
+  if (!native) PetscCall(PCSingleSetOperators(pc));
+  if (first) PetscCall(PCSingleCreateVecs(pc));
+  s->lent[0] = (PetscBool)(s->floats == PCSINGLE_FLOATS_NONE && s->pc->mat == pc->mat && pc->mat != pc->pmat);
+  s->lent[1] = (PetscBool)(s->floats == PCSINGLE_FLOATS_NONE && s->pc->pmat == pc->pmat);
   s->pc->reusepreconditioner = PETSC_FALSE;
   PCSingleExchangeVecTypes(pc);
   ierr = PCSetUp(s->pc);
   PCSingleExchangeVecTypes(pc);
   PetscCall(ierr);
+  PetscCall(PCSingleFloatsEndSetUp(pc, &again));
+  if (again) {
+    PetscCall(PCReset_Single(pc));
+    PetscCall(PCSetUp_Single(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PCSetReusePreconditioner(s->pc, pc->reusepreconditioner));
   PetscCall(PCGetFailedReason(s->pc, &reason));
   PetscCall(PCSetFailedReason(pc, reason));
@@ -487,6 +507,7 @@ static PetscErrorCode PCView_Single(PC pc, PetscViewer viewer)
       bytes[1] = shadows[0] + shadows[1];
       PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)pc)));
       PetscCall(PetscViewerASCIIPrintf(viewer, "  work vectors: %g bytes of float, %g bytes of double shadow\n", bytes[0], bytes[1]));
+      PetscCall(PCSingleFloatsView(pc, viewer));
     }
   }
   if (s->pc) {
