@@ -21,5 +21,7 @@ PETSC_EXTERN PetscErrorCode VecSingleGetMemory(Vec, PetscLogDouble *, PetscLogDo
 PETSC_EXTERN PetscErrorCode PCSingleGetPC(PC, PC *);
 PETSC_EXTERN PetscErrorCode PCSingleSetScale(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCSingleGetScale(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCSingleSetCoarse(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCSingleGetCoarse(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCSingleSetWarn(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCSingleGetWarn(PC, PetscBool *);

@@ -223,9 +223,14 @@ static PetscErrorCode CheckPC(Mat A, Mat B, const char options[], PetscBool tran
 
 static PetscErrorCode TestFactors(void)
 {
-  const char *const lu[] = {"-pc_type bjacobi -sub_pc_type ilu -sub_pc_factor_levels 0", "-sub_pc_factor_levels 2",
-                            "-sub_pc_factor_mat_ordering_type rcm", "-sub_pc_type lu", "-sub_pc_factor_mat_ordering_type natural",
-                            "-pc_type asm -sub_pc_factor_mat_ordering_type nd", "-pc_type pbjacobi", "-pc_type jacobi"};
+  const char *const lu[]       = {"-pc_type bjacobi -sub_pc_type ilu -sub_pc_factor_levels 0",
+                                  "-sub_pc_factor_levels 2",
+                                  "-sub_pc_factor_mat_ordering_type rcm",
+                                  "-sub_pc_type lu",
+                                  "-sub_pc_factor_mat_ordering_type natural",
+                                  "-pc_type asm -sub_pc_factor_mat_ordering_type nd",
+                                  "-pc_type pbjacobi",
+                                  "-pc_type jacobi"};
   const char *const cholesky[] = {"-pc_type bjacobi -sub_pc_type icc -sub_pc_factor_levels 0", "-sub_pc_factor_levels 2",
                                   "-sub_pc_factor_mat_ordering_type rcm", "-sub_pc_type cholesky"};
   Mat               A, B;

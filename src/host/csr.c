@@ -36,8 +36,8 @@ static PetscErrorCode BlockCreate(PatchFDCSR A, const PetscInt j[], CSRBlock *b)
   b->first  = PetscMin(min, max);
   b->narrow = (PetscBool)(max - b->first <= UINT16_MAX);
   PetscCheck((PetscInt64)max - b->first <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "The rows from %" PetscInt_FMT " on have columns that are more than %d apart, found %" PetscInt_FMT " and %" PetscInt_FMT, b->row,
-             PETSC_INT32_MAX, b->first, max);
+             "The rows from %" PetscInt_FMT " on have columns that are more than %d apart, found %" PetscInt_FMT " and %" PetscInt_FMT,
+             b->row, PETSC_INT32_MAX, b->first, max);
   b->at += b->at & !b->narrow; /* numbers of 32 bits are aligned */
   b[1].row = PetscMin(b->row + CSR_BLOCK, A->m);
   b[1].at  = b->at + (end - A->i[b->row]) * (b->narrow ? 1 : 2);
@@ -62,7 +62,7 @@ PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], cons
   PetscCall(PetscMalloc1(A->i[m], &A->a));
   PetscCall(PetscMalloc1(A->block[A->nblock].at, &A->j));
   for (PetscInt b = 0; b < A->nblock; b++) {
-    const CSRBlock *block = &A->block[b];
+    const CSRBlock *block  = &A->block[b];
     uint16_t       *narrow = A->j + block->at;
     int32_t        *wide   = (int32_t *)narrow;
 
@@ -175,8 +175,7 @@ static inline __attribute__((always_inline)) float RowSum(PetscInt from, PetscIn
 
 WORK BlockMult(PatchFDCSR A, const CSRBlock *b, Columns c, float s, const float x[], const float z[], float y[])
 {
-  for (PetscInt r = b->row; r < b[1].row; r++)
-    y[r] = (z ? z[r] : 0) + s * RowSum(A->i[r], A->i[r + 1], A->a, c, x + b->first);
+  for (PetscInt r = b->row; r < b[1].row; r++) y[r] = (z ? z[r] : 0) + s * RowSum(A->i[r], A->i[r + 1], A->a, c, x + b->first);
 }
 
 PetscErrorCode PatchFDCSRMult(PatchFDCSR A, float s, const float x[], const float z[], float y[])
@@ -295,8 +294,7 @@ WORK BlockLower(PatchFDCSR L, const CSRBlock *b, Columns c, const float rhs[], f
 
 WORK BlockUpper(PatchFDCSR U, const CSRBlock *b, Columns c, const float inverse[], float x[])
 {
-  for (PetscInt r = b[1].row - 1; r >= b->row; r--)
-    x[r] = inverse[r] * (x[r] - RowSumDownTo(U->i[r], U->i[r + 1], U->a, c, x + b->first));
+  for (PetscInt r = b[1].row - 1; r >= b->row; r--) x[r] = inverse[r] * (x[r] - RowSumDownTo(U->i[r], U->i[r + 1], U->a, c, x + b->first));
 }
 
 PetscErrorCode PatchFDCSRSolve(PatchFDCSR lower, PatchFDCSR upper, const float inverse[], const float b[], float x[])

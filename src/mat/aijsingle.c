@@ -226,7 +226,10 @@ static PetscErrorCode MatGetDiagonalBlock_AIJSingle(Mat A, Mat *block)
   Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
 
   PetscFunctionBegin;
-  if (m->off && !m->block) PetscCall(MatCreateAIJSingle_Private(A, m->diag, &m->block));
+  if (m->off && !m->block) {
+    PetscCall(MatCreateAIJSingle_Private(A, m->diag, &m->block));
+    PetscCall(MatAIJSingleSetSource(A, m->source)); /* also that of the block */
+  }
   *block = m->off ? m->block : A;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -246,8 +249,8 @@ static PetscErrorCode MatGetInfo_AIJSingle(Mat A, MatInfoType type, MatInfo *inf
     total[1] += bytes;
   }
   if (type != MAT_LOCAL)
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, total, 2, MPIU_REAL, type == MAT_GLOBAL_MAX ? MPIU_MAX : MPIU_SUM,
-                                PetscObjectComm((PetscObject)A)));
+    PetscCallMPI(
+      MPIU_Allreduce(MPI_IN_PLACE, total, 2, MPIU_REAL, type == MAT_GLOBAL_MAX ? MPIU_MAX : MPIU_SUM, PetscObjectComm((PetscObject)A)));
   PetscCall(PetscMemzero(info, sizeof(*info)));
   info->block_size = 1;
   info->nz_used = info->nz_allocated = total[0];
@@ -268,6 +271,7 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
   PetscCall(PetscFree2(m->scale, m->work));
   PetscCall(MatDestroy(&m->block));
   PetscCall(MatDestroy(&m->aij));
+  PetscCall(MatDestroy(&m->source));
   PetscCall(PetscFree(A->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -29,8 +29,8 @@ static PetscErrorCode SetRows(Mat A, PatchFDCSR *csr)
 
     PetscCall(PatchFDCSRGetSize(*csr, &entries, &narrow, &bytes));
     PetscCheck(entries == i[m], PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-               "MAT_REUSE_MATRIX needs a matrix with the same nonzeros: it has %" PetscInt_FMT " entries on this rank, the one of type %s %"
-               PetscCount_FMT,
+               "MAT_REUSE_MATRIX needs a matrix with the same nonzeros: it has %" PetscInt_FMT
+               " entries on this rank, the one of type %s %" PetscCount_FMT,
                i[m], MATAIJSINGLE, entries);
   }
   PetscCall(PatchFDCSRSetValues(*csr, a));
@@ -88,6 +88,7 @@ static PetscErrorCode Forget(Mat_AIJSingle *m)
   PetscFunctionBegin;
   PetscCall(PetscFree2(m->scale, m->work));
   PetscCall(MatDestroy(&m->aij));
+  PetscCall(MatDestroy(&m->source));
   if (m->block) {
     PetscCall(Forget((Mat_AIJSingle *)m->block->data));
     PetscCall(PetscObjectStateIncrease((PetscObject)m->block));
@@ -170,13 +171,38 @@ static PetscErrorCode MatConvert_AIJSingle(Mat A, MatType type, MatReuse reuse, 
 
 /* ---- by way of a MATAIJ ---- */
 
+PetscErrorCode MatAIJSingleSetSource(Mat B, Mat A)
+{
+  Mat_AIJSingle *m     = (Mat_AIJSingle *)B->data;
+  Mat            block = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)A));
+  PetscCall(MatDestroy(&m->source));
+  m->source = A;
+  if (A && m->block) PetscCall(MatGetDiagonalBlock(A, &block));
+  if (m->block) PetscCall(MatAIJSingleSetSource(m->block, block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJSingleGetAIJ(Mat A, Mat *B)
+{
+  Mat source = ((Mat_AIJSingle *)A->data)->source;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)source));
+  *B = source;
+  if (!source) PetscCall(CreateAIJ(A, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #define BY_AIJ(function, call, ...) \
   static PetscErrorCode function##_AIJSingle(Mat A, __VA_ARGS__) \
   { \
     Mat B; \
 \
     PetscFunctionBegin; \
-    PetscCall(CreateAIJ(A, &B)); \
+    PetscCall(MatAIJSingleGetAIJ(A, &B)); \
     PetscCall(call); \
     PetscCall(MatDestroy(&B)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
@@ -221,7 +247,7 @@ static PetscErrorCode MatCreateSubMatrices_AIJSingle(Mat A, PetscInt n, const IS
   Mat B, *aij;
 
   PetscFunctionBegin;
-  PetscCall(CreateAIJ(A, &B));
+  PetscCall(MatAIJSingleGetAIJ(A, &B));
   PetscCall(MatCreateSubMatrices(B, n, rows, columns, MAT_INITIAL_MATRIX, &aij));
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(PetscCalloc1(n + 1, sub)); /* as MatDestroySubMatrices() expects */
   for (PetscInt i = 0; i < n; i++) PetscCall(MatConvert(aij[i], MATAIJSINGLE, reuse, &(*sub)[i]));
@@ -237,7 +263,10 @@ static PetscErrorCode NeedAIJ(Mat A)
 
   PetscFunctionBegin;
   if (m->aij) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CreateSeqAIJ(A, m->diag, A->cmap->n, A->cmap->bs, &m->aij));
+  if (m->source) {
+    PetscCall(MatGetDiagonalBlock(m->source, &m->aij));
+    PetscCall(PetscObjectReference((PetscObject)m->aij));
+  } else PetscCall(CreateSeqAIJ(A, m->diag, A->cmap->n, A->cmap->bs, &m->aij));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

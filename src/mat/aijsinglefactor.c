@@ -1,6 +1,5 @@
 /*
-  Factors of MATAIJSINGLE on one rank: PETSc computes them in double precision, of the float entries; what is kept of them and applied are
-  floats
+  Factors of MATAIJSINGLE on one rank: PETSc computes them in double precision; what is kept of them and applied are floats
 */
 #include <patchfd/private/aijsingle.h>
 #include <patchfd/private/vecimpl.h>
@@ -88,7 +87,7 @@ static PetscErrorCode FactorNumeric(Mat F, Mat A, const MatFactorInfo *info)
   PetscBool            done;
 
   PetscFunctionBegin;
-  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatAIJSingleGetAIJ(A, &B));
   PetscCall(GetFactorDouble(F, B, info, &G));
   if (!F->factorerrortype) {
     PetscCall(MatGetRowIJ(G, 0, PETSC_FALSE, PETSC_TRUE, &n, &i, &j, &done));
@@ -107,7 +106,7 @@ static PetscErrorCode Solve(Mat F, PetscBool transpose, Vec b, Vec x)
 {
   Mat_AIJSingleFactor *f     = (Mat_AIJSingleFactor *)F->data;
   const IS             is[2] = {transpose ? f->column : f->row, transpose ? f->row : f->column};
-  const PetscInt      *p[2]  = {NULL, NULL}, n = F->rmap->n;
+  const PetscInt      *p[2] = {NULL, NULL}, n = F->rmap->n;
   const float         *ba;
   float               *xa;
   Vec                  bf, xf;

@@ -7,6 +7,7 @@
     native   A matrix-free operator of a DMBOX.  The inner PC gets a clone of the operator's DMBOX with that Vec type, VECSINGLECUDA if
              the DMBOX makes VECCUDA, and the operator made anew in the clone.  It has the coefficients of the Mat, on coarser levels too:
              hooks and callbacks of SNES and TS, which are for double Vecs and for the Mats outside, are not used.
+    floats   Assembled matrices, in floats: singlefloat.c.
     others   The operators of MatCreateBakeoff() apply themselves to Vecs of any type.  All other Mats are used as they are, on the Vecs'
              shadows; while the inner PC is at work they make Vecs of type VECSINGLE.  Coarser levels stay double.  The clone of the DM, if
              there is one, passes on the coarsening hooks of the DM that it stands for: through them SNES and TS take the state, on which
@@ -255,6 +256,7 @@ static PetscErrorCode PCSingleSetOptions(PC pc)
   if ((m || bakeoff) && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
   if (s->native && !m && !((PetscObject)s->pc)->type_name) PetscCall(DMBoxHeatSetMG(s->dm, s->pc));
   PetscCall(PCSetFromOptions(s->pc));
+  if (s->coordinates) PetscCall(PCSetCoordinates(s->pc, s->dim, s->ncoordinates, s->coordinates));
   PetscCall(PCSingleChooseFloats(pc));
   if (s->dm && s->floats != PCSINGLE_FLOATS_NONE) PetscCall(DMSetVecType(s->dm, s->outerdm->vectype));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -286,8 +288,8 @@ static PetscErrorCode PCSetUp_Single(PC pc)
   if (first) PetscCall(PCSingleSetOptions(pc));
   if (!native) PetscCall(PCSingleSetOperators(pc));
   if (first) PetscCall(PCSingleCreateVecs(pc));
-  s->lent[0] = (PetscBool)(s->floats == PCSINGLE_FLOATS_NONE && s->pc->mat == pc->mat && pc->mat != pc->pmat);
-  s->lent[1] = (PetscBool)(s->floats == PCSINGLE_FLOATS_NONE && s->pc->pmat == pc->pmat);
+  s->lent[0]                 = (PetscBool)(s->floats == PCSINGLE_FLOATS_NONE && s->pc->mat == pc->mat && pc->mat != pc->pmat);
+  s->lent[1]                 = (PetscBool)(s->floats == PCSINGLE_FLOATS_NONE && s->pc->pmat == pc->pmat);
   s->pc->reusepreconditioner = PETSC_FALSE;
   PCSingleExchangeVecTypes(pc);
   ierr = PCSetUp(s->pc);
@@ -483,6 +485,8 @@ static PetscErrorCode PCSetFromOptions_Single(PC pc, PatchFDOptionItems PetscOpt
                              &s->scale, NULL));
   PetscCall(PetscOptionsBool("-pc_single_warn", "Warn about outer methods that do not see single precision", "PCSingleSetWarn", s->warn,
                              &s->warn, NULL));
+  PetscCall(PetscOptionsBool("-pc_single_coarse", "The coarsest level of multigrid works in floats, too", "PCSingleSetCoarse", s->coarse,
+                             &s->coarse, NULL));
   PetscOptionsHeadEnd();
   if (s->pc && pc->setupcalled) PetscCall(PCSetFromOptions(s->pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -532,6 +536,7 @@ static PetscErrorCode PCSingleGetPC_Single(PC pc, PC *inner)
 
 PATCHFD_SETTING(PC, Single, Scale, PetscBool, ((PC_Single *)object->data)->scale, )
 PATCHFD_SETTING(PC, Single, Warn, PetscBool, ((PC_Single *)object->data)->warn, )
+PATCHFD_SETTING(PC, Single, Coarse, PetscBool, ((PC_Single *)object->data)->coarse, )
 
 /* the inner PC looks at its matrix in every application, and others than those of a DMBOX are the matrix outside */
 static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
@@ -543,8 +548,23 @@ static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const PatchFDMethod methods[] = {PATCHFD_METHOD(PCSingleGetPC, Single), PATCHFD_METHODS(PC, Single, Scale),
-                                        PATCHFD_METHODS(PC, Single, Warn), PATCHFD_METHOD(PCSetReusePreconditioner, Single),
+static PetscErrorCode PCSetCoordinates_Single(PC pc, PetscInt dim, PetscInt n, PetscReal coordinates[])
+{
+  PC_Single *s = (PC_Single *)pc->data;
+
+  PetscFunctionBegin;
+  if (pc->setupcalled) PetscCall(PCSetCoordinates(s->pc, dim, n, coordinates));
+  PetscCall(PetscFree(s->coordinates));
+  PetscCall(PetscMalloc1(dim * n, &s->coordinates));
+  PetscCall(PetscArraycpy(s->coordinates, coordinates, dim * n));
+  s->dim          = dim;
+  s->ncoordinates = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const PatchFDMethod methods[] = {PATCHFD_METHOD(PCSetCoordinates, Single), PATCHFD_METHOD(PCSingleGetPC, Single),
+                                        PATCHFD_METHODS(PC, Single, Scale),       PATCHFD_METHODS(PC, Single, Warn),
+                                        PATCHFD_METHODS(PC, Single, Coarse),      PATCHFD_METHOD(PCSetReusePreconditioner, Single),
                                         PATCHFD_METHOD(PCAddTo, Single)};
 
 /* ---- destroy, create ---- */
@@ -556,6 +576,7 @@ static PetscErrorCode PCDestroy_Single(PC pc)
   PetscFunctionBegin;
   PetscCall(PCReset_Single(pc));
   PetscCall(PCDestroy(&s->pc));
+  PetscCall(PetscFree(s->coordinates));
   for (int i = 0; i < 2; i++) PetscCall(PetscFree(s->maker[i].type));
   PetscCall(PetscFree(pc->data));
   PetscCall(PatchFDComposeMethods((PetscObject)pc, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_FALSE));
@@ -568,6 +589,7 @@ static PetscErrorCode PCDestroy_Single(PC pc)
   Options Database Keys:
 + -single_pc_type type             - the preconditioner inside, and with the prefix `single_` all of its options
 . -pc_single_scale (true|false)    - scale by the norm of the input, so that float can hold it (default true)
+. -pc_single_coarse (true|false)   - the coarsest level of a `PCMG` or `PCGAMG` works in floats, too (default false)
 - -pc_single_warn (true|false)     - warn about outer methods that do not detect errors of single precision (default true)
 
   Level: intermediate
@@ -579,8 +601,17 @@ static PetscErrorCode PCDestroy_Single(PC pc)
 
   For a matrix of a `DMBOX`, the operators inside are in single precision. `PCPATCHMG` is then the default inside, and the whole
   V-cycle moves half the bytes. If the vectors of the `DMBOX` are of type `VECCUDA`, those inside are of type `VECSINGLECUDA`, and
-  all work is done on the GPU. Matrices of other kinds stay in double precision: their products convert the vectors. The results are
-  right, but nothing is gained.
+  all work is done on the GPU.
+
+  For a matrix of type `MATAIJ`, `MATBAIJ` or `MATSBAIJ`, the following work with matrices of type `MATAIJSINGLE`, of half the bytes.
+  `PCMG` and `PCGAMG` are set up in double precision; then the operators, interpolations and restrictions of their levels, the finest
+  ones first, are exchanged for copies in floats, and the smoothers work on these, if they are `PCJACOBI`, `PCPBJACOBI`, `PCSOR`,
+  `PCBJACOBI`, `PCASM`, `PCILU`, `PCICC`, `PCLU`, `PCCHOLESKY` or `PCNONE`. The coarsest level stays double, unless
+  `-pc_single_coarse` is given, and so do all below a smoother of another type. The matrices in double precision are kept for the
+  next set-up. The same preconditioners work in floats also as the inner one, factorizations only on one rank.
+
+  Other matrices and other preconditioners stay in double precision: their products convert the vectors. The results are right, but
+  nothing is gained; `-info` says so.
 
   The operator of a `DMBOX` inside has the coefficients of the matrix outside, on all levels. The `DMBOX` is found through the
   matrix. Functions of the user, of `SNES` or of `TS` that compute operators are called only for other matrices.
@@ -590,7 +621,8 @@ static PetscErrorCode PCDestroy_Single(PC pc)
 
   If the result is zero for a residual that is not, or is not finite, the solve fails with the reason `KSP_DIVERGED_PC_FAILED`.
 
-.seealso: `VECSINGLE`, `VECSINGLECUDA`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`, `PCPATCHMG`, `DMBOX`, `KSPREFINE`,
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `MATAIJSINGLE`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`,
+`PCSingleSetCoarse()`, `PCPATCHMG`, `DMBOX`, `KSPREFINE`,
 `KSPFGMRES`, `KSPFCG`, `PCType`
 M*/
 PetscErrorCode PCCreate_Single(PC pc)

@@ -47,6 +47,17 @@ static PetscErrorCode CopyNullSpaces(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* what is computed only in set-up takes the original */
+static PetscErrorCode CopySetSource(Mat A, Mat B)
+{
+  PetscBool aij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(MatAIJSingleSetSource(B, aij ? A : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* a copy in floats, which is not referenced; it is made once and follows its original */
 static PetscErrorCode PCSingleGetCopy(PC pc, Mat A, Mat *single)
 {
@@ -66,6 +77,7 @@ static PetscErrorCode PCSingleGetCopy(PC pc, Mat A, Mat *single)
   if (!c->single || ((PetscObject)c->single)->state != ((PetscObject)A)->state)
     PetscCall(MatConvert(A, MATAIJSINGLE, c->single ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &c->single));
   PetscCall(CopyNullSpaces(A, c->single));
+  PetscCall(CopySetSource(A, c->single));
   ((PetscObject)c->single)->id = ((PetscObject)A)->id;
   c->single->nonzerostate      = A->nonzerostate;
   PetscCall(PetscObjectStateSet((PetscObject)c->single, ((PetscObject)A)->state));
@@ -191,8 +203,8 @@ static PetscErrorCode CanExchangeKSP(KSP ksp, PetscBool *can)
 /* s->first, below which nothing is exchanged: levels above it that cannot be, would need both types of Vecs */
 static PetscErrorCode FindFirstLevel(PC pc)
 {
-  PC_Single *s  = (PC_Single *)pc->data;
-  PC_MG     *mg = (PC_MG *)s->pc->data;
+  PC_Single *s   = (PC_Single *)pc->data;
+  PC_MG     *mg  = (PC_MG *)s->pc->data;
   PetscBool  can = PETSC_TRUE;
 
   PetscFunctionBegin;
@@ -297,8 +309,8 @@ PetscErrorCode PCSingleFloatsView(PC pc, PetscViewer viewer)
     PetscCall(MatGetInfo(c->A, MAT_GLOBAL_SUM, &info));
     bytes[1] += info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt)) + (PetscReal)c->A->rmap->N * sizeof(PetscInt);
   }
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  matrices in floats: %g bytes, for %g in double precision\n", (double)bytes[0],
-                                   (double)bytes[1]));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "  matrices in floats: %g bytes, for %g in double precision\n", (double)bytes[0], (double)bytes[1]));
   if (s->floats == PCSINGLE_FLOATS_LEVELS) PetscCall(PetscViewerASCIIPrintf(viewer, "  from level %" PetscInt_FMT " on\n", s->first));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,6 +15,7 @@ typedef struct {
   PetscBool  pivot;        /* one of those was a division by zero */
   Mat        block;        /* what MatGetDiagonalBlock() lends */
   Mat        aij;          /* a double copy of the diagonal block while somebody uses it */
+  Mat        source;       /* the MATAIJ whose entries these are, or NULL if it may have others by now */
 } Mat_AIJSingle;
 
 PETSC_INTERN PetscErrorCode MatCreate_AIJSingle(Mat);
@@ -22,6 +23,10 @@ PETSC_INTERN PetscErrorCode MatCreate_AIJSingle(Mat);
 PETSC_INTERN PetscErrorCode MatConvertFrom_AIJSingle(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatAIJSingleSetConversions(Mat);
 PETSC_INTERN PetscErrorCode MatCreateAIJSingle_Private(Mat like, PatchFDCSR diag, Mat *);
+/* the MATAIJ whose entries are those of B, until they change: what is computed by way of a MATAIJ takes it; NULL for none */
+PETSC_INTERN PetscErrorCode MatAIJSingleSetSource(Mat B, Mat A);
+/* a reference to a MATAIJ, which is not to be changed */
+PETSC_INTERN PetscErrorCode MatAIJSingleGetAIJ(Mat, Mat *);
 /* aijsinglefactor.c */
 PETSC_INTERN PetscErrorCode MatGetFactor_AIJSingle(Mat, MatFactorType, Mat *);
 /* is it of a type whose entries become floats? */

@@ -36,7 +36,8 @@ typedef struct {
   float     omega;
 } PatchFDRelaxation;
 /* One sweep of successive over-relaxation for A x = b; scale[row] is omega over the diagonal, t has room for a number a row */
-PETSC_INTERN PetscErrorCode PatchFDCSRSweep(PatchFDCSR, const PatchFDRelaxation *, const float scale[], const float b[], float t[], float x[]);
+PETSC_INTERN PetscErrorCode PatchFDCSRSweep(PatchFDCSR, const PatchFDRelaxation *, const float scale[], const float b[], float t[],
+                                            float x[]);
 /* x = U^-1 L^-1 b for L = 1 + the entries below the diagonal, U = 1 / inverse + those above: row by row; x may be b */
 PETSC_INTERN PetscErrorCode PatchFDCSRSolve(PatchFDCSR lower, PatchFDCSR upper, const float inverse[], const float b[], float x[]);
 /* x = L'^-1 U'^-1 x */
