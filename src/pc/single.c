@@ -256,7 +256,7 @@ static PetscErrorCode PCSingleSetOptions(PC pc)
   if ((m || bakeoff) && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
   if (s->native && !m && !((PetscObject)s->pc)->type_name) PetscCall(DMBoxHeatSetMG(s->dm, s->pc));
   PetscCall(PCSetFromOptions(s->pc));
-  if (s->coordinates) PetscCall(PCSetCoordinates(s->pc, s->dim, s->ncoordinates, s->coordinates));
+  if (s->dim) PetscCall(PCSetCoordinates(s->pc, s->dim, s->ncoordinates, s->coordinates));
   PetscCall(PCSingleChooseFloats(pc));
   if (s->dm && s->floats != PCSINGLE_FLOATS_NONE) PetscCall(DMSetVecType(s->dm, s->outerdm->vectype));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -555,7 +555,7 @@ static PetscErrorCode PCSetCoordinates_Single(PC pc, PetscInt dim, PetscInt n, P
   PetscFunctionBegin;
   if (pc->setupcalled) PetscCall(PCSetCoordinates(s->pc, dim, n, coordinates));
   PetscCall(PetscFree(s->coordinates));
-  PetscCall(PetscMalloc1(dim * n, &s->coordinates));
+  PetscCall(PetscMalloc1(dim * n + 1, &s->coordinates)); /* not NULL, which means something else */
   PetscCall(PetscArraycpy(s->coordinates, coordinates, dim * n));
   s->dim          = dim;
   s->ncoordinates = n;

@@ -33,7 +33,7 @@ typedef struct {
   MatVecMaker maker[2];     /* of Amat and Pmat, in use while the inner PC is at work, */
   PetscBool   lent[2];      /* where it has them from the user; others were made for it */
 
-  PetscInt   dim, ncoordinates; /* of the last PCSetCoordinates(), which the inner PC may want when it has a type */
+  PetscInt   dim, ncoordinates; /* of the last PCSetCoordinates(), for the inner PC when it has a type; dim = 0: none */
   PetscReal *coordinates;
 
   PCSingleFloats floats;
