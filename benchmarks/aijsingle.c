@@ -96,7 +96,8 @@ int main(int argc, char **argv)
   PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-n", sizes, &nsizes, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-inner", inner, sizeof(inner), NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  unknowns | set-up, s   float  ratio | apply, s    float  ratio | solve, s    float  ratio | its\n"));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD, "  unknowns | set-up, s   float  ratio | apply, s    float  ratio | solve, s    float  ratio | its\n"));
   for (n = 0; n < PetscMax(1, nsizes); n++) {
     Mat            A;
     Vec            b, x;

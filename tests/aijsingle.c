@@ -1,9 +1,10 @@
 static char help[] = "MATAIJSINGLE: every operation against the MATAIJ that it is made from, with random entries.\n\
-  -test : products, sweeps, factors or types\n\
+  -test : products, sweeps, factors, types or levels\n\
   -bs   : rows of a block\n\n";
 
 #include "runtest.h"
 #include "catch.h"
+#include <petscdmda.h>
 
 /* operations are wrong by more than this only if they are wrong; float has 6e-8 */
 static const PetscReal tolerance = 1e-6;
@@ -291,7 +292,149 @@ static PetscErrorCode TestTypes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"factors", TestFactors}, {"types", TestTypes})
+/* ---- inside PCSINGLE ---- */
+
+/* the Laplacian of a square times `scale` */
+static PetscErrorCode Assemble(DM da, PetscReal scale, Mat A)
+{
+  DMDALocalInfo i;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMDAGetLocalInfo(da, &i));
+  for (PetscInt r = 0; r < i.xm * i.ym; r++) {
+    const MatStencil  row     = {.i = i.xs + r % i.xm, .j = i.ys + r / i.xm};
+    const PetscScalar v[5]    = {4 * scale, -scale, -scale, -scale, -scale};
+    const PetscInt    step[5] = {0, -1, 1, 0, 0};
+
+    for (int e = 0; e < 5; e++) {
+      const MatStencil col = {.i = row.i + step[e], .j = row.j + (e > 2 ? 2 * e - 7 : 0)};
+
+      if (col.i >= 0 && col.j >= 0 && col.i < i.mx && col.j < i.my)
+        PetscCall(MatSetValuesStencil(A, 1, &row, 1, &col, &v[e], INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* on how many levels, or with which preconditioners without levels, is the matrix one of floats? */
+static PetscErrorCode CountFloats(PC inner, PetscInt *floats, PetscInt *all)
+{
+  PetscBool mg, is;
+  Mat       A;
+
+  PetscFunctionBeginUser;
+  *floats = 0;
+  *all    = 1;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)inner, &mg, PCMG, PCGAMG, ""));
+  if (mg) PetscCall(PCMGGetLevels(inner, all));
+  for (PetscInt l = 0; l < *all; l++) {
+    KSP smoother;
+
+    if (mg) PetscCall(PCMGGetSmoother(inner, l, &smoother));
+    if (mg) PetscCall(KSPGetOperators(smoother, NULL, &A));
+    else PetscCall(PCGetOperators(inner, NULL, &A));
+    PetscCall(PetscObjectTypeCompare((PetscObject)A, MATAIJSINGLE, &is));
+    *floats += is;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the solver in double precision, or the one in floats, whose inner preconditioner has the same options */
+static PetscErrorCode CreateSolver(DM da, Mat A, PetscBool single, KSP *ksp)
+{
+  PC pc, inner;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, single ? "s_" : "d_"));
+  PetscCall(KSPSetType(*ksp, KSPFGMRES));
+  PetscCall(KSPSetTolerances(*ksp, 1e-9, 0, PETSC_CURRENT, 300));
+  PetscCall(KSPSetDM(*ksp, da));
+  PetscCall(KSPSetDMActive(*ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  if (single) {
+    PetscCall(PCSetType(pc, PCSINGLE));
+    PetscCall(PCSingleGetPC(pc, &inner));
+    PetscCall(PCSetOptionsPrefix(inner, "d_"));
+  }
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* iterations in double precision and in floats, with matrices of several sizes, one after the other, where double precision needs as many as
+   for the first: it does not get to the last ones, for their squares; `doubles` levels have no floats */
+static PetscErrorCode CompareSolves(DM da, const char options[], PetscInt doubles)
+{
+  const PetscReal scales[] = {1, 2, 1e-300, 1e300};
+  PetscInt        its[2];
+  KSP             ksp[2];
+  PC              pc, inner;
+  Mat             A;
+  Vec             b, x;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  for (int i = 0; i < 2; i++) PetscCall(CreateSolver(da, A, (PetscBool)i, &ksp[i]));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(scales); k++) {
+    PetscInt floats, all;
+
+    PetscCall(Assemble(da, scales[k], A));
+    PetscCall(VecSet(b, 1));
+    for (int i = k ? 1 : 0; i < 2; i++) {
+      PetscCall(KSPSolve(ksp[i], b, x));
+      PetscCall(KSPGetIterationNumber(ksp[i], &its[i]));
+    }
+    PetscCall(KSPGetPC(ksp[1], &pc));
+    PetscCall(PCSingleGetPC(pc, &inner));
+    PetscCall(CountFloats(inner, &floats, &all));
+    if (PetscAbsInt(its[0] - its[1]) > 1 || its[0] == 300 || all - floats != doubles)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                            "%s: matrix times %g: %" PetscInt_FMT " and %" PetscInt_FMT " iterations, %" PetscInt_FMT " of %" PetscInt_FMT
+                            " levels in floats\n",
+                            options, (double)scales[k], its[0], its[1], floats, all));
+  }
+  for (int i = 0; i < 2; i++) PetscCall(KSPDestroy(&ksp[i]));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestLevels(void)
+{
+  const struct {
+    const char *options;
+    PetscInt    doubles;
+  } cases[] = {{"-d_pc_type jacobi", 0},
+               {"-d_pc_type sor", 0},
+               {"-d_pc_type bjacobi -d_sub_pc_type icc", 0},
+               {"-d_pc_type asm -d_sub_pc_type ilu", 0},
+               {"-d_pc_type gamg", 1},
+               {"-d_pc_type gamg -d_mg_levels_pc_type sor", 1},
+               {"-d_pc_type mg -d_pc_mg_galerkin both -d_mg_levels_pc_type bjacobi -d_mg_levels_sub_pc_type ilu", 1},
+               {"-d_pc_type mg -d_mg_levels_pc_type asm -d_mg_levels_sub_pc_type icc", 1},
+               {"-d_pc_type mg -d_mg_levels_ksp_type gmres -d_mg_levels_pc_type pbjacobi", 1},
+               {"-d_pc_type gamg -d_mg_levels_ksp_type richardson -d_mg_levels_pc_type sor -s_pc_single_coarse", 0}};
+  DM da;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
+                         NULL, NULL, &da));
+  PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) PetscCall(CompareSolves(da, cases[i].options, cases[i].doubles));
+  PetscCall(DMDestroy(&da));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"factors", TestFactors}, {"types", TestTypes},
+          {"levels", TestLevels})
 
 /*TEST
 
@@ -311,8 +454,13 @@ TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"fact
       args: -test factors
 
   test:
+    suffix: levels
+    nsize: {{1 3}}
+    args: -test levels -da_refine 2
+    output_file: output/ok.out
+
+  test:
     suffix: types
-    nsize: {{1 3}separate output}
     args: -test types
 
 TEST*/

@@ -76,25 +76,39 @@ static PetscErrorCode GetFactorDouble(Mat F, Mat A, const MatFactorInfo *info, M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a factor with inodes has no MatGetRowIJ() */
+static PetscErrorCode SetFactor(Mat G, PetscInt n, PetscBool lu, PatchFDCSRFactor *factor)
+{
+  const PetscInt *i, *j;
+  PetscScalar    *a;
+  PetscInt        rows;
+  PetscBool       done = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  if (lu) {
+    PetscCall(MatSeqAIJGetCSRAndMemType(G, &i, &j, &a, NULL));
+    PetscCall(PatchFDCSRFactorSetLU(n, i, j, a, factor));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatGetRowIJ(G, 0, PETSC_FALSE, PETSC_FALSE, &rows, &i, &j, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No rows of a factor of type %s", ((PetscObject)G)->type_name);
+  PetscCall(MatSeqSBAIJGetArray(G, &a));
+  PetscCall(PatchFDCSRFactorSetCholesky(n, i, j, a, factor));
+  PetscCall(MatSeqSBAIJRestoreArray(G, &a));
+  PetscCall(MatRestoreRowIJ(G, 0, PETSC_FALSE, PETSC_FALSE, &rows, &i, &j, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode FactorNumeric(Mat F, Mat A, const MatFactorInfo *info)
 {
   Mat_AIJSingleFactor *f = (Mat_AIJSingleFactor *)F->data;
   Mat                  B, G;
-  const PetscBool      lu = (PetscBool)(F->factortype == MAT_FACTOR_LU || F->factortype == MAT_FACTOR_ILU);
-  const PetscInt      *i, *j;
-  PetscScalar         *a;
-  PetscInt             n;
-  PetscBool            done;
 
   PetscFunctionBegin;
   PetscCall(MatAIJSingleGetAIJ(A, &B));
   PetscCall(GetFactorDouble(F, B, info, &G));
   if (!F->factorerrortype) {
-    PetscCall(MatGetRowIJ(G, 0, PETSC_FALSE, PETSC_TRUE, &n, &i, &j, &done));
-    PetscCall(lu ? MatSeqAIJGetArray(G, &a) : MatSeqSBAIJGetArray(G, &a));
-    PetscCall((lu ? PatchFDCSRFactorSetLU : PatchFDCSRFactorSetCholesky)(n, i, j, a, &f->factor));
-    PetscCall(lu ? MatSeqAIJRestoreArray(G, &a) : MatSeqSBAIJRestoreArray(G, &a));
-    PetscCall(MatRestoreRowIJ(G, 0, PETSC_FALSE, PETSC_TRUE, &n, &i, &j, &done));
+    PetscCall(SetFactor(G, A->rmap->n, (PetscBool)(F->factortype == MAT_FACTOR_LU || F->factortype == MAT_FACTOR_ILU), &f->factor));
     if (!f->work) PetscCall(PetscMalloc1(A->rmap->n, &f->work));
   }
   PetscCall(MatDestroy(&G));

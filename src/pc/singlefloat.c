@@ -247,6 +247,26 @@ PetscErrorCode PCSingleChooseFloats(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PCMG takes other matrices than the last ones in the finest smoother for those of the user, and leaves them there */
+static PetscErrorCode SetFinestOperators(PC pc, Mat A, Mat P)
+{
+  PC_Single    *s  = (PC_Single *)pc->data;
+  PC_MG        *mg = (PC_MG *)s->pc->data;
+  PC_MG_Levels *finest;
+
+  PetscFunctionBegin;
+  if (s->floats != PCSINGLE_FLOATS_LEVELS || !s->pc->setupcalled || s->pc->pmat == P) PetscFunctionReturn(PETSC_SUCCESS);
+  finest = mg->levels[mg->nlevels - 1];
+  if (finest->smoothd->pc->pmat != s->pc->pmat) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!pc->useAmat) A = P;
+  PetscCall(KSPSetOperators(finest->smoothd, A, P));
+  if (finest->smoothu != finest->smoothd) PetscCall(KSPSetOperators(finest->smoothu, A, P));
+  PetscCall(PetscObjectReference((PetscObject)A));
+  PetscCall(MatDestroy(&finest->A));
+  finest->A = A;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCSingleFloatsBeginSetUp(PC pc, Mat A, Mat P)
 {
   PC_Single *s = (PC_Single *)pc->data;
@@ -261,6 +281,7 @@ PetscErrorCode PCSingleFloatsBeginSetUp(PC pc, Mat A, Mat P)
     PetscCall(PCSingleGetCopy(pc, P, &P));
     if (!A) A = P;
   }
+  PetscCall(SetFinestOperators(pc, A, P));
   PetscCall(PCSetOperators(s->pc, A, P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
