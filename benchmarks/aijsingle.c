@@ -1,7 +1,6 @@
-static char help[] =
-  "A preconditioner in floats (PCSINGLE) against the same one in double precision, for 27-point Laplacians on cubes.  A line a size: \n\
-unknowns; seconds of the set-up, of an application (the best of several) and of a whole solve with its set-up, each in double precision and in \n\
-floats, and iterations of both.\n\
+static char help[] = "A preconditioner in floats (PCSINGLE) against the same one in double precision, for 27-point Laplacians on cubes.\n\
+A line a size: unknowns; seconds of the set-up, of an application (the best of several) and of a whole solve with its set-up, each in\n\
+double precision and in floats; iterations of both.\n\
   -n <n,...>      : nodes a direction, default 24\n\
   -inner <type>   : default gamg\n\
   -d_..., -s_...  : options of the KSP in double precision, and of the one with PCSINGLE; default CG to 1e-8\n\n";

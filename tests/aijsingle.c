@@ -364,8 +364,8 @@ static PetscErrorCode CreateSolver(DM da, Mat A, PetscBool single, KSP *ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* iterations in double precision and in floats, with matrices of several sizes, one after the other, where double precision needs as many as
-   for the first: it does not get to the last ones, for their squares; `doubles` levels have no floats */
+/* Iterations in double precision and in floats, with matrices of several sizes, one after the other. Double precision solves the first
+   one only: the squares of the last ones are out of its range. `doubles` levels have no floats */
 static PetscErrorCode CompareSolves(DM da, const char options[], PetscInt doubles)
 {
   const PetscReal scales[] = {1, 2, 1e-300, 1e300};

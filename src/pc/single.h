@@ -49,6 +49,9 @@ PETSC_INTERN PetscErrorCode PCSingleFindDM(PC, DM *, PetscBool *native);
 /* the DM inside, which makes Vecs of the type there */
 PETSC_INTERN PetscErrorCode PCSingleCloneDM(PC, DM);
 
+/* singlescale.c: gives the inner PC the operators, other than those of a DMBOX, or scaled copies of them */
+PETSC_INTERN PetscErrorCode PCSingleSetOperators(PC);
+
 /* singlefloat.c: what of the inner PC, which has its type and options, may have floats */
 PETSC_INTERN PetscErrorCode PCSingleChooseFloats(PC);
 /* before the set-up of the inner PC, with its operators, and after it, with `again` if it has to be done without floats */
