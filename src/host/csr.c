@@ -239,15 +239,22 @@ PetscErrorCode PatchFDCSRReciprocal(PetscInt n, float omega, float shift, float 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* RowSum() whose last term does not wait for the others: it has what the row before has just made of x */
-static inline __attribute__((always_inline)) float RowSumUpTo(PetscInt from, PetscInt to, const float a[], Columns c, const float x[])
+/*
+  A row waits for the row before it, whose x is in its last entry below the diagonal, or in its first one above.  That one is apart from the
+  others, so that a row ends with one multiplication and addition after it
+*/
+typedef struct {
+  float sum, a, x; /* of the others; the entry, and the number that it multiplies */
+} Waiting;
+
+static inline __attribute__((always_inline)) Waiting RowUpTo(PetscInt from, PetscInt to, const float a[], Columns c, const float x[])
 {
-  return from < to ? RowSum(from, to - 1, a, c, x) + a[to - 1] * x[Column(c, to - 1)] : 0;
+  return from < to ? (Waiting){RowSum(from, to - 1, a, c, x), a[to - 1], x[Column(c, to - 1)]} : (Waiting){0, 0, 0};
 }
 
-static inline __attribute__((always_inline)) float RowSumDownTo(PetscInt from, PetscInt to, const float a[], Columns c, const float x[])
+static inline __attribute__((always_inline)) Waiting RowDownTo(PetscInt from, PetscInt to, const float a[], Columns c, const float x[])
 {
-  return from < to ? RowSum(from + 1, to, a, c, x) + a[from] * x[Column(c, from)] : 0;
+  return from < to ? (Waiting){RowSum(from + 1, to, a, c, x), a[from], x[Column(c, from)]} : (Waiting){0, 0, 0};
 }
 
 /* t = b - what is left of the diagonal, which a sweep backwards uses again */
@@ -257,10 +264,12 @@ WORK BlockForward(PatchFDCSR A, const CSRBlock *b, Columns c, const PatchFDRelax
   const float *xb = x + b->first;
 
   for (PetscInt r = b->row; r < b[1].row; r++) {
-    const float right = s->zero ? 0 : RowSum(A->split[r] + 1, A->i[r + 1], A->a, c, xb);
+    const Waiting w     = RowUpTo(A->i[r], A->split[r], A->a, c, xb);
+    const float   right = s->zero ? 0 : RowSum(A->split[r] + 1, A->i[r + 1], A->a, c, xb);
+    const float   old   = s->zero ? 0 : (1 - s->omega) * x[r];
 
-    t[r] = rhs[r] - RowSumUpTo(A->i[r], A->split[r], A->a, c, xb);
-    x[r] = (s->zero ? 0 : (1 - s->omega) * x[r]) + scale[r] * (t[r] - right);
+    x[r] = old + scale[r] * (rhs[r] - w.sum - right) - scale[r] * w.a * w.x;
+    t[r] = rhs[r] - w.sum - w.a * w.x;
   }
 }
 
@@ -270,10 +279,11 @@ WORK BlockBackward(PatchFDCSR A, const CSRBlock *b, Columns c, const PatchFDRela
   const float *xb = x + b->first;
 
   for (PetscInt r = b[1].row - 1; r >= b->row; r--) {
-    const float rest = s->forward ? t[r] : rhs[r] - (s->zero ? 0 : RowSum(A->i[r], A->split[r], A->a, c, xb));
-    const float old  = s->zero && !s->forward ? 0 : (1 - s->omega) * x[r];
+    const Waiting w    = RowDownTo(A->split[r] + 1, A->i[r + 1], A->a, c, xb);
+    const float   rest = s->forward ? t[r] : rhs[r] - (s->zero ? 0 : RowSum(A->i[r], A->split[r], A->a, c, xb));
+    const float   old  = s->zero && !s->forward ? 0 : (1 - s->omega) * x[r];
 
-    x[r] = old + scale[r] * (rest - RowSumDownTo(A->split[r] + 1, A->i[r + 1], A->a, c, xb));
+    x[r] = old + scale[r] * (rest - w.sum) - scale[r] * w.a * w.x;
   }
 }
 
@@ -289,12 +299,20 @@ PetscErrorCode PatchFDCSRSweep(PatchFDCSR A, const PatchFDRelaxation *s, const f
 
 WORK BlockLower(PatchFDCSR L, const CSRBlock *b, Columns c, const float rhs[], float x[])
 {
-  for (PetscInt r = b->row; r < b[1].row; r++) x[r] = rhs[r] - RowSumUpTo(L->i[r], L->i[r + 1], L->a, c, x + b->first);
+  for (PetscInt r = b->row; r < b[1].row; r++) {
+    const Waiting w = RowUpTo(L->i[r], L->i[r + 1], L->a, c, x + b->first);
+
+    x[r] = rhs[r] - w.sum - w.a * w.x;
+  }
 }
 
 WORK BlockUpper(PatchFDCSR U, const CSRBlock *b, Columns c, const float inverse[], float x[])
 {
-  for (PetscInt r = b[1].row - 1; r >= b->row; r--) x[r] = inverse[r] * (x[r] - RowSumDownTo(U->i[r], U->i[r + 1], U->a, c, x + b->first));
+  for (PetscInt r = b[1].row - 1; r >= b->row; r--) {
+    const Waiting w = RowDownTo(U->i[r], U->i[r + 1], U->a, c, x + b->first);
+
+    x[r] = inverse[r] * (x[r] - w.sum) - inverse[r] * w.a * w.x;
+  }
 }
 
 PetscErrorCode PatchFDCSRSolve(PatchFDCSR lower, PatchFDCSR upper, const float inverse[], const float b[], float x[])
