@@ -31,6 +31,7 @@ CLASSES = {  # beginnings of names, the first that fits
     'MatCreateDiffusionPlex': 'Diffusion on a DMPLEX',
     'MatDiffusionPlex': 'Diffusion on a DMPLEX',
     'MATPATCHFD': 'Diffusion on a DMPLEX',
+    'MATAIJSINGLE': 'PCSINGLE and VECSINGLE',
     'Mat': 'Bake-off problems',
 }
 

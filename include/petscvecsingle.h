@@ -1,10 +1,11 @@
 #pragma once
-/* VECSINGLE and PCSINGLE: single-precision storage in a double-precision PETSc.  Included by petscpatchfd.h. */
+/* VECSINGLE, MATAIJSINGLE and PCSINGLE: single-precision storage in a double-precision PETSc.  Included by petscpatchfd.h. */
 #include <petscpc.h>
 
 #define VECSINGLE     "single"
 #define VECSINGLECUDA "singlecuda"
 #define PCSINGLE      "single"
+#define MATAIJSINGLE  "aijsingle"
 
 /* the float storage of a VECSINGLE or VECSINGLECUDA, in host or in device memory as PetscMemType says (the last argument of Get may be
    NULL: host wanted) */
@@ -20,5 +21,7 @@ PETSC_EXTERN PetscErrorCode VecSingleGetMemory(Vec, PetscLogDouble *, PetscLogDo
 PETSC_EXTERN PetscErrorCode PCSingleGetPC(PC, PC *);
 PETSC_EXTERN PetscErrorCode PCSingleSetScale(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCSingleGetScale(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCSingleSetCoarse(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCSingleGetCoarse(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCSingleSetWarn(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCSingleGetWarn(PC, PetscBool *);

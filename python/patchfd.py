@@ -647,7 +647,8 @@ _routine('PCPatchFDSetSchurTolerances', _pc, _real, _int)
 _routine('PCPatchFDGetSchurTolerances', _pc, _real_out, _int_out)
 _routine('PCPatchFDSetBrickSize', _pc, _int)
 _routine('PCPatchFDGetBrickSize', _pc, _int_out)
-for _name in ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph', 'PCSingleSetScale', 'PCSingleSetWarn'):
+for _name in ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph', 'PCSingleSetScale', 'PCSingleSetWarn',
+              'PCSingleSetCoarse'):
     _routine(_name, _pc, _bool)
     _routine(_name.replace('Set', 'Get'), _pc, _bool_out)
 _routine('PCPatchMGViewLevels', _pc, _viewer)

@@ -451,7 +451,7 @@ patchfd.PCPatchFDSetFitExact(pc, 30)
 assert patchfd.PCPatchFDGetFitExact(pc) == 30
 raises(ValueError, 'one of multiplicative, additive', patchfd.PCPatchFDSetType, pc, 'jacobi')
 raises(PETSc.Error, 'amping', patchfd.PCPatchFDSetDamping, pc, 3)
-for kind, names in (('patchmg', ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph')), ('single', ('PCSingleSetScale', 'PCSingleSetWarn'))):
+for kind, names in (('patchmg', ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph')), ('single', ('PCSingleSetScale', 'PCSingleSetWarn', 'PCSingleSetCoarse'))):
     pc = PETSc.PC().create()
     pc.setType(kind)
     for name in names:

@@ -7,13 +7,14 @@
     native   A matrix-free operator of a DMBOX.  The inner PC gets a clone of the operator's DMBOX with that Vec type, VECSINGLECUDA if
              the DMBOX makes VECCUDA, and the operator made anew in the clone.  It has the coefficients of the Mat, on coarser levels too:
              hooks and callbacks of SNES and TS, which are for double Vecs and for the Mats outside, are not used.
+    floats   Assembled matrices, in floats: singlefloat.c.
     others   The operators of MatCreateBakeoff() apply themselves to Vecs of any type.  All other Mats are used as they are, on the Vecs'
              shadows; while the inner PC is at work they make Vecs of type VECSINGLE.  Coarser levels stay double.  The clone of the DM, if
              there is one, passes on the coarsening hooks of the DM that it stands for: through them SNES and TS take the state, on which
              the operator depends, to coarser levels.
     range    An operator far from one is multiplied by a power of two, inside and on all levels, and the result by the same number.
 
-  The routines follow in the order in which a solver calls them, those of the DM in singledm.c.
+  The routines follow in the order in which a solver calls them, those of the DM in singledm.c, of the range in singlescale.c.
 */
 #include "single.h" /*I "petscpatchfd.h" I*/
 #include <petsc/private/matimpl.h>
@@ -82,6 +83,7 @@ static PetscErrorCode PCReset_Single(PC pc)
 
   PetscFunctionBegin;
   if (s->pc) PetscCall(PCReset(s->pc));
+  PetscCall(PCSingleFloatsReset(pc));
   PetscCall(VecDestroy(&s->x));
   PetscCall(VecDestroy(&s->y));
   PetscCall(MatDestroy(&s->box));
@@ -117,87 +119,6 @@ static PetscErrorCode PCSingleSetOperatorsNative(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the largest entry, more or less; 0 if it cannot be known */
-static PetscErrorCode PCSingleGetSize(PC pc, Mat A, PetscBool entries, PetscReal *size)
-{
-  PetscBool mult;
-  Vec       x, y;
-
-  PetscFunctionBegin;
-  *size = 0;
-  if (entries) PetscCall(MatNorm(A, NORM_INFINITY, size));
-  else {
-    PetscCall(MatHasOperation(A, MATOP_MULT, &mult));
-    if (mult) {
-      PetscCall(MatCreateVecs(A, &x, &y));
-      PetscCall(VecSetRandom(x, NULL));
-      PetscCall(MatMult(A, x, y));
-      PetscCall(VecNorm(y, NORM_INFINITY, size));
-      PetscCall(VecDestroy(&x));
-      PetscCall(VecDestroy(&y));
-    }
-  }
-  PetscCheck(!PetscIsInfOrNanReal(*size), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
-             "PCSINGLE: the matrix, of type %s, has entries that are not finite", ((PetscObject)A)->type_name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the power of two that brings a matrix to one, 0 if it is near one; it takes a copy, so that what cannot be copied has to be in the range
-   of float */
-static PetscErrorCode PCSingleGetExponent(PC pc, Mat A, int *exponent)
-{
-  PetscBool shell, entries;
-  PetscReal size;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSHELL, &shell)); /* copies would share their context with the original */
-  entries = (PetscBool)(!shell && A->ops->norm && A->ops->scale && A->ops->duplicate);
-  PetscCall(PCSingleGetSize(pc, A, entries, &size));
-  *exponent = size > 0 ? -PetscMax(-1000, PetscMin(1000, ilogb(size))) : 0; /* of these, the powers of two are doubles */
-  PetscCheck(entries || PetscAbs(*exponent) <= 100, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "PCSINGLE: the matrix, of type %s, is near %g. Without entries that could be copied and scaled it must be between 1e-30 and "
-             "1e30, "
-             "so that floats can hold what it makes of them: scale the problem",
-             ((PetscObject)A)->type_name, (double)size);
-  if (!entries || PetscAbs(*exponent) <= 40) *exponent = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSingleScale(PC pc, Mat A, Mat *B)
-{
-  PC_Single *s = (PC_Single *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
-  PetscCall(MatScale(*B, ldexp(1.0, s->exponent)));
-  PetscCall(MatSetVecType(*B, s->vectype));
-  (*B)->ops->getvecs = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSingleSetOperators(PC pc)
-{
-  PC_Single *s = (PC_Single *)pc->data;
-  Mat        A = pc->mat, P = pc->pmat;
-  int        a;
-
-  PetscFunctionBegin;
-  PetscCall(PCSingleGetExponent(pc, P, &s->exponent));
-  if (s->exponent && pc->useAmat && A != P) { /* both or none */
-    PetscCall(PCSingleGetExponent(pc, A, &a));
-    if (!a) s->exponent = 0;
-  }
-  if (s->exponent) {
-    PetscCall(PCSingleScale(pc, pc->pmat, &P));
-    if (pc->useAmat && pc->mat != pc->pmat) PetscCall(PCSingleScale(pc, pc->mat, &A));
-    else PetscCall(PetscObjectReference((PetscObject)(A = P)));
-    PetscCall(PCSetOperators(s->pc, A, P));
-    PetscCall(MatDestroy(&A));
-    PetscCall(MatDestroy(&P));
-  } else PetscCall(PCSetOperators(s->pc, A, P));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* only operators with kernels of their own have anything to gain on the GPU: other Mats work through the shadows, which are on the host */
 static PetscErrorCode PCSingleChooseVecType(PC pc, DM dm)
 {
@@ -224,7 +145,7 @@ static PetscErrorCode PCSingleCreateVecs(PC pc)
   PetscInt   n;
 
   PetscFunctionBegin;
-  if (s->dm) PetscCall(DMCreateGlobalVector(s->dm, &s->x));
+  if (s->dm && s->floats == PCSINGLE_FLOATS_NONE) PetscCall(DMCreateGlobalVector(s->dm, &s->x));
   else {
     PetscCall(VecCreate(PetscObjectComm((PetscObject)pc), &s->x));
     PetscCall(VecSetLayout(s->x, pc->pmat->rmap));
@@ -239,19 +160,36 @@ static PetscErrorCode PCSingleCreateVecs(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the type and the options of the inner PC, which has operators, and what follows of them */
+static PetscErrorCode PCSingleSetOptions(PC pc)
+{
+  PC_Single   *s = (PC_Single *)pc->data;
+  Mat_Bakeoff *bakeoff;
+  Mat_Box     *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxFind(pc->pmat, &m));
+  PetscCall(MatBakeoffFind(pc->pmat, &bakeoff));
+  if ((m || bakeoff) && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
+  if (s->native && !m && !((PetscObject)s->pc)->type_name) PetscCall(DMBoxHeatSetMG(s->dm, s->pc));
+  PetscCall(PCSetFromOptions(s->pc));
+  if (s->dim) PetscCall(PCSetCoordinates(s->pc, s->dim, s->ncoordinates, s->coordinates));
+  PetscCall(PCSingleChooseFloats(pc));
+  if (s->dm && s->floats != PCSINGLE_FLOATS_NONE) PetscCall(DMSetVecType(s->dm, s->outerdm->vectype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_Single(PC pc)
 {
   PC_Single     *s = (PC_Single *)pc->data;
   PetscErrorCode ierr;
   PCFailedReason reason;
-  PetscBool      native = PETSC_FALSE, first;
-  Mat_Box       *m;
-  DM             dm = NULL;
+  PetscBool      native = PETSC_FALSE, first, again;
+  DM             dm     = NULL;
 
   PetscFunctionBegin;
   if (!s->pc) PetscCall(PCSingleCreatePC(pc));
   PetscCall(PCSingleFindDM(pc, &dm, &native));
-  PetscCall(MatBoxFind(pc->pmat, &m));
   if (s->x && (dm != s->outerdm || native != s->native)) PetscCall(PCReset_Single(pc)); /* start again */
   first = (PetscBool)!s->x;
   if (first) {
@@ -262,23 +200,24 @@ static PetscErrorCode PCSetUp_Single(PC pc)
   }
   PetscCall(PCSetUseAmat(s->pc, pc->useAmat));
   PetscCall(PCSetErrorIfFailure(s->pc, pc->erroriffailure));
-  PetscCall(native ? PCSingleSetOperatorsNative(pc) : PCSingleSetOperators(pc));
-  s->lent[0] = (PetscBool)(s->pc->mat == pc->mat && pc->mat != pc->pmat);
-  s->lent[1] = (PetscBool)(s->pc->pmat == pc->pmat);
-  if (first) {
-    Mat_Bakeoff *bakeoff;
-
-    PetscCall(PCSingleCreateVecs(pc));
-    PetscCall(MatBakeoffFind(pc->pmat, &bakeoff));
-    if ((m || bakeoff) && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
-    if (native && !m && !((PetscObject)s->pc)->type_name) PetscCall(DMBoxHeatSetMG(s->dm, s->pc));
-    PetscCall(PCSetFromOptions(s->pc));
-  }
+  if (native) PetscCall(PCSingleSetOperatorsNative(pc));
+  else if (first) PetscCall(PCSetOperators(s->pc, pc->mat, pc->pmat)); /* for the choice of a type */
+  if (first) PetscCall(PCSingleSetOptions(pc));
+  if (!native) PetscCall(PCSingleSetOperators(pc));
+  if (first) PetscCall(PCSingleCreateVecs(pc));
+  s->lent[0]                 = (PetscBool)(s->floats == PCSINGLE_FLOATS_NONE && s->pc->mat == pc->mat && pc->mat != pc->pmat);
+  s->lent[1]                 = (PetscBool)(s->floats == PCSINGLE_FLOATS_NONE && s->pc->pmat == pc->pmat);
   s->pc->reusepreconditioner = PETSC_FALSE;
   PCSingleExchangeVecTypes(pc);
   ierr = PCSetUp(s->pc);
   PCSingleExchangeVecTypes(pc);
   PetscCall(ierr);
+  PetscCall(PCSingleFloatsEndSetUp(pc, &again));
+  if (again) {
+    PetscCall(PCReset_Single(pc));
+    PetscCall(PCSetUp_Single(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PCSetReusePreconditioner(s->pc, pc->reusepreconditioner));
   PetscCall(PCGetFailedReason(s->pc, &reason));
   PetscCall(PCSetFailedReason(pc, reason));
@@ -463,6 +402,8 @@ static PetscErrorCode PCSetFromOptions_Single(PC pc, PatchFDOptionItems PetscOpt
                              &s->scale, NULL));
   PetscCall(PetscOptionsBool("-pc_single_warn", "Warn about outer methods that do not see single precision", "PCSingleSetWarn", s->warn,
                              &s->warn, NULL));
+  PetscCall(PetscOptionsBool("-pc_single_coarse", "The coarsest level of multigrid works in floats, too", "PCSingleSetCoarse", s->coarse,
+                             &s->coarse, NULL));
   PetscOptionsHeadEnd();
   if (s->pc && pc->setupcalled) PetscCall(PCSetFromOptions(s->pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -487,6 +428,7 @@ static PetscErrorCode PCView_Single(PC pc, PetscViewer viewer)
       bytes[1] = shadows[0] + shadows[1];
       PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)pc)));
       PetscCall(PetscViewerASCIIPrintf(viewer, "  work vectors: %g bytes of float, %g bytes of double shadow\n", bytes[0], bytes[1]));
+      PetscCall(PCSingleFloatsView(pc, viewer));
     }
   }
   if (s->pc) {
@@ -511,6 +453,7 @@ static PetscErrorCode PCSingleGetPC_Single(PC pc, PC *inner)
 
 PATCHFD_SETTING(PC, Single, Scale, PetscBool, ((PC_Single *)object->data)->scale, )
 PATCHFD_SETTING(PC, Single, Warn, PetscBool, ((PC_Single *)object->data)->warn, )
+PATCHFD_SETTING(PC, Single, Coarse, PetscBool, ((PC_Single *)object->data)->coarse, )
 
 /* the inner PC looks at its matrix in every application, and others than those of a DMBOX are the matrix outside */
 static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
@@ -522,8 +465,23 @@ static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const PatchFDMethod methods[] = {PATCHFD_METHOD(PCSingleGetPC, Single), PATCHFD_METHODS(PC, Single, Scale),
-                                        PATCHFD_METHODS(PC, Single, Warn), PATCHFD_METHOD(PCSetReusePreconditioner, Single),
+static PetscErrorCode PCSetCoordinates_Single(PC pc, PetscInt dim, PetscInt n, PetscReal coordinates[])
+{
+  PC_Single *s = (PC_Single *)pc->data;
+
+  PetscFunctionBegin;
+  if (pc->setupcalled) PetscCall(PCSetCoordinates(s->pc, dim, n, coordinates));
+  PetscCall(PetscFree(s->coordinates));
+  PetscCall(PetscMalloc1(dim * n + 1, &s->coordinates)); /* not NULL, which means something else */
+  PetscCall(PetscArraycpy(s->coordinates, coordinates, dim * n));
+  s->dim          = dim;
+  s->ncoordinates = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const PatchFDMethod methods[] = {PATCHFD_METHOD(PCSetCoordinates, Single), PATCHFD_METHOD(PCSingleGetPC, Single),
+                                        PATCHFD_METHODS(PC, Single, Scale),       PATCHFD_METHODS(PC, Single, Warn),
+                                        PATCHFD_METHODS(PC, Single, Coarse),      PATCHFD_METHOD(PCSetReusePreconditioner, Single),
                                         PATCHFD_METHOD(PCAddTo, Single)};
 
 /* ---- destroy, create ---- */
@@ -535,6 +493,7 @@ static PetscErrorCode PCDestroy_Single(PC pc)
   PetscFunctionBegin;
   PetscCall(PCReset_Single(pc));
   PetscCall(PCDestroy(&s->pc));
+  PetscCall(PetscFree(s->coordinates));
   for (int i = 0; i < 2; i++) PetscCall(PetscFree(s->maker[i].type));
   PetscCall(PetscFree(pc->data));
   PetscCall(PatchFDComposeMethods((PetscObject)pc, PETSC_STATIC_ARRAY_LENGTH(methods), methods, PETSC_FALSE));
@@ -547,6 +506,7 @@ static PetscErrorCode PCDestroy_Single(PC pc)
   Options Database Keys:
 + -single_pc_type type             - the preconditioner inside, and with the prefix `single_` all of its options
 . -pc_single_scale (true|false)    - scale by the norm of the input, so that float can hold it (default true)
+. -pc_single_coarse (true|false)   - the coarsest level of a `PCMG` or `PCGAMG` works in floats, too (default false)
 - -pc_single_warn (true|false)     - warn about outer methods that do not detect errors of single precision (default true)
 
   Level: intermediate
@@ -558,8 +518,17 @@ static PetscErrorCode PCDestroy_Single(PC pc)
 
   For a matrix of a `DMBOX`, the operators inside are in single precision. `PCPATCHMG` is then the default inside, and the whole
   V-cycle moves half the bytes. If the vectors of the `DMBOX` are of type `VECCUDA`, those inside are of type `VECSINGLECUDA`, and
-  all work is done on the GPU. Matrices of other kinds stay in double precision: their products convert the vectors. The results are
-  right, but nothing is gained.
+  all work is done on the GPU.
+
+  For a matrix of type `MATAIJ`, `MATBAIJ` or `MATSBAIJ`, the following work with matrices of type `MATAIJSINGLE`, of half the bytes.
+  `PCMG` and `PCGAMG` are set up in double precision; then the operators, interpolations and restrictions of their levels, the finest
+  ones first, are exchanged for copies in floats, and the smoothers work on these, if they are `PCJACOBI`, `PCPBJACOBI`, `PCSOR`,
+  `PCBJACOBI`, `PCASM`, `PCILU`, `PCICC`, `PCLU`, `PCCHOLESKY` or `PCNONE`. The coarsest level stays double, unless
+  `-pc_single_coarse` is given, and so do all below a smoother of another type. The matrices in double precision are kept for the
+  next set-up. The same preconditioners work in floats also as the inner one, factorizations only on one rank.
+
+  Other matrices and other preconditioners stay in double precision: their products convert the vectors. The results are right, but
+  nothing is gained; `-info` says so.
 
   The operator of a `DMBOX` inside has the coefficients of the matrix outside, on all levels. The `DMBOX` is found through the
   matrix. Functions of the user, of `SNES` or of `TS` that compute operators are called only for other matrices.
@@ -569,7 +538,8 @@ static PetscErrorCode PCDestroy_Single(PC pc)
 
   If the result is zero for a residual that is not, or is not finite, the solve fails with the reason `KSP_DIVERGED_PC_FAILED`.
 
-.seealso: `VECSINGLE`, `VECSINGLECUDA`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`, `PCPATCHMG`, `DMBOX`, `KSPREFINE`,
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `MATAIJSINGLE`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`,
+`PCSingleSetCoarse()`, `PCPATCHMG`, `DMBOX`, `KSPREFINE`,
 `KSPFGMRES`, `KSPFCG`, `PCType`
 M*/
 PetscErrorCode PCCreate_Single(PC pc)

@@ -113,3 +113,50 @@ PetscErrorCode PCSingleGetWarn(PC pc, PetscBool *flag)
 {
   PATCHFD_GET(PC, pc, PCSingleGetWarn, PetscBool *, flag);
 }
+
+/*@
+  PCSingleSetCoarse - Sets whether the coarsest level of the `PCMG` or `PCGAMG` inside a `PCSINGLE` works in floats, too
+
+  Logically Collective
+
+  Input Parameters:
++ pc   - the preconditioner
+- flag - `PETSC_FALSE`, the default, for double precision
+
+  Options Database Key:
+. -pc_single_coarse (true|false) - floats or not
+
+  Level: advanced
+
+  Notes:
+  Call it before the preconditioner is set up. It holds for an assembled matrix, if the preconditioner of the coarsest level is one of those
+  that work in floats, see `PCSINGLE`; `PCREDUNDANT` is none.
+
+  The coarsest level is usually small, and its factors are better conditioned in double precision.
+
+.seealso: `PCSINGLE`, `PCSingleGetCoarse()`, `MATAIJSINGLE`
+@*/
+PetscErrorCode PCSingleSetCoarse(PC pc, PetscBool flag)
+{
+  PATCHFD_SET(PC, pc, PCSingleSetCoarse, Bool, PetscBool, flag);
+}
+
+/*@
+  PCSingleGetCoarse - Gets whether the coarsest level of the multigrid inside a `PCSINGLE` works in floats, too
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner
+
+  Output Parameter:
+. flag - whether it does
+
+  Level: advanced
+
+.seealso: `PCSINGLE`, `PCSingleSetCoarse()`
+@*/
+PetscErrorCode PCSingleGetCoarse(PC pc, PetscBool *flag)
+{
+  PATCHFD_GET(PC, pc, PCSingleGetCoarse, PetscBool *, flag);
+}

@@ -3,6 +3,7 @@
   -dll_append.
 */
 #include <petsc/private/petscimpl.h>
+#include <patchfd/private/aijsingle.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -86,7 +87,7 @@ static PetscErrorCode PatchFDCheckPetsc(void)
 
 /*@C
   PatchFDInitializePackage - Registers the types of libpatchfd with PETSc: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`,
-  `PCSINGLE`, `KSPFUSEDCG`, `KSPREFINE`
+  `MATAIJSINGLE`, `PCSINGLE`, `KSPFUSEDCG`, `KSPREFINE`
 
   Logically Collective
 
@@ -96,7 +97,7 @@ static PetscErrorCode PatchFDCheckPetsc(void)
   Call it after `PetscInitialize()` in a program that is linked with libpatchfd. It is not needed with `-dll_append`, which calls it.
   Calling it again does nothing.
 
-.seealso: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`, `KSPFUSEDCG`, `KSPREFINE`
+.seealso: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`, `MATAIJSINGLE`, `PCSINGLE`, `KSPFUSEDCG`, `KSPREFINE`
 @*/
 PetscErrorCode PatchFDInitializePackage(void)
 {
@@ -108,6 +109,9 @@ PetscErrorCode PatchFDInitializePackage(void)
 #if defined(PETSC_HAVE_CUDA)
   PetscCall(VecRegister(VECSINGLECUDA, VecCreate_SingleCUDA));
 #endif
+  PetscCall(MatRegister(MATAIJSINGLE, MatCreate_AIJSingle));
+  for (int type = MAT_FACTOR_NONE + 1; type <= MAT_FACTOR_ICC; type++)
+    PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, MATAIJSINGLE, (MatFactorType)type, MatGetFactor_AIJSingle));
   PetscCall(DMRegister(DMBOX, DMCreate_Box));
   PetscCall(DMPlexRegister_PatchFD());
   PetscCall(DMBoxOperatorRegister("poisson", DMBoxOperatorCreate_Poisson));

@@ -396,6 +396,65 @@ static PetscErrorCode VecReplaceArray_Single(Vec v, const PetscScalar *array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the storage is lent to a Vec of the same kind; others get the shadow, as PETSc does it */
+static PetscErrorCode VecGetLocalVector_Single(Vec v, Vec w)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  if (SameStorage(v, w)) {
+    PetscCall(NeedStorage(v));
+    Single(w)->a = Single(v)->a;
+  } else {
+    PetscCall(VecGetArray(v, &a));
+    PetscCall(VecPlaceArray(w, a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode VecRestoreLocalVector_Single(Vec v, Vec w)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  if (SameStorage(v, w)) {
+    Single(w)->a       = Own(w);
+    Single(v)->written = PETSC_TRUE;
+  } else {
+    PetscCall(VecGetArray(w, &a));
+    PetscCall(VecRestoreArray(v, &a));
+    PetscCall(VecResetArray(w));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode VecGetLocalVectorRead_Single(Vec v, Vec w)
+{
+  const PetscScalar *a;
+
+  PetscFunctionBegin;
+  if (SameStorage(v, w)) PetscCall(VecGetLocalVector_Single(v, w));
+  else {
+    PetscCall(VecGetArrayRead(v, &a));
+    PetscCall(VecPlaceArray(w, a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode VecRestoreLocalVectorRead_Single(Vec v, Vec w)
+{
+  const PetscScalar *a;
+
+  PetscFunctionBegin;
+  if (SameStorage(v, w)) Single(w)->a = Own(w);
+  else {
+    PetscCall(VecGetArrayRead(w, &a));
+    PetscCall(VecRestoreArrayRead(v, &a));
+    PetscCall(VecResetArray(w));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- values by index ---- */
 
 /*
@@ -512,19 +571,23 @@ static PetscErrorCode VecSetOption_Single(Vec v, VecOption option, PetscBool fla
 
 void VecSingleSetAccess(Vec v)
 {
-  v->ops->getarray          = VecGetArray_Single;
-  v->ops->restorearray      = VecRestoreArray_Single;
-  v->ops->getarrayread      = VecGetArrayRead_Single;
-  v->ops->restorearrayread  = VecRestoreArrayRead_Single;
-  v->ops->getarraywrite     = VecGetArrayWrite_Single;
-  v->ops->restorearraywrite = VecRestoreArray_Single;
-  v->ops->placearray        = VecPlaceArray_Single;
-  v->ops->resetarray        = VecResetArray_Single;
-  v->ops->replacearray      = VecReplaceArray_Single;
-  v->ops->setvalues         = VecSetValues_Single;
-  v->ops->setvaluesblocked  = VecSetValuesBlocked_Single;
-  v->ops->assemblybegin     = VecAssemblyBegin_Single;
-  v->ops->assemblyend       = VecAssemblyEnd_Single;
-  v->ops->getvalues         = VecGetValues_Single;
-  v->ops->setoption         = VecSetOption_Single;
+  v->ops->getarray               = VecGetArray_Single;
+  v->ops->restorearray           = VecRestoreArray_Single;
+  v->ops->getarrayread           = VecGetArrayRead_Single;
+  v->ops->restorearrayread       = VecRestoreArrayRead_Single;
+  v->ops->getarraywrite          = VecGetArrayWrite_Single;
+  v->ops->restorearraywrite      = VecRestoreArray_Single;
+  v->ops->placearray             = VecPlaceArray_Single;
+  v->ops->resetarray             = VecResetArray_Single;
+  v->ops->replacearray           = VecReplaceArray_Single;
+  v->ops->getlocalvector         = VecGetLocalVector_Single;
+  v->ops->getlocalvectorread     = VecGetLocalVectorRead_Single;
+  v->ops->restorelocalvector     = VecRestoreLocalVector_Single;
+  v->ops->restorelocalvectorread = VecRestoreLocalVectorRead_Single;
+  v->ops->setvalues              = VecSetValues_Single;
+  v->ops->setvaluesblocked       = VecSetValuesBlocked_Single;
+  v->ops->assemblybegin          = VecAssemblyBegin_Single;
+  v->ops->assemblyend            = VecAssemblyEnd_Single;
+  v->ops->getvalues              = VecGetValues_Single;
+  v->ops->setoption              = VecSetOption_Single;
 }

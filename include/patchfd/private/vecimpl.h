@@ -80,6 +80,9 @@ static inline PetscBool     VecIsSingle_Private(Vec v)
 }
 /* y += a x for a VECSINGLE x and doubles in the same memory */
 PETSC_INTERN PetscErrorCode VecSingleAdd_Private(Vec x, PetscReal a, Vec y);
+/* a VECSINGLE that is v, if it is one, or has its values, if they are read; at the end v gets what was written (floats.c) */
+PETSC_INTERN PetscErrorCode PatchFDVecBeginFloats(Vec v, PetscBool read, Vec *floats);
+PETSC_INTERN PetscErrorCode PatchFDVecEndFloats(Vec v, PetscBool write, Vec *floats);
 /* where the floats of a VECSINGLE or VECSINGLECUDA are, or will be: asking allocates nothing */
 PETSC_INTERN PetscMemType VecSingleMemType_Private(Vec);
 

@@ -1,0 +1,33 @@
+#pragma once
+/* MATAIJSINGLE inside the library */
+#include <petscvecsingle.h>
+#include <petsc/private/matimpl.h>
+#include <petscsf.h>
+#include <patchfd/private/csr.h>
+
+typedef struct {
+  PatchFDCSR diag, off;    /* the entries in columns of this rank, and the others', numbered as in column[]; NULL on one rank */
+  PetscSF    sf;           /* from those who have them, */
+  float     *ghost;        /* to here */
+  PetscInt  *column;       /* global numbers; as many as there are ghosts */
+  float     *scale, *work; /* for sweeps: omega / (diagonal + shift), and two numbers a row; NULL until they are used */
+  PetscReal  omega, shift; /* what scale[] has been made for */
+  PetscBool  pivot;        /* one of those was a division by zero */
+  Mat        block;        /* what MatGetDiagonalBlock() lends */
+  Mat        aij;          /* a double copy of the diagonal block while somebody uses it */
+  Mat        source;       /* the MATAIJ whose entries these are, or NULL if it may have others by now */
+} Mat_AIJSingle;
+
+PETSC_INTERN PetscErrorCode MatCreate_AIJSingle(Mat);
+/* aijsingleconvert.c: to and from other types, and what is done by way of them */
+PETSC_INTERN PetscErrorCode MatConvertFrom_AIJSingle(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatAIJSingleSetConversions(Mat);
+PETSC_INTERN PetscErrorCode MatCreateAIJSingle_Private(Mat like, PatchFDCSR diag, Mat *);
+/* the MATAIJ whose entries are those of B, until they change: what is computed by way of a MATAIJ takes it; NULL for none */
+PETSC_INTERN PetscErrorCode MatAIJSingleSetSource(Mat B, Mat A);
+/* a reference to a MATAIJ, which is not to be changed */
+PETSC_INTERN PetscErrorCode MatAIJSingleGetAIJ(Mat, Mat *);
+/* aijsinglefactor.c */
+PETSC_INTERN PetscErrorCode MatGetFactor_AIJSingle(Mat, MatFactorType, Mat *);
+/* is it of a type whose entries become floats? */
+PETSC_INTERN PetscErrorCode MatAIJSingleCanConvert(Mat, PetscBool *);

@@ -1,0 +1,61 @@
+#pragma once
+/*
+  Sparse rows of floats (src/host/csr.c), for the matrices of type MATAIJSINGLE and the factors made of them.
+
+  Columns are 16 bits wide, counted from the first column of a block of rows, where the block's columns are that close to each other, and
+  otherwise 32 bits.
+*/
+#include <patchfd/private/kernels.h>
+
+typedef struct _n_PatchFDCSR *PatchFDCSR;
+
+/* m rows of n columns: row r has the columns j[i[r]] .. j[i[r + 1] - 1], in ascending order */
+PETSC_INTERN PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PatchFDCSR *);
+PETSC_INTERN PetscErrorCode PatchFDCSRReference(PatchFDCSR);
+PETSC_INTERN PetscErrorCode PatchFDCSRDestroy(PatchFDCSR *);
+PETSC_INTERN PetscErrorCode PatchFDCSRSetValues(PatchFDCSR, const PetscScalar a[]);
+/* into arrays of the caller, which may be NULL, of m + 1 and of as many numbers as there are entries */
+PETSC_INTERN PetscErrorCode PatchFDCSRGet(PatchFDCSR, PetscInt i[], PetscInt j[], PetscScalar a[]);
+/* entries, those of them whose columns are 16 bits wide, and bytes of all */
+PETSC_INTERN PetscErrorCode PatchFDCSRGetSize(PatchFDCSR, PetscCount *entries, PetscCount *narrow, PetscLogDouble *bytes);
+
+/* y = z + s A x, z = NULL for zero; z may be y */
+PETSC_INTERN PetscErrorCode PatchFDCSRMult(PatchFDCSR, float s, const float x[], const float z[], float y[]);
+/* y += A' x */
+PETSC_INTERN PetscErrorCode PatchFDCSRMultTransposeAdd(PatchFDCSR, const float x[], float y[]);
+/* the diagonal, zero where there is no entry */
+PETSC_INTERN PetscErrorCode PatchFDCSRGetDiagonal(PatchFDCSR, float d[]);
+
+/* d = omega / (d + shift), and is there a zero to divide by? */
+PETSC_INTERN PetscErrorCode PatchFDCSRReciprocal(PetscInt n, float omega, float shift, float d[], PetscBool *zero);
+
+/* how a sweep goes over the rows */
+typedef struct {
+  PetscBool forward, backward; /* one of them or both, in this order */
+  PetscBool zero;              /* x is taken for zero */
+  float     omega;
+} PatchFDRelaxation;
+/* One sweep of successive over-relaxation for A x = b; scale[row] is omega over the diagonal, t has room for a number a row */
+PETSC_INTERN PetscErrorCode PatchFDCSRSweep(PatchFDCSR, const PatchFDRelaxation *, const float scale[], const float b[], float t[],
+                                            float x[]);
+/* x = U^-1 L^-1 b for L = 1 + the entries below the diagonal, U = 1 / inverse + those above: row by row; x may be b */
+PETSC_INTERN PetscErrorCode PatchFDCSRSolve(PatchFDCSR lower, PatchFDCSR upper, const float inverse[], const float b[], float x[]);
+/* x = L'^-1 U'^-1 x */
+PETSC_INTERN PetscErrorCode PatchFDCSRSolveTranspose(PatchFDCSR lower, PatchFDCSR upper, const float inverse[], float x[]);
+
+/*
+  Factors as PETSc's MATSEQAIJ and MATSEQSBAIJ hold them (src/host/csrfactor.c), of n rows: in both the diagonal is inverted and the last
+  entry of a row of U.  The rows of L, without diagonal, are at i[r] .. i[r + 1] - 1, and behind them those of U, the last one first; a
+  Cholesky factor has the rows of -D^-1 U at i[r] .. i[r + 1] - 1, and L = U'D^-1.
+*/
+typedef struct {
+  PatchFDCSR lower, upper;
+  float     *inverse;
+} PatchFDCSRFactor;
+PETSC_INTERN PetscErrorCode PatchFDCSRFactorSetLU(PetscInt n, const PetscInt i[], const PetscInt j[], const PetscScalar a[],
+                                                  PatchFDCSRFactor *);
+PETSC_INTERN PetscErrorCode PatchFDCSRFactorSetCholesky(PetscInt n, const PetscInt i[], const PetscInt j[], const PetscScalar a[],
+                                                        PatchFDCSRFactor *);
+PETSC_INTERN PetscErrorCode PatchFDCSRFactorReset(PatchFDCSRFactor *);
+/* y[i] = x[p[i]], and back; p = NULL for the identity */
+PETSC_INTERN PetscErrorCode PatchFDCSRPermute(PetscInt n, const PetscInt p[], PetscBool back, const float x[], float y[]);

@@ -1,0 +1,346 @@
+/* Sparse rows of floats (patchfd/private/csr.h).  All loops wait for memory, so that columns of 16 bits pay */
+#include <patchfd/private/csr.h>
+
+enum {
+  CSR_BLOCK = 64 /* rows that have their columns in one format */
+};
+
+typedef struct {
+  PetscInt   row, first; /* the first row, and the column from which the others count */
+  PetscCount at;         /* where the columns of the first row begin, in numbers of 16 bits */
+  PetscBool  narrow;
+} CSRBlock;
+
+struct _n_PatchFDCSR {
+  PetscInt  refct, m, n, nblock;
+  PetscInt *i;     /* where the rows begin; m + 1 */
+  PetscInt *split; /* the first entries that are not left of the diagonal; NULL until they are needed */
+  float    *a;
+  uint16_t *j;
+  CSRBlock *block; /* nblock, and one more that ends the last */
+};
+
+/* ---- the columns ---- */
+
+/* the block that begins with a row and entry k */
+static PetscErrorCode BlockCreate(PatchFDCSR A, const PetscInt j[], CSRBlock *b)
+{
+  const PetscInt end = A->i[PetscMin(b->row + CSR_BLOCK, A->m)];
+  PetscInt       min = PETSC_INT_MAX, max = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = A->i[b->row]; k < end; k++) {
+    min = PetscMin(min, j[k]);
+    max = PetscMax(max, j[k]);
+  }
+  b->first  = PetscMin(min, max);
+  b->narrow = (PetscBool)(max - b->first <= UINT16_MAX);
+  PetscCheck((PetscInt64)max - b->first <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "The rows from %" PetscInt_FMT " on have columns that are more than %d apart, found %" PetscInt_FMT " and %" PetscInt_FMT,
+             b->row, PETSC_INT32_MAX, b->first, max);
+  b->at += b->at & !b->narrow; /* numbers of 32 bits are aligned */
+  b[1].row = PetscMin(b->row + CSR_BLOCK, A->m);
+  b[1].at  = b->at + (end - A->i[b->row]) * (b->narrow ? 1 : 2);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PatchFDCSR *csr)
+{
+  PatchFDCSR A;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&A));
+  *csr      = A;
+  A->refct  = 1;
+  A->m      = m;
+  A->n      = n;
+  A->nblock = (m + CSR_BLOCK - 1) / CSR_BLOCK;
+  PetscCall(PetscMalloc1(m + 1, &A->i));
+  PetscCall(PetscArraycpy(A->i, i, m + 1));
+  PetscCall(PetscCalloc1(A->nblock + 1, &A->block));
+  for (PetscInt b = 0; b < A->nblock; b++) PetscCall(BlockCreate(A, j, &A->block[b]));
+  PetscCall(PetscMalloc1(A->i[m], &A->a));
+  PetscCall(PetscMalloc1(A->block[A->nblock].at, &A->j));
+  for (PetscInt b = 0; b < A->nblock; b++) {
+    const CSRBlock *block  = &A->block[b];
+    uint16_t       *narrow = A->j + block->at;
+    int32_t        *wide   = (int32_t *)narrow;
+
+    for (PetscInt k = A->i[block->row]; k < A->i[block[1].row]; k++) {
+      if (block->narrow) *narrow++ = (uint16_t)(j[k] - block->first);
+      else *wide++ = (int32_t)(j[k] - block->first);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRReference(PatchFDCSR A)
+{
+  PetscFunctionBegin;
+  A->refct++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRDestroy(PatchFDCSR *A)
+{
+  PetscFunctionBegin;
+  if (*A && --(*A)->refct == 0) {
+    PetscCall(PetscFree((*A)->i));
+    PetscCall(PetscFree((*A)->split));
+    PetscCall(PetscFree((*A)->a));
+    PetscCall(PetscFree((*A)->j));
+    PetscCall(PetscFree((*A)->block));
+    PetscCall(PetscFree(*A));
+  }
+  *A = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRSetValues(PatchFDCSR A, const PetscScalar a[])
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < A->i[A->m]; k++) A->a[k] = (float)a[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the columns of a block; what `narrow` is, the compiler knows */
+typedef struct {
+  const void *j;
+  int         narrow;
+} Columns;
+
+static inline PetscInt Column(Columns c, PetscInt k)
+{
+  return c.narrow ? ((const uint16_t *)c.j)[k] : ((const int32_t *)c.j)[k];
+}
+
+/*
+  For each block, with its `first` row, the one after its `last`, and columns c, which are those of entry k if counted from A->i[first]:
+  the work is compiled once for each format
+*/
+#define FOR_BLOCKS(A, direction, Work, ...) \
+  do { \
+    for (PetscInt block_ = 0; block_ < (A)->nblock; block_++) { \
+      const CSRBlock *b_ = &(A)->block[(direction) > 0 ? block_ : (A)->nblock - 1 - block_]; \
+\
+      if (b_->narrow) Work(A, b_, ((Columns){(A)->j + b_->at - (A)->i[b_->row], 1}), __VA_ARGS__); \
+      else Work(A, b_, ((Columns){(const int32_t *)((A)->j + b_->at) - (A)->i[b_->row], 0}), __VA_ARGS__); \
+    } \
+  } while (0)
+#define WORK static inline __attribute__((always_inline)) void
+
+WORK BlockGet(PatchFDCSR A, const CSRBlock *b, Columns c, PetscInt j[])
+{
+  for (PetscInt k = A->i[b->row]; k < A->i[b[1].row]; k++) j[k] = b->first + Column(c, k);
+}
+
+PetscErrorCode PatchFDCSRGet(PatchFDCSR A, PetscInt i[], PetscInt j[], PetscScalar a[])
+{
+  PetscFunctionBegin;
+  if (i) PetscCall(PetscArraycpy(i, A->i, A->m + 1));
+  if (j) FOR_BLOCKS(A, 1, BlockGet, j);
+  for (PetscInt k = 0; a && k < A->i[A->m]; k++) a[k] = A->a[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRGetSize(PatchFDCSR A, PetscCount *entries, PetscCount *narrow, PetscLogDouble *bytes)
+{
+  PetscFunctionBegin;
+  *entries = A->i[A->m];
+  *narrow  = 0;
+  for (PetscInt b = 0; b < A->nblock; b++)
+    if (A->block[b].narrow) *narrow += A->i[A->block[b + 1].row] - A->i[A->block[b].row];
+  *bytes = (PetscLogDouble)(*entries * (PetscCount)sizeof(float) + A->block[A->nblock].at * (PetscCount)sizeof(uint16_t)) +
+           (PetscLogDouble)((A->split ? 2 : 1) * (A->m + 1)) * sizeof(PetscInt) + (PetscLogDouble)(A->nblock + 1) * sizeof(CSRBlock);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- products ---- */
+
+/* sum of a[k] x[column k], `from` <= k < `to` */
+static inline __attribute__((always_inline)) float RowSum(PetscInt from, PetscInt to, const float a[], Columns c, const float x[])
+{
+  float    s0 = 0, s1 = 0, s2 = 0, s3 = 0; /* sums that do not wait for each other */
+  PetscInt k = from;
+
+  for (; k + 4 <= to; k += 4) {
+    s0 += a[k] * x[Column(c, k)];
+    s1 += a[k + 1] * x[Column(c, k + 1)];
+    s2 += a[k + 2] * x[Column(c, k + 2)];
+    s3 += a[k + 3] * x[Column(c, k + 3)];
+  }
+  for (; k < to; k++) s0 += a[k] * x[Column(c, k)];
+  return (s0 + s1) + (s2 + s3);
+}
+
+WORK BlockMult(PatchFDCSR A, const CSRBlock *b, Columns c, float s, const float x[], const float z[], float y[])
+{
+  for (PetscInt r = b->row; r < b[1].row; r++) y[r] = (z ? z[r] : 0) + s * RowSum(A->i[r], A->i[r + 1], A->a, c, x + b->first);
+}
+
+PetscErrorCode PatchFDCSRMult(PatchFDCSR A, float s, const float x[], const float z[], float y[])
+{
+  PetscFunctionBegin;
+  FOR_BLOCKS(A, 1, BlockMult, s, x, z, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+WORK BlockMultTransposeAdd(PatchFDCSR A, const CSRBlock *b, Columns c, const float x[], float y[])
+{
+  float *yb = y + b->first;
+
+  for (PetscInt r = b->row; r < b[1].row; r++)
+    for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) yb[Column(c, k)] += A->a[k] * x[r];
+}
+
+PetscErrorCode PatchFDCSRMultTransposeAdd(PatchFDCSR A, const float x[], float y[])
+{
+  PetscFunctionBegin;
+  FOR_BLOCKS(A, 1, BlockMultTransposeAdd, x, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- sweeps ---- */
+
+WORK BlockSplit(PatchFDCSR A, const CSRBlock *b, Columns c, PetscInt split[])
+{
+  for (PetscInt r = b->row; r < b[1].row; r++)
+    for (split[r] = A->i[r]; split[r] < A->i[r + 1] && b->first + Column(c, split[r]) < r;) split[r]++;
+}
+
+WORK BlockGetDiagonal(PatchFDCSR A, const CSRBlock *b, Columns c, float d[])
+{
+  for (PetscInt r = b->row; r < b[1].row; r++) {
+    const PetscInt k = A->split[r];
+
+    d[r] = k < A->i[r + 1] && b->first + Column(c, k) == r ? A->a[k] : 0;
+  }
+}
+
+PetscErrorCode PatchFDCSRGetDiagonal(PatchFDCSR A, float d[])
+{
+  PetscFunctionBegin;
+  if (!A->split) {
+    PetscCall(PetscMalloc1(A->m, &A->split));
+    FOR_BLOCKS(A, 1, BlockSplit, A->split);
+  }
+  FOR_BLOCKS(A, 1, BlockGetDiagonal, d);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRReciprocal(PetscInt n, float omega, float shift, float d[], PetscBool *zero)
+{
+  PetscFunctionBegin;
+  *zero = PETSC_FALSE;
+  for (PetscInt r = 0; r < n; r++) {
+    *zero = (PetscBool)(*zero || d[r] + shift == 0);
+    d[r]  = omega / (d[r] + shift);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A row waits for the row before it, whose x is in its last entry below the diagonal, or in its first one above.  That one is apart from the
+  others, so that a row ends with one multiplication and addition after it
+*/
+typedef struct {
+  float sum, a, x; /* of the others; the entry, and the number that it multiplies */
+} Waiting;
+
+static inline __attribute__((always_inline)) Waiting RowUpTo(PetscInt from, PetscInt to, const float a[], Columns c, const float x[])
+{
+  return from < to ? (Waiting){RowSum(from, to - 1, a, c, x), a[to - 1], x[Column(c, to - 1)]} : (Waiting){0, 0, 0};
+}
+
+static inline __attribute__((always_inline)) Waiting RowDownTo(PetscInt from, PetscInt to, const float a[], Columns c, const float x[])
+{
+  return from < to ? (Waiting){RowSum(from + 1, to, a, c, x), a[from], x[Column(c, from)]} : (Waiting){0, 0, 0};
+}
+
+/* t = b - what is left of the diagonal, which a sweep backwards uses again */
+WORK BlockForward(PatchFDCSR A, const CSRBlock *b, Columns c, const PatchFDRelaxation *s, const float scale[], const float rhs[], float t[],
+                  float x[])
+{
+  const float *xb = x + b->first;
+
+  for (PetscInt r = b->row; r < b[1].row; r++) {
+    const Waiting w     = RowUpTo(A->i[r], A->split[r], A->a, c, xb);
+    const float   right = s->zero ? 0 : RowSum(A->split[r] + 1, A->i[r + 1], A->a, c, xb);
+    const float   old   = s->zero ? 0 : (1 - s->omega) * x[r];
+
+    x[r] = old + scale[r] * (rhs[r] - w.sum - right) - scale[r] * w.a * w.x;
+    t[r] = rhs[r] - w.sum - w.a * w.x;
+  }
+}
+
+WORK BlockBackward(PatchFDCSR A, const CSRBlock *b, Columns c, const PatchFDRelaxation *s, const float scale[], const float rhs[],
+                   const float t[], float x[])
+{
+  const float *xb = x + b->first;
+
+  for (PetscInt r = b[1].row - 1; r >= b->row; r--) {
+    const Waiting w    = RowDownTo(A->split[r] + 1, A->i[r + 1], A->a, c, xb);
+    const float   rest = s->forward ? t[r] : rhs[r] - (s->zero ? 0 : RowSum(A->i[r], A->split[r], A->a, c, xb));
+    const float   old  = s->zero && !s->forward ? 0 : (1 - s->omega) * x[r];
+
+    x[r] = old + scale[r] * (rest - w.sum) - scale[r] * w.a * w.x;
+  }
+}
+
+PetscErrorCode PatchFDCSRSweep(PatchFDCSR A, const PatchFDRelaxation *s, const float scale[], const float b[], float t[], float x[])
+{
+  PetscFunctionBegin;
+  if (s->forward) FOR_BLOCKS(A, 1, BlockForward, s, scale, b, t, x);
+  if (s->backward) FOR_BLOCKS(A, -1, BlockBackward, s, scale, b, t, x);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- triangular solves ---- */
+
+WORK BlockLower(PatchFDCSR L, const CSRBlock *b, Columns c, const float rhs[], float x[])
+{
+  for (PetscInt r = b->row; r < b[1].row; r++) {
+    const Waiting w = RowUpTo(L->i[r], L->i[r + 1], L->a, c, x + b->first);
+
+    x[r] = rhs[r] - w.sum - w.a * w.x;
+  }
+}
+
+WORK BlockUpper(PatchFDCSR U, const CSRBlock *b, Columns c, const float inverse[], float x[])
+{
+  for (PetscInt r = b[1].row - 1; r >= b->row; r--) {
+    const Waiting w = RowDownTo(U->i[r], U->i[r + 1], U->a, c, x + b->first);
+
+    x[r] = inverse[r] * (x[r] - w.sum) - inverse[r] * w.a * w.x;
+  }
+}
+
+PetscErrorCode PatchFDCSRSolve(PatchFDCSR lower, PatchFDCSR upper, const float inverse[], const float b[], float x[])
+{
+  PetscFunctionBegin;
+  FOR_BLOCKS(lower, 1, BlockLower, b, x);
+  FOR_BLOCKS(upper, -1, BlockUpper, inverse, x);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+WORK BlockUpperTranspose(PatchFDCSR U, const CSRBlock *b, Columns c, const float inverse[], float x[])
+{
+  for (PetscInt r = b->row; r < b[1].row; r++) {
+    x[r] *= inverse[r];
+    for (PetscInt k = U->i[r]; k < U->i[r + 1]; k++) x[b->first + Column(c, k)] -= U->a[k] * x[r];
+  }
+}
+
+WORK BlockLowerTranspose(PatchFDCSR L, const CSRBlock *b, Columns c, float x[])
+{
+  for (PetscInt r = b[1].row - 1; r >= b->row; r--)
+    for (PetscInt k = L->i[r]; k < L->i[r + 1]; k++) x[b->first + Column(c, k)] -= L->a[k] * x[r];
+}
+
+PetscErrorCode PatchFDCSRSolveTranspose(PatchFDCSR lower, PatchFDCSR upper, const float inverse[], float x[])
+{
+  PetscFunctionBegin;
+  FOR_BLOCKS(upper, 1, BlockUpperTranspose, inverse, x);
+  FOR_BLOCKS(lower, -1, BlockLowerTranspose, x);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,320 @@
+/*
+  MATAIJSINGLE: an assembled matrix of floats, on any number of ranks, in a PETSc whose PetscScalar is double.
+
+  Its rows are a PatchFDCSR in columns of the rank, and another one in those of other ranks, whose values a PetscSF brings as floats.  Vecs
+  of type VECSINGLE are used as they are, those of other types are converted, so that the matrix may stand between both.
+
+  Here is what solvers do often; the way from and to other types, and what is done by way of them, is in aijsingleconvert.c, factors are in
+  aijsinglefactor.c.
+*/
+#include <patchfd/private/aijsingle.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/vecimpl.h>
+
+/* ---- products ---- */
+
+static PetscErrorCode GhostsBegin(Mat_AIJSingle *m, const float x[])
+{
+  PetscFunctionBegin;
+  if (m->off) PetscCall(PetscSFBcastBegin(m->sf, MPI_FLOAT, x, m->ghost, MPI_REPLACE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y += s (entries in columns of other ranks) x */
+static PetscErrorCode GhostsEnd(Mat_AIJSingle *m, float s, const float x[], float y[])
+{
+  PetscFunctionBegin;
+  if (!m->off) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSFBcastEnd(m->sf, MPI_FLOAT, x, m->ghost, MPI_REPLACE));
+  PetscCall(PatchFDCSRMult(m->off, s, m->ghost, y, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LogFlops(Mat_AIJSingle *m, PetscReal times)
+{
+  PetscCount entries[2] = {0, 0}, narrow;
+  double     bytes;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDCSRGetSize(m->diag, &entries[0], &narrow, &bytes));
+  if (m->off) PetscCall(PatchFDCSRGetSize(m->off, &entries[1], &narrow, &bytes));
+  PetscCall(PetscLogFlops(2 * times * (PetscLogDouble)(entries[0] + entries[1])));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ApplyFloats(Mat_AIJSingle *m, PetscBool transpose, float s, Vec x, Vec z, Vec y)
+{
+  const float *xa, *za = NULL;
+  float       *ya;
+
+  PetscFunctionBegin;
+  if (transpose) {
+    if (!z) PetscCall(VecSet(y, 0));
+    else if (z != y) PetscCall(VecCopy(z, y));
+  }
+  PetscCall(VecSingleGetArrayRead(x, &xa, NULL));
+  if (z && z != y) PetscCall(VecSingleGetArrayRead(z, &za, NULL));
+  PetscCall(VecSingleGetArray(y, &ya, NULL));
+  if (transpose) {
+    if (m->off) {
+      PetscInt n;
+
+      PetscCall(PetscSFGetGraph(m->sf, NULL, &n, NULL, NULL));
+      PetscCall(PetscArrayzero(m->ghost, n));
+      PetscCall(PatchFDCSRMultTransposeAdd(m->off, xa, m->ghost));
+    }
+    PetscCall(PatchFDCSRMultTransposeAdd(m->diag, xa, ya));
+    if (m->off) {
+      PetscCall(PetscSFReduceBegin(m->sf, MPI_FLOAT, m->ghost, ya, MPI_SUM));
+      PetscCall(PetscSFReduceEnd(m->sf, MPI_FLOAT, m->ghost, ya, MPI_SUM));
+    }
+  } else {
+    PetscCall(GhostsBegin(m, xa));
+    PetscCall(PatchFDCSRMult(m->diag, s, xa, z == y ? ya : za, ya));
+    PetscCall(GhostsEnd(m, s, xa, ya));
+  }
+  PetscCall(VecSingleRestoreArrayRead(x, &xa));
+  PetscCall(VecSingleRestoreArray(y, &ya));
+  PetscCall(LogFlops(m, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = z + s A x or z + A' x; z = NULL for zero */
+static PetscErrorCode Apply(Mat A, PetscBool transpose, float s, Vec x, Vec z, Vec y)
+{
+  Vec xf, yf, zf = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecBeginFloats(x, PETSC_TRUE, &xf));
+  PetscCall(PatchFDVecBeginFloats(y, (PetscBool)(z == y), &yf));
+  if (z == y) zf = yf;
+  else if (z) PetscCall(PatchFDVecBeginFloats(z, PETSC_TRUE, &zf));
+  PetscCall(ApplyFloats((Mat_AIJSingle *)A->data, transpose, s, xf, zf, yf));
+  if (z && z != y) PetscCall(PatchFDVecEndFloats(z, PETSC_FALSE, &zf));
+  PetscCall(PatchFDVecEndFloats(y, PETSC_TRUE, &yf));
+  PetscCall(PatchFDVecEndFloats(x, PETSC_FALSE, &xf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_AIJSingle(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(Apply(A, PETSC_FALSE, 1, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_AIJSingle(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(Apply(A, PETSC_FALSE, 1, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatResidual_AIJSingle(Mat A, Vec b, Vec x, Vec r)
+{
+  PetscFunctionBegin;
+  PetscCall(Apply(A, PETSC_FALSE, -1, x, b, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTranspose_AIJSingle(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(Apply(A, PETSC_TRUE, 1, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTransposeAdd_AIJSingle(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(Apply(A, PETSC_TRUE, 1, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_AIJSingle(Mat A, Vec d)
+{
+  Vec    df;
+  float *a;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecBeginFloats(d, PETSC_FALSE, &df));
+  PetscCall(VecSingleGetArray(df, &a, NULL));
+  PetscCall(PatchFDCSRGetDiagonal(((Mat_AIJSingle *)A->data)->diag, a));
+  PetscCall(VecSingleRestoreArray(df, &a));
+  PetscCall(PatchFDVecEndFloats(d, PETSC_TRUE, &df));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- sweeps ---- */
+
+static PetscErrorCode NeedScale(Mat A, PetscReal omega, PetscReal shift)
+{
+  Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
+  PetscBool      zero;
+
+  PetscFunctionBegin;
+  if (m->scale && m->omega == omega && m->shift == shift) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!m->scale) PetscCall(PetscMalloc2(A->rmap->n, &m->scale, 2 * A->rmap->n, &m->work));
+  PetscCall(PatchFDCSRGetDiagonal(m->diag, m->scale));
+  PetscCall(PatchFDCSRReciprocal(A->rmap->n, (float)omega, (float)shift, m->scale, &zero));
+  m->omega = omega;
+  m->shift = shift;
+  m->pivot = zero;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SweepFloats(Mat A, const float b[], PatchFDRelaxation *s, PetscInt its, PetscInt lits, float x[])
+{
+  Mat_AIJSingle *m    = (Mat_AIJSingle *)A->data;
+  float         *rest = m->work, *own = m->work + A->rmap->n; /* the latter: b without what other ranks have to do with it */
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < its; i++) {
+    const PetscBool ghosts = (PetscBool)(m->off && !s->zero);
+
+    if (ghosts) {
+      PetscCall(GhostsBegin(m, x));
+      PetscCall(PetscArraycpy(own, b, A->rmap->n));
+      PetscCall(GhostsEnd(m, -1, x, own));
+    }
+    for (PetscInt l = 0; l < lits; l++) {
+      PetscCall(PatchFDCSRSweep(m->diag, s, m->scale, ghosts ? own : b, rest, x));
+      s->zero = PETSC_FALSE;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSOR_AIJSingle(Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits, Vec x)
+{
+  Mat_AIJSingle    *m       = (Mat_AIJSingle *)A->data;
+  const int         forward = SOR_LOCAL_FORWARD_SWEEP | (m->off ? 0 : SOR_FORWARD_SWEEP);
+  const int         back    = SOR_LOCAL_BACKWARD_SWEEP | (m->off ? 0 : SOR_BACKWARD_SWEEP);
+  PatchFDRelaxation s       = {.forward  = (PetscBool)((flag & forward) != 0),
+                               .backward = (PetscBool)((flag & back) != 0),
+                               .zero     = (PetscBool)((flag & SOR_ZERO_INITIAL_GUESS) != 0),
+                               .omega    = (float)omega};
+  Vec               bf, xf;
+  const float      *ba;
+  float            *xa;
+
+  PetscFunctionBegin;
+  PetscCheck(!(flag & ~(forward | back | SOR_ZERO_INITIAL_GUESS)) && (s.forward || s.backward), PetscObjectComm((PetscObject)A),
+             PETSC_ERR_SUP,
+             "MatSOR() of a matrix of type %s makes %s, forward, backward or symmetric, from any initial guess; found MatSORType %d",
+             MATAIJSINGLE, m->off ? "local sweeps on several ranks" : "sweeps", (int)flag);
+  PetscCall(NeedScale(A, omega, shift));
+  A->factorerrortype = m->pivot ? MAT_FACTOR_NUMERIC_ZEROPIVOT : MAT_FACTOR_NOERROR;
+  PetscCheck(!m->pivot || !A->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT,
+             "MatSOR() divides by the diagonal, and a row of this matrix has a zero there");
+  PetscCall(PatchFDVecBeginFloats(b, PETSC_TRUE, &bf));
+  PetscCall(PatchFDVecBeginFloats(x, (PetscBool)!s.zero, &xf));
+  PetscCall(VecSingleGetArrayRead(bf, &ba, NULL));
+  PetscCall(VecSingleGetArray(xf, &xa, NULL));
+  PetscCall(SweepFloats(A, ba, &s, its, lits, xa));
+  PetscCall(VecSingleRestoreArrayRead(bf, &ba));
+  PetscCall(VecSingleRestoreArray(xf, &xa));
+  PetscCall(PatchFDVecEndFloats(b, PETSC_FALSE, &bf));
+  PetscCall(PatchFDVecEndFloats(x, PETSC_TRUE, &xf));
+  PetscCall(LogFlops(m, its * lits * (s.forward && s.backward ? 2 : 1)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what it is ---- */
+
+static PetscErrorCode MatGetDiagonalBlock_AIJSingle(Mat A, Mat *block)
+{
+  Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
+
+  PetscFunctionBegin;
+  if (m->off && !m->block) {
+    PetscCall(MatCreateAIJSingle_Private(A, m->diag, &m->block));
+    PetscCall(MatAIJSingleSetSource(A, m->source)); /* also that of the block */
+  }
+  *block = m->off ? m->block : A;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetInfo_AIJSingle(Mat A, MatInfoType type, MatInfo *info)
+{
+  Mat_AIJSingle *m        = (Mat_AIJSingle *)A->data;
+  PetscReal      total[2] = {0, 0};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < (m->off ? 2 : 1); i++) {
+    PetscCount     entries, narrow;
+    PetscLogDouble bytes;
+
+    PetscCall(PatchFDCSRGetSize(i ? m->off : m->diag, &entries, &narrow, &bytes));
+    total[0] += (PetscReal)entries;
+    total[1] += bytes;
+  }
+  if (type != MAT_LOCAL)
+    PetscCallMPI(
+      MPIU_Allreduce(MPI_IN_PLACE, total, 2, MPIU_REAL, type == MAT_GLOBAL_MAX ? MPIU_MAX : MPIU_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCall(PetscMemzero(info, sizeof(*info)));
+  info->block_size = 1;
+  info->nz_used = info->nz_allocated = total[0];
+  info->memory                       = total[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_AIJSingle(Mat A)
+{
+  Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDCSRDestroy(&m->diag));
+  PetscCall(PatchFDCSRDestroy(&m->off));
+  PetscCall(PetscSFDestroy(&m->sf));
+  PetscCall(PetscFree(m->ghost));
+  PetscCall(PetscFree(m->column));
+  PetscCall(PetscFree2(m->scale, m->work));
+  PetscCall(MatDestroy(&m->block));
+  PetscCall(MatDestroy(&m->aij));
+  PetscCall(MatDestroy(&m->source));
+  PetscCall(PetscFree(A->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+  MATAIJSINGLE - "aijsingle" - An assembled matrix with `float` entries in a PETSc whose `PetscScalar` is double, on any number of ranks
+
+  Level: intermediate
+
+  Notes:
+  `MatConvert()` makes it from a matrix of type `MATAIJ`, `MATBAIJ` or `MATSBAIJ`, and with `MAT_REUSE_MATRIX` gives it the entries of
+  another one with the same nonzeros. Entries cannot be set otherwise. It converts back to `MATAIJ`.
+
+  An entry takes 6 bytes, or 8 where the columns of a group of 64 rows are more than 65536 apart, in place of the 12 (with 64-bit
+  indices 16) of `MATAIJ`.
+
+  The vectors that it makes are of type `VECSINGLE`. Vectors of other types are converted in every operation.
+
+  It has products and their transposes, `MatResidual()`, the diagonal, `MatSOR()` (on several ranks local sweeps), diagonal blocks, and
+  on one rank ILU(k), ICC(k), LU and Cholesky factors: PETSc computes them in double precision, and they are stored and applied in
+  floats. `MatSOR()` relaxes row by row, also where that of `MATAIJ` takes rows with the same nonzeros together.
+
+.seealso: `PCSINGLE`, `VECSINGLE`, `MATAIJ`, `MatConvert()`
+M*/
+PetscErrorCode MatCreate_AIJSingle(Mat A)
+{
+  Mat_AIJSingle *m;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&m));
+  A->data                  = m;
+  A->ops->mult             = MatMult_AIJSingle;
+  A->ops->multadd          = MatMultAdd_AIJSingle;
+  A->ops->multtranspose    = MatMultTranspose_AIJSingle;
+  A->ops->multtransposeadd = MatMultTransposeAdd_AIJSingle;
+  A->ops->residual         = MatResidual_AIJSingle;
+  A->ops->getdiagonal      = MatGetDiagonal_AIJSingle;
+  A->ops->getdiagonalblock = MatGetDiagonalBlock_AIJSingle;
+  A->ops->sor              = MatSOR_AIJSingle;
+  A->ops->getinfo          = MatGetInfo_AIJSingle;
+  A->ops->destroy          = MatDestroy_AIJSingle;
+  PetscCall(MatAIJSingleSetConversions(A));
+  PetscCall(MatSetVecType(A, VECSINGLE));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATAIJSINGLE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
