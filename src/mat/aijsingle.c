@@ -73,6 +73,7 @@ static PetscErrorCode ApplyFloats(Mat_AIJSingle *m, PetscBool transpose, float s
     PetscCall(GhostsEnd(m, s, xa, ya));
   }
   PetscCall(VecSingleRestoreArrayRead(x, &xa));
+  if (za) PetscCall(VecSingleRestoreArrayRead(z, &za));
   PetscCall(VecSingleRestoreArray(y, &ya));
   PetscCall(LogFlops(m, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
