@@ -85,11 +85,12 @@ static inline __attribute__((always_inline)) void HartleyFourier(int p, const RE
   }
   _Pragma("GCC unroll 2") for (int i = 1; 2 * i < p; i++)
   {
-    V even[2] = {x[0], y[0]}, odd[2] = {{0}};
+    V   even[2] = {x[0], y[0]}, odd[2] = {{0}};
+    int at = 0; /* i q modulo p */
 
     _Pragma("GCC unroll 2") for (int q = 1; 2 * q < p; q++)
     {
-      const REAL *t = turn + 2 * step * (i * q % p);
+      const REAL *t = turn + 2 * step * (at += at + i < p ? i : i - p);
 
       even[0] += t[0] * x[q];
       even[1] += t[0] * y[q];
@@ -229,6 +230,15 @@ static inline __attribute__((always_inline)) void LinesTranspose(PetscInt n, Pet
   }
 }
 
+/* what will be written, on its way to the cache during a transform: rows of `length` numbers */
+static inline void LinesFetch(PetscInt rows, PetscInt length, ptrdiff_t stride, const REAL *x)
+{
+  const PetscInt line = 64 / REAL_BYTES; /* of a cache */
+
+  for (PetscInt i = 0; i < rows; i++, x += stride)
+    for (PetscInt c = 0; c < length + line; c += line) __builtin_prefetch(x + PetscMin(c, length - 1), 1);
+}
+
 /* of all lines of a direction, from x to y; back: from modes.  room: 2 n HARTLEY_WIDTH vectors */
 static void HartleyLines(const Hartley *h, PetscInt inner, PetscInt outer, PetscBool back, REAL *x, REAL *y, V *room)
 {
@@ -243,6 +253,8 @@ static void HartleyLines(const Hartley *h, PetscInt inner, PetscInt outer, Petsc
 
       if (inner > 1) LinesMove(h->n, HARTLEY_WIDTH, count, inner, in, PETSC_FALSE, x + at, room);
       else LinesTranspose(h->n, count, in, PETSC_FALSE, x + at, room);
+      if (inner > 1) LinesFetch(h->n, count, inner, y + at);
+      else LinesFetch(1, count * h->n, 0, y + at);
       u = HartleyTransform(h, room, room + h->n * HARTLEY_WIDTH);
       if (inner > 1) LinesMove(h->n, HARTLEY_WIDTH, count, inner, out, PETSC_TRUE, y + at, u);
       else LinesTranspose(h->n, count, out, PETSC_TRUE, y + at, u);

@@ -398,17 +398,31 @@ static PetscErrorCode Fold(PatchFDBoxSolve s, PetscBool back, const void *b, voi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* nodes: NULL, or what is in place of the numbers of direction 0 */
-static PetscErrorCode Product(PatchFDBoxSolve s, int d, PetscBool back, void *nodes)
+/* of direction d, in `planes` planes from this one on, or in the last direction in all.  nodes: NULL, or what is in place of the numbers of
+   direction 0 */
+static PetscErrorCode Product(PatchFDBoxSolve s, int d, PetscInt plane, PetscInt planes, PetscBool back, void *nodes)
 {
-  PetscInt inner = 1, outer = 1;
+  const size_t at      = (size_t)plane * (size_t)s->inner * s->kern->size;
+  char        *numbers = (char *)(d == 0 && nodes ? nodes : Numbers(s, d, PETSC_FALSE)), *modes = (char *)Numbers(s, d, PETSC_TRUE);
+  PetscInt     inner = 1, outer = 1;
 
   PetscFunctionBegin;
   if (d == s->eliminated) PetscFunctionReturn(PETSC_SUCCESS);
   for (int e = 0; e < d; e++) inner *= PatchFDBoxLineLength(&s->line[e]);
   for (int e = d + 1; e < s->last; e++) outer *= PatchFDBoxLineLength(&s->line[e]);
-  if (d < s->last) outer *= s->planes + s->nkeep;
-  PetscCall(s->k->product(s->plan, d, inner, outer, back, d == 0 && nodes ? nodes : Numbers(s, d, PETSC_FALSE), Numbers(s, d, PETSC_TRUE)));
+  if (d < s->last) outer *= planes;
+  PetscCall(s->k->product(s->plan, d, inner, outer, back, numbers + at, modes + at));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of all directions but the last one; on a host plane by plane, which caches hold */
+static PetscErrorCode PlaneProducts(PatchFDBoxSolve s, PetscBool back, void *nodes)
+{
+  const PetscInt all = s->planes + s->nkeep, planes = s->k->eliminate ? 1 : all;
+
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < all; p += planes)
+    for (int d = 0; d < s->last; d++) PetscCall(Product(s, back ? s->last - 1 - d : d, p, planes, back, nodes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -431,11 +445,13 @@ PetscErrorCode PatchFDBoxSolveApply(PatchFDBoxSolve s, const void *b, void *x)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!s->unfolded) PetscCall(Fold(s, PETSC_FALSE, b, NULL));
-  for (int d = 0; d <= s->last; d++) PetscCall(Product(s, d, PETSC_FALSE, s->unfolded ? (void *)b : NULL));
+  PetscCall(PlaneProducts(s, PETSC_FALSE, s->unfolded ? (void *)b : NULL));
+  PetscCall(Product(s, s->last, 0, 0, PETSC_FALSE, NULL));
   if (s->there) PetscCall(SolveEnds(s));
   if (s->eliminated >= 0) PetscCall(s->k->eliminate(s->plan, s->eliminated, s->v));
   else PetscCall(s->k->divide(s->plan, Ends(s), s->v));
-  for (int d = s->last; d >= 0; d--) PetscCall(Product(s, d, PETSC_TRUE, s->unfolded ? x : NULL));
+  PetscCall(Product(s, s->last, 0, 0, PETSC_TRUE, NULL));
+  PetscCall(PlaneProducts(s, PETSC_TRUE, s->unfolded ? x : NULL));
   if (!s->unfolded) PetscCall(Fold(s, PETSC_TRUE, NULL, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -73,7 +73,7 @@ typedef struct {
 } PatchFDBoxLine;
 
 enum {
-  PATCHFD_MAX_RADIX = 64
+  PATCHFD_MAX_RADIX = 128
 };
 
 /* n is a product of such numbers */
