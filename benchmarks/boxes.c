@@ -6,7 +6,8 @@ to 1e-9, the best of three solves, set-up not included.\n\
 1,3,7, 2e5)\n\
   -modes <mixed,double>, -breakdown : as in poisson.c (default double)\n\
   -kinds <dirichlet,neumann,graded,fused,separate,ringx,ringz,ringxy,ringxyz,channel> : Neumann conditions on all sides but one; graded in \
-all directions; -pc_patchfd_variant; periodic directions, and the last one graded with Neumann conditions, of any even number of cells\n\n";
+all directions; -pc_patchfd_variant; periodic directions; periodic but for the last direction, which has narrow cells at Neumann sides and\
+ three quarters of the cells for each process\n\n";
 
 #include "solve.h"
 #include "boxes.h"

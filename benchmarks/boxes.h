@@ -39,7 +39,11 @@ static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, PetscInt n, const
   PetscCall(DMBoxSetBoundary(*dm, sides));
   for (PetscInt d = channel ? dim - 1 : 0; d < dim && (graded || channel); d++) {
     PetscCall(PetscMalloc1(cells[d] + 1, &v));
-    for (PetscInt i = 0; i <= cells[d]; i++) v[i] = (PetscReal)i / cells[d] + 0.3 * PetscSqr((PetscReal)i / cells[d]);
+    for (PetscInt i = 0; i <= cells[d]; i++) {
+      const PetscReal t = (PetscReal)i / cells[d];
+
+      v[i] = channel ? PetscTanhReal(4 * t - 2) : t + 0.3 * PetscSqr(t); /* a channel has narrow cells at both walls */
+    }
     PetscCall(DMBoxSetVertices(*dm, d, cells[d] + 1, v));
     PetscCall(PetscFree(v));
   }

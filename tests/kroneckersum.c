@@ -610,6 +610,10 @@ int main(int argc, char **argv)
       nsize: {{1 4}}
       args: -n 20,24,18 -sides nmp -shift -7.3
     test:
+      suffix: waves
+      nsize: {{1 2}}
+      args: -n {{16,20,30 49,23,26 88,37 65,34,17}} -sides {{uun nuu uuu}} -shell {{0 1}}
+    test:
       suffix: sbaij
       nsize: {{1 3}}
       args: -n 20,24,18 -sides npd -mat sbaij

@@ -170,16 +170,18 @@ static inline void BoxSolveButterfly(unsigned bits, REAL a[8][BOXSOLVE_PIECE])
   }
 }
 
-/* the lines of direction 0 that are folded into each other: where corners begin in both arrays, NULL for nodes that do not exist; corner c
-   | 1 has the images of c's */
-static void BoxSolveLines(const PatchFDBoxFold *f, PetscInt j, PetscInt k, REAL *nodes, REAL *folded, REAL *node[8], REAL *number[8])
+/* the lines of direction 0 that are folded into each other: where those of corners begin in both arrays, and how many of the nodes exist.
+   Corner c | 1 has the images of c's */
+static void BoxSolveLines(const PatchFDBoxFold *f, PetscInt j, PetscInt k, REAL *nodes, REAL *folded, REAL *node[8], PetscInt count[8],
+                          REAL *number[8])
 {
   const PetscInt i[3] = {0, j, k};
 
   for (int c = 0; c < 8; c++) {
-    ptrdiff_t at;
+    ptrdiff_t at = 0;
 
-    node[c]   = BoxSolveNode(f, i, c & ~1, &at) ? nodes + at : NULL;
+    count[c]  = BoxSolveNode(f, i, c, &at) ? PatchFDBoxLineCount(&f->line[0], c & 1) : 0;
+    node[c]   = nodes + at;
     number[c] = folded + BoxSolveNumber(f, i, c);
   }
 }
@@ -187,42 +189,41 @@ static void BoxSolveLines(const PatchFDBoxFold *f, PetscInt j, PetscInt k, REAL 
 /* a piece of a line that goes forward or, that of the images, backward */
 static inline void BoxSolveCopy(PetscInt n, const REAL *x, int xstep, REAL *y, int ystep)
 {
-  for (PetscInt i = 0; i < n; i++) y[ystep * i] = x[xstep * i];
+  if (xstep == 1 && ystep == 1) memcpy(y, x, (size_t)n * sizeof(REAL));
+  else
+    for (PetscInt i = 0; i < n; i++) y[ystep * i] = x[xstep * i];
 }
 
 /* nodes to folded numbers, or back; the differences of a node with itself, which would not be zero, meet rows of zeros */
 static inline __attribute__((always_inline)) void BoxSolveMove(const PatchFDBoxFold *f, PetscBool back, REAL *nodes, REAL *folded)
 {
-  const int      bits = BoxSolveBits(f);
-  const PetscInt n[2] = {PatchFDBoxLineCount(&f->line[0], 0), PatchFDBoxLineCount(&f->line[0], 1)}, size = f->line[0].size;
-  const int      way = f->line[0].shift ? 1 : -1; /* of the images */
+  const int      bits = BoxSolveBits(f), step[2] = {1, f->line[0].shift ? 1 : -1};
+  const PetscInt size = f->line[0].size;
   REAL          *node[8], *number[8], a[8][BOXSOLVE_PIECE] = {{0}};
+  PetscInt       count[8];
 
   for (PetscInt k = 0; k < f->line[2].size; k++) {
     for (PetscInt j = 0; j < f->line[1].size; j++) {
-      BoxSolveLines(f, j, k, nodes, folded, node, number);
+      BoxSolveLines(f, j, k, nodes, folded, node, count, number);
       for (PetscInt i = 0; i < size; i += BOXSOLVE_PIECE) {
-        const PetscInt piece = PetscMin(BOXSOLVE_PIECE, size - i), image = PatchFDBoxLineImage(&f->line[0], i);
+        const PetscInt piece = PetscMin(BOXSOLVE_PIECE, size - i);
 
-        for (int c = 0; c < 8; c++) {
-          const PetscInt m = node[c] ? PetscMax(0, PetscMin(piece, n[c & 1] - i)) : 0; /* of them exist */
+        for (int to = 0; to < 2; to++) {
+          if (to) BoxSolveButterfly((unsigned)bits, a);
+          for (int c = 0; c < 8; c++) {
+            const PetscInt m  = PetscMax(0, PetscMin(piece, count[c] - i)); /* of the nodes */
+            const int      s  = step[c & 1];
+            REAL          *at = m ? node[c] + s * i : node[c];
 
-          if (c & ~bits) continue;
-          if (back) BoxSolveCopy(piece, number[c] + i, 1, a[c], 1);
-          else {
-            if (c & 1) BoxSolveCopy(m, node[c] + image, way, a[c], 1);
-            else BoxSolveCopy(m, node[c] + i, 1, a[c], 1);
-            for (PetscInt z = m; z < piece; z++) a[c][z] = 0;
+            if (c & ~bits) continue;
+            if (to && back) BoxSolveCopy(m, a[c], 1, at, s);
+            else if (to) BoxSolveCopy(piece, a[c], 1, number[c] + i, 1);
+            else if (back) BoxSolveCopy(piece, number[c] + i, 1, a[c], 1);
+            else {
+              BoxSolveCopy(m, at, s, a[c], 1);
+              for (PetscInt z = m; z < piece; z++) a[c][z] = 0;
+            }
           }
-        }
-        BoxSolveButterfly((unsigned)bits, a);
-        for (int c = 0; c < 8; c++) {
-          const PetscInt m = node[c] ? PetscMax(0, PetscMin(piece, n[c & 1] - i)) : 0;
-
-          if (c & ~bits) continue;
-          if (!back) BoxSolveCopy(piece, a[c], 1, number[c] + i, 1);
-          else if (c & 1) BoxSolveCopy(m, a[c], 1, node[c] + image, way);
-          else BoxSolveCopy(m, a[c], 1, node[c] + i, 1);
         }
       }
     }

@@ -332,7 +332,7 @@ PetscErrorCode PatchFDBoxSolveCreate(PatchFDKernels kern, PetscInt dim, const Pa
     PetscCall(
       LineCreate(desc->dir[d], (PetscBool)(s->k->eliminate && PrefersWaves(desc->dir[d])), (PetscBool)(d == s->eliminated), &s->line[d]));
     if (d < s->last) s->inner *= PatchFDBoxLineLength(&s->line[d]);
-    s->unfolded = (PetscBool)(s->unfolded && PatchFDBoxLineLength(&s->line[d]) == s->box.n[d] && s->line[d].blocks == 1);
+    if (s->line[d].n != s->box.n[d] || s->line[d].size != s->box.n[d]) s->unfolded = PETSC_FALSE;
   }
   s->planes  = PatchFDBoxLineLength(&s->line[s->last]);
   steps.line = s->line;
