@@ -16,24 +16,37 @@ static PetscInt Cells(PetscInt dim, PetscInt degree, PetscReal unknowns)
 
 static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, PetscInt n, const char kind[], DM *dm)
 {
-  const PetscInt    cells[] = {n, n, n};
+  PetscInt          cells[] = {n, n, n};
+  PetscMPIInt       size;
   DMBoxBoundaryType sides[6];
-  PetscBool         neumann, graded, rings;
+  PetscBool         neumann, graded, rings, channel;
   PetscReal        *v;
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrcmp(kind, "neumann", &neumann));
   PetscCall(PetscStrcmp(kind, "graded", &graded));
   PetscCall(PetscStrbeginswith(kind, "ring", &rings)); /* "ringxy": the directions that are periodic */
+  PetscCall(PetscStrcmp(kind, "channel", &channel));   /* rings but for the last direction, three quarters as long for each process */
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (channel) cells[dim - 1] = (3 * n + 2) / 4 * size;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, dm));
-  for (int i = 0; i < 6; i++) sides[i] = neumann && i ? DMBOX_BOUNDARY_NEUMANN : DMBOX_BOUNDARY_DIRICHLET;
+  for (int i = 0; i < 6; i++)
+    sides[i] = channel      ? (i / 2 < dim - 1 ? DMBOX_BOUNDARY_PERIODIC : DMBOX_BOUNDARY_NEUMANN)
+             : neumann && i ? DMBOX_BOUNDARY_NEUMANN
+                            : DMBOX_BOUNDARY_DIRICHLET;
   for (int d = 0; d < 3 && rings; d++)
     if (strchr(kind + 4, 'x' + d)) sides[2 * d] = sides[2 * d + 1] = DMBOX_BOUNDARY_PERIODIC;
   PetscCall(DMBoxSetBoundary(*dm, sides));
-  PetscCall(PetscMalloc1(n + 1, &v));
-  for (PetscInt i = 0; i <= n; i++) v[i] = (PetscReal)i / n + 0.3 * PetscSqr((PetscReal)i / n);
-  for (PetscInt d = 0; d < dim && graded; d++) PetscCall(DMBoxSetVertices(*dm, d, n + 1, v));
-  PetscCall(PetscFree(v));
+  for (PetscInt d = channel ? dim - 1 : 0; d < dim && (graded || channel); d++) {
+    PetscCall(PetscMalloc1(cells[d] + 1, &v));
+    for (PetscInt i = 0; i <= cells[d]; i++) {
+      const PetscReal t = (PetscReal)i / cells[d];
+
+      v[i] = channel ? PetscTanhReal(4 * t - 2) : t + 0.3 * PetscSqr(t); /* a channel has narrow cells at both walls */
+    }
+    PetscCall(DMBoxSetVertices(*dm, d, cells[d] + 1, v));
+    PetscCall(PetscFree(v));
+  }
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMSetUp(*dm));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -6,6 +6,7 @@
 
   Both sides of a direction are one letter:
     d, n   cells, with Dirichlet or Neumann conditions          p   cells of a ring
+    u   cells of a ring, of equal lengths
     m      cells, with a Dirichlet condition below and a Neumann one above
     w, e   nodes, with Dirichlet conditions: rows with a diagonal entry alone, for whose unknowns other rows have entries (w) or not (e)
 */
@@ -37,6 +38,11 @@ typedef struct {
 
 /* ---- matrices ---- */
 
+static PetscBool IsRing(const Case *c, int d)
+{
+  return (PetscBool)(c->sides[d] == 'p' || c->sides[d] == 'u');
+}
+
 static PetscBool IsFixed(const Case *c, int d, PetscInt i)
 {
   return (PetscBool)((c->sides[d] == 'w' || c->sides[d] == 'e') && (i == 0 || i == c->n[d] - 1));
@@ -50,7 +56,7 @@ static PetscErrorCode LineCreate(const Case *c, int d, PetscRandom random, Line 
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < n; i++) {
     PetscCall(PetscRandomGetValueReal(random, &l->h[i]));
-    l->h[i] = d < c->dim ? (0.3 + l->h[i]) / (PetscReal)n : 1;
+    l->h[i] = d < c->dim ? (0.3 + (side == 'u' ? 0.5 : l->h[i])) / (PetscReal)n : 1;
   }
   for (PetscInt i = 0; i < n; i++) {
     l->near[0][i] = 2 / (l->h[(i + n - 1) % n] + l->h[i]);
@@ -88,7 +94,7 @@ static PetscErrorCode SetRow(const Case *c, const Line l[3], const PetscInt at[3
       next[d] += end ? 1 : -1;
       a *= 0.5 * (Coefficient(c, at) + Coefficient(c, next));
       value[0] += a;
-      if (c->sides[d] != 'p' && (next[d] < 0 || next[d] >= c->n[d])) continue;
+      if (!IsRing(c, d) && (next[d] < 0 || next[d] >= c->n[d])) continue;
       if (c->sides[d] == 'e' && IsFixed(c, d, next[d])) continue;
       column[n]  = (MatStencil){.i = next[0], .j = next[1], .k = next[2]};
       value[n++] = -a;
@@ -111,7 +117,7 @@ static PetscErrorCode CreateMatrix(const Case *c, PetscRandom random, DM *da, Ma
 
   PetscFunctionBeginUser;
   for (int d = 0; d < 3; d++) {
-    boundary[d] = c->sides[d] == 'p' ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE;
+    boundary[d] = IsRing(c, d) ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE;
     PetscCall(LineCreate(c, d, random, &l[d]));
   }
   PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
@@ -151,8 +157,8 @@ static PetscErrorCode CreateShell(const Case *c, PetscRandom random, DM da, Mat 
       mass[at]     = l.h[i];
       coupling[at] = c->sign * l.near[1][i];
       rest[at]     = d == 0 ? c->sign * c->shift * l.h[i] : 0;
-      if (c->sides[d] != 'p' && i == 0) rest[at] += c->sign * l.near[0][i];
-      if (c->sides[d] != 'p' && i == c->n[d] - 1) rest[at] += c->sign * l.near[1][i];
+      if (!IsRing(c, d) && i == 0) rest[at] += c->sign * l.near[0][i];
+      if (!IsRing(c, d) && i == c->n[d] - 1) rest[at] += c->sign * l.near[1][i];
     }
   }
   PetscCall(MatCreateKroneckerSum(da, mass, coupling, rest, A));
@@ -176,7 +182,7 @@ static PetscBool IsSingular(const Case *c)
 {
   PetscBool is = (PetscBool)(c->shift == 0);
 
-  for (int d = 0; d < c->dim; d++) is = (PetscBool)(is && (c->sides[d] == 'n' || c->sides[d] == 'p'));
+  for (int d = 0; d < c->dim; d++) is = (PetscBool)(is && (c->sides[d] == 'n' || IsRing(c, d)));
   return is;
 }
 
@@ -383,7 +389,7 @@ static PetscErrorCode TestShell(const Case *c, PetscInt seed, PetscRandom random
 /* draws sizes, sides and the rest; the DMDA may be too small for the ranks */
 static PetscErrorCode TestRandom(PetscInt count, PetscInt most, PetscRandom random, const Case *given)
 {
-  static const char kinds[] = "dnpmwe";
+  static const char kinds[] = "dnpmweu";
   PetscMPIInt       ranks;
 
   PetscFunctionBeginUser;
@@ -396,7 +402,7 @@ static PetscErrorCode TestRandom(PetscInt count, PetscInt most, PetscRandom rand
     c.dim = 1 + i % 3;
     for (int d = 0; d < c.dim; d++) {
       c.n[d]     = PetscMax(ranks + 2, 2 + (PetscInt)(r[d] * (PetscReal)(c.dim == 1 ? MAX_N - 3 : most)));
-      c.sides[d] = kinds[(int)(r[3 + d] * 6) % 6];
+      c.sides[d] = kinds[(int)(r[3 + d] * 7) % 7];
       if (c.sides[d] == 'w' || c.sides[d] == 'e') c.n[d] = PetscMax(4, c.n[d]);
     }
     c.sign    = r[6] < 0.5 ? 1 : -1;
@@ -603,6 +609,10 @@ int main(int argc, char **argv)
       suffix: indefinite
       nsize: {{1 4}}
       args: -n 20,24,18 -sides nmp -shift -7.3
+    test:
+      suffix: waves
+      nsize: {{1 2}}
+      args: -n {{16,20,30 49,23,26 88,37 65,34,17}} -sides {{uun nuu uuu}} -shell {{0 1}}
     test:
       suffix: sbaij
       nsize: {{1 3}}

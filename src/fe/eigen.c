@@ -158,6 +158,8 @@ PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *e)
   PetscCall(PetscFree5(e->lambda, e->S, e->T, e->MI, e->AI));
   PetscCall(PetscFree2(e->mu[0], e->alpha[0]));
   PetscCall(PetscFree3(e->value[0], e->slope[0], e->derivative[0]));
+  PetscCall(PetscFree(e->band));
+  PetscCall(PetscFree(e->wave));
   PetscCall(PetscMemzero(e, sizeof(*e)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,10 +234,38 @@ static void ZeroConstant(PatchFDEigen *e, const PetscReal A[], PetscInt ld)
   e->lambda[constant] = 0.0;
 }
 
-void PatchFDEigenFinish(PatchFDEigen *e, const PetscReal M[], const PetscReal A[], PetscInt ld)
+/* diagonals, if they are few */
+static PetscErrorCode KeepBand(PatchFDEigen *e, const PetscReal M[], const PetscReal A[])
 {
+  const PetscInt few = 4, n = e->n;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt j = 0; j < i - e->width; j++)
+      if (M[(PetscCount)i * n + j] != 0 || A[(PetscCount)i * n + j] != 0) e->width = i - j;
+  if (e->width > few) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCalloc1(2 * n * (e->width + 1), &e->band));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal *band = e->band + 2 * i * (e->width + 1);
+
+    for (PetscInt j = 0; j <= PetscMin(i, e->width); j++) {
+      band[j]                = A[(PetscCount)i * n + i - j];
+      band[e->width + 1 + j] = M[(PetscCount)i * n + i - j];
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDEigenFinish(PatchFDEigen *e, const PetscReal M[], const PetscReal A[], PetscInt ld)
+{
+  PetscFunctionBegin;
   ZeroConstant(e, A, ld);
   InverseModes(e, M, ld);
+  if (!e->ext) {
+    PetscCall(KeepBand(e, M, A));
+    PetscCall(PatchFDRingWaves(M, A, e));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PatchFDEigenDiagonalize(PatchFDEigen *e, const PetscReal M[], const PetscReal A[], PetscInt ld)
@@ -248,7 +278,7 @@ PetscErrorCode PatchFDEigenDiagonalize(PatchFDEigen *e, const PetscReal M[], con
     PetscCall(SolveClass(n, 1, M, A, ld, 0, e->lambda, e->S));
     PetscCall(SolveClass(n, -1, M, A, ld, (n + 1) / 2, e->lambda, e->S));
   } else PetscCall(SolveClass(n, 0, M, A, ld, 0, e->lambda, e->S));
-  PatchFDEigenFinish(e, M, A, ld);
+  PetscCall(PatchFDEigenFinish(e, M, A, ld));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

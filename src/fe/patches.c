@@ -44,7 +44,7 @@ PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *line, const PatchFDBand
     PetscCall(PatchFDEigenAllocate(n, 0, line->continuity, e));
     e->halfturn = (PetscBool)(line->turn % 2 == 0);
     PetscCall(PatchFDRingModes(line->turn, M, A, e->lambda, e->S));
-    PatchFDEigenFinish(e, MI, AI, n);
+    PetscCall(PatchFDEigenFinish(e, MI, AI, n));
   } else PetscCall(PatchFDEigenCreate(n, MI, AI, e));
   PetscCall(PetscFree2(MI, AI));
   PetscFunctionReturn(PETSC_SUCCESS);

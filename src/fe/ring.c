@@ -75,3 +75,43 @@ PetscErrorCode PatchFDRingModes(PetscInt N, const PatchFDBand *M, const PatchFDB
   PetscCall(PetscFree3(l, HM, HA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* is each row the one above it, moved by one, but for rounding? */
+static PetscBool IsCirculant(PetscInt n, const PetscReal X[])
+{
+  PetscReal norm = 0, defect = 0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscReal x = X[(PetscCount)i * n + j];
+
+      norm   = PetscMax(norm, PetscAbsReal(x));
+      defect = PetscMax(defect, PetscAbsReal(x - X[(PetscCount)((i + 1) % n) * n + (j + 1) % n]));
+    }
+  }
+  return (PetscBool)(defect <= 1e-13 * norm);
+}
+
+PetscErrorCode PatchFDRingWaves(const PetscReal M[], const PetscReal A[], PatchFDEigen *e)
+{
+  const PetscInt n = e->n;
+
+  PetscFunctionBegin;
+  if (e->band || !IsCirculant(n, M) || !IsCirculant(n, A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(2 * n, &e->wave));
+  for (PetscInt r = 0; r < n; r++) {
+    PetscReal m = 0, a = 0;
+
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscReal x = PetscCosReal(2 * PETSC_PI * (PetscReal)((PetscInt)((PetscInt64)r * j % n)) / (PetscReal)n);
+
+      m += x * M[j];
+      a += x * A[j];
+    }
+    e->wave[r]     = a / m;
+    e->wave[n + r] = 1 / PetscSqrtReal(m * (PetscReal)n);
+  }
+  for (PetscInt i = 0; i < n; i++) /* constants are a null space */
+    if (e->lambda[i] == 0) e->wave[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

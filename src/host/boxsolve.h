@@ -1,6 +1,6 @@
 /* the steps of the direct solve of the whole box (patchfd/private/boxsolve.h).  The matrices are large, so BLAS multiplies them. */
 #pragma once
-#include "lines.h"
+#include "hartley.h"
 #include <patchfd/private/boxsolve.h>
 #include <petscblaslapack.h>
 
@@ -8,12 +8,23 @@
 extern void GEMM(const char *, const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const REAL *, const REAL *,
                  const PetscBLASInt *, const REAL *, const PetscBLASInt *, const REAL *, REAL *, const PetscBLASInt *);
 
+enum {
+  COLUMNS_WIDTH = 4, /* vectors of lines that are eliminated at once, so that one does not wait for its pivot */
+  COLUMNS       = COLUMNS_WIDTH * VL
+};
+
 typedef struct {
   PetscInt blocks[3], size[3];
   REAL    *S[3], *lambda[3];
   int      last, other;  /* the last direction, and the second one of its planes */
   PetscInt inner, modes; /* of the planes of numbers; how many there are */
   PetscInt nend, nkeep;
+  Hartley  wave[3]; /* n is 0 for other lines */
+  REAL    *band;    /* of the line that is eliminated, */
+  PetscInt diagonals;
+  REAL     least; /* and its least eigenvalue */
+  V       *room;
+  void    *base;
   REAL    *alpha, *mass; /* [modes][nend] */
   REAL    *row[2];       /* of numbers, room */
   /* equations of the ends, for n numbers of a plane: factors [nunknown][width][n] */
@@ -30,8 +41,11 @@ static PetscErrorCode BoxSolveDestroy(void **plan)
   for (int d = 0; d < 3; d++) {
     PetscCall(PetscFree(p->S[d]));
     PetscCall(PetscFree(p->lambda[d]));
+    PetscCall(HartleyDestroy(&p->wave[d]));
   }
   PetscCall(PetscFree2(p->row[0], p->row[1]));
+  PetscCall(PetscFree(p->band));
+  PetscCall(PetscFree(p->base));
   PetscCall(PetscFree(p->alpha));
   PetscCall(PetscFree(p->mass));
   PetscCall(PetscFree(p->factors));
@@ -58,9 +72,23 @@ static PetscErrorCode BoxSolveFactor(const PatchFDBoxSteps *s, BoxSolvePlan *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode BoxSolveLine(const PatchFDBoxLine *l, BoxSolvePlan *p, int d)
+{
+  PetscFunctionBegin;
+  if (l->wave) PetscCall(HartleyCreate(l->n, l->wave + l->n, &p->wave[d]));
+  else PetscCall(RealCopy((size_t)l->blocks * l->size * l->size, l->S, &p->S[d]));
+  if (!l->band) PetscFunctionReturn(PETSC_SUCCESS);
+  p->diagonals = l->width;
+  p->least     = (REAL)l->lambda[0];
+  for (PetscInt i = 1; i < l->n; i++) p->least = PetscMin(p->least, (REAL)l->lambda[i]);
+  PetscCall(RealCopy((size_t)2 * l->n * (l->width + 1), l->band, &p->band));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode BoxSolveCreate(const PatchFDBoxSteps *s, void **plan)
 {
   BoxSolvePlan *p;
+  PetscCount    room = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
@@ -72,9 +100,12 @@ static PetscErrorCode BoxSolveCreate(const PatchFDBoxSteps *s, void **plan)
   for (int d = 0; d < 3; d++) {
     p->blocks[d] = s->line[d].blocks;
     p->size[d]   = s->line[d].size;
-    PetscCall(RealCopy((size_t)s->line[d].blocks * s->line[d].size * s->line[d].size, s->line[d].S, &p->S[d]));
+    PetscCall(BoxSolveLine(&s->line[d], p, d));
     PetscCall(RealCopy((size_t)PatchFDBoxLineLength(&s->line[d]), s->line[d].lambda, &p->lambda[d]));
+    if (s->line[d].wave || s->line[d].band)
+      room = PetscMax(room, PetscMax(COLUMNS_WIDTH, HARTLEY_WIDTH) * (PetscCount)s->line[d].n * (3 + s->line[d].width));
   }
+  PetscCall(VMalloc((size_t)room, &p->room, &p->base));
   p->modes = PatchFDBoxLineLength(&s->line[p->last]);
   p->inner = PatchFDBoxLineLength(&s->line[0]) * PatchFDBoxLineLength(&s->line[p->other]);
   PetscCall(PetscMalloc2(PatchFDBoxLineLength(&s->line[0]), &p->row[0], PatchFDBoxLineLength(&s->line[0]), &p->row[1]));
@@ -139,16 +170,18 @@ static inline void BoxSolveButterfly(unsigned bits, REAL a[8][BOXSOLVE_PIECE])
   }
 }
 
-/* the lines of direction 0 that are folded into each other: where corners begin in both arrays, NULL for nodes that do not exist; corner c
-   | 1 has the images of c's */
-static void BoxSolveLines(const PatchFDBoxFold *f, PetscInt j, PetscInt k, REAL *nodes, REAL *folded, REAL *node[8], REAL *number[8])
+/* the lines of direction 0 that are folded into each other: where those of corners begin in both arrays, and how many of the nodes exist.
+   Corner c | 1 has the images of c's */
+static void BoxSolveLines(const PatchFDBoxFold *f, PetscInt j, PetscInt k, REAL *nodes, REAL *folded, REAL *node[8], PetscInt count[8],
+                          REAL *number[8])
 {
   const PetscInt i[3] = {0, j, k};
 
   for (int c = 0; c < 8; c++) {
-    ptrdiff_t at;
+    ptrdiff_t at = 0;
 
-    node[c]   = BoxSolveNode(f, i, c & ~1, &at) ? nodes + at : NULL;
+    count[c]  = BoxSolveNode(f, i, c, &at) ? PatchFDBoxLineCount(&f->line[0], c & 1) : 0;
+    node[c]   = nodes + at;
     number[c] = folded + BoxSolveNumber(f, i, c);
   }
 }
@@ -156,42 +189,41 @@ static void BoxSolveLines(const PatchFDBoxFold *f, PetscInt j, PetscInt k, REAL 
 /* a piece of a line that goes forward or, that of the images, backward */
 static inline void BoxSolveCopy(PetscInt n, const REAL *x, int xstep, REAL *y, int ystep)
 {
-  for (PetscInt i = 0; i < n; i++) y[ystep * i] = x[xstep * i];
+  if (xstep == 1 && ystep == 1) memcpy(y, x, (size_t)n * sizeof(REAL));
+  else
+    for (PetscInt i = 0; i < n; i++) y[ystep * i] = x[xstep * i];
 }
 
 /* nodes to folded numbers, or back; the differences of a node with itself, which would not be zero, meet rows of zeros */
 static inline __attribute__((always_inline)) void BoxSolveMove(const PatchFDBoxFold *f, PetscBool back, REAL *nodes, REAL *folded)
 {
-  const int      bits = BoxSolveBits(f);
-  const PetscInt n[2] = {PatchFDBoxLineCount(&f->line[0], 0), PatchFDBoxLineCount(&f->line[0], 1)}, size = f->line[0].size;
-  const int      way = f->line[0].shift ? 1 : -1; /* of the images */
+  const int      bits = BoxSolveBits(f), step[2] = {1, f->line[0].shift ? 1 : -1};
+  const PetscInt size = f->line[0].size;
   REAL          *node[8], *number[8], a[8][BOXSOLVE_PIECE] = {{0}};
+  PetscInt       count[8];
 
   for (PetscInt k = 0; k < f->line[2].size; k++) {
     for (PetscInt j = 0; j < f->line[1].size; j++) {
-      BoxSolveLines(f, j, k, nodes, folded, node, number);
+      BoxSolveLines(f, j, k, nodes, folded, node, count, number);
       for (PetscInt i = 0; i < size; i += BOXSOLVE_PIECE) {
-        const PetscInt piece = PetscMin(BOXSOLVE_PIECE, size - i), image = PatchFDBoxLineImage(&f->line[0], i);
+        const PetscInt piece = PetscMin(BOXSOLVE_PIECE, size - i);
 
-        for (int c = 0; c < 8; c++) {
-          const PetscInt m = node[c] ? PetscMax(0, PetscMin(piece, n[c & 1] - i)) : 0; /* of them exist */
+        for (int to = 0; to < 2; to++) {
+          if (to) BoxSolveButterfly((unsigned)bits, a);
+          for (int c = 0; c < 8; c++) {
+            const PetscInt m  = PetscMax(0, PetscMin(piece, count[c] - i)); /* of the nodes */
+            const int      s  = step[c & 1];
+            REAL          *at = m ? node[c] + s * i : node[c];
 
-          if (c & ~bits) continue;
-          if (back) BoxSolveCopy(piece, number[c] + i, 1, a[c], 1);
-          else {
-            if (c & 1) BoxSolveCopy(m, node[c] + image, way, a[c], 1);
-            else BoxSolveCopy(m, node[c] + i, 1, a[c], 1);
-            for (PetscInt z = m; z < piece; z++) a[c][z] = 0;
+            if (c & ~bits) continue;
+            if (to && back) BoxSolveCopy(m, a[c], 1, at, s);
+            else if (to) BoxSolveCopy(piece, a[c], 1, number[c] + i, 1);
+            else if (back) BoxSolveCopy(piece, number[c] + i, 1, a[c], 1);
+            else {
+              BoxSolveCopy(m, at, s, a[c], 1);
+              for (PetscInt z = m; z < piece; z++) a[c][z] = 0;
+            }
           }
-        }
-        BoxSolveButterfly((unsigned)bits, a);
-        for (int c = 0; c < 8; c++) {
-          const PetscInt m = node[c] ? PetscMax(0, PetscMin(piece, n[c & 1] - i)) : 0;
-
-          if (c & ~bits) continue;
-          if (!back) BoxSolveCopy(piece, a[c], 1, number[c] + i, 1);
-          else if (c & 1) BoxSolveCopy(m, a[c], 1, node[c] + image, way);
-          else BoxSolveCopy(m, a[c], 1, node[c] + i, 1);
         }
       }
     }
@@ -223,6 +255,10 @@ static PetscErrorCode BoxSolveProduct(void *plan, int d, PetscInt ninner, PetscI
 
   PetscFunctionBegin;
   if (!length || !ninner || !nouter) PetscFunctionReturn(PETSC_SUCCESS);
+  if (p->wave[d].n) {
+    HartleyLines(&p->wave[d], ninner, nouter, back, (REAL *)(back ? modes : numbers), (REAL *)(back ? numbers : modes), p->room);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscBLASIntCast(p->size[d], &h));
   PetscCall(PetscBLASIntCast(length, &l));
   PetscCall(PetscBLASIntCast(ninner, &inner));
@@ -329,5 +365,98 @@ static PetscErrorCode BoxSolveDivide(void *plan, const void *ends, void *modes)
     }
   }
   PetscCall(PetscLogFlops((PetscLogDouble)p->inner * p->modes * (3 + 4 * p->nend)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  L D L' of A + (mu + the eigenvalue of each line) M for these lines, and the solution u in place.  Row i of `factor` has the inverse of D
+  and the entries i - 1 .. i - width of L.  The last pivot of a singular line is zero but for rounding: what it becomes is not used.
+*/
+static inline __attribute__((always_inline)) void BoxSolveLDL(PetscInt n, PetscInt width, const REAL *band, const V mu[COLUMNS_WIDTH],
+                                                              V (*factor)[COLUMNS_WIDTH], V (*u)[COLUMNS_WIDTH])
+{
+  const PetscInt row = width + 1;
+
+  for (PetscInt i = 0; i < n; i++) {
+    const REAL    *a = band + 2 * i * row, *m = a + row;
+    const PetscInt w     = PetscMin(width, i);
+    V(*f)[COLUMNS_WIDTH] = factor + i * row;
+
+    _Pragma("GCC unroll 4") for (int v = 0; v < COLUMNS_WIDTH; v++)
+    {
+      V D = a[0] + mu[v] * m[0], z = u[i][v];
+
+      for (PetscInt j = w; j > 0; j--) { /* L D, then L */
+        f[j][v] = a[j] + mu[v] * m[j];
+        for (PetscInt l = w; l > j; l--) f[j][v] -= f[l][v] * factor[(i - j) * row + l - j][v];
+      }
+      for (PetscInt j = w; j > 0; j--) {
+        const V x = f[j][v];
+
+        f[j][v] *= factor[(i - j) * row][v];
+        D -= x * f[j][v];
+        z -= f[j][v] * u[i - j][v];
+      }
+      f[0][v] = 1 / D;
+      u[i][v] = z;
+    }
+  }
+  for (PetscInt i = n - 1; i >= 0; i--) {
+    for (int v = 0; v < COLUMNS_WIDTH; v++) {
+      V x = u[i][v] * factor[i * row][v];
+
+      for (PetscInt j = 1; j <= width && i + j < n; j++) x -= factor[(i + j) * row + j][v] * u[i + j][v];
+      u[i][v] = x;
+    }
+  }
+}
+
+/* a singular line, by its modes: x is solved in place, z is room */
+static void BoxSolveSingular(PetscInt n, const REAL *S, const REAL *lambda, REAL mu, PetscInt stride, REAL *x, REAL *z)
+{
+  for (PetscInt l = 0; l < n; l++) {
+    const REAL D = lambda[l] + mu;
+
+    z[l] = 0;
+    for (PetscInt i = 0; i < n; i++) z[l] += S[i * n + l] * x[i * stride];
+    z[l] = D == 0 ? 0 : z[l] / D;
+  }
+  for (PetscInt i = 0; i < n; i++) {
+    x[i * stride] = 0;
+    for (PetscInt l = 0; l < n; l++) x[i * stride] += S[i * n + l] * z[l];
+  }
+}
+
+/* lines from x on, `stride` from number to number, of the sums of eigenvalues lambda[count] + mu of the other directions */
+static void BoxSolveColumns(const BoxSolvePlan *p, int d, PetscInt count, const REAL *lambda, REAL mu, PetscInt stride, REAL *x)
+{
+  const PetscInt n = p->size[d];
+  V              sum[COLUMNS_WIDTH], (*u)[COLUMNS_WIDTH] = (V(*)[COLUMNS_WIDTH])p->room, (*factor)[COLUMNS_WIDTH] = u + n;
+  REAL          *lane = (REAL *)sum;
+
+  LinesMove(n, COLUMNS_WIDTH, count, stride, NULL, PETSC_FALSE, x, u[0]);
+  for (PetscInt c = 0; c < COLUMNS; c++) lane[c] = c < count ? lambda[c] + mu : 1;
+  if (p->diagonals == 1) BoxSolveLDL(n, 1, p->band, sum, factor, u);
+  else BoxSolveLDL(n, p->diagonals, p->band, sum, factor, u);
+  for (PetscInt c = 0; c < count; c++) {
+    if (lane[c] + p->least != 0) continue;
+    BoxSolveSingular(n, p->S[d], p->lambda[d], lane[c], stride, x + c, (REAL *)factor);
+    for (PetscInt i = 0; i < n; i++) ((REAL *)u[i])[c] = x[c + i * stride];
+  }
+  LinesMove(n, COLUMNS_WIDTH, count, stride, NULL, PETSC_TRUE, x, u[0]);
+}
+
+static PetscErrorCode BoxSolveEliminate(void *plan, int d, void *modes)
+{
+  const BoxSolvePlan *p     = (const BoxSolvePlan *)plan;
+  const int           other = 3 - d;
+  const PetscInt      n0 = p->blocks[0] * p->size[0], planes = p->blocks[other] * p->size[other], n = p->size[d];
+  const PetscInt      stride = d == 1 ? n0 : n0 * planes, from = d == 1 ? n0 * n : n0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < planes; k++)
+    for (PetscInt i = 0; i < n0; i += COLUMNS)
+      BoxSolveColumns(p, d, PetscMin(COLUMNS, n0 - i), p->lambda[0] + i, p->lambda[other][k], stride, (REAL *)modes + (size_t)k * from + i);
+  PetscCall(PetscLogFlops((PetscLogDouble)n0 * planes * n * (1 + p->diagonals * (7 + p->diagonals))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -94,12 +94,13 @@ const struct _PatchFDHaloKernels NAME(HALO_TABLE) = {
 };
 
 const struct _PatchFDBoxKernels NAME(BOX_TABLE) = {
-  .create  = BoxSolveCreate,
-  .destroy = BoxSolveDestroy,
-  .fold    = BoxSolveFold,
-  .unfold  = BoxSolveUnfold,
-  .product = BoxSolveProduct,
-  .ends    = BoxSolveEnds,
-  .join    = BoxSolveJoin,
-  .divide  = BoxSolveDivide,
+  .create    = BoxSolveCreate,
+  .destroy   = BoxSolveDestroy,
+  .fold      = BoxSolveFold,
+  .unfold    = BoxSolveUnfold,
+  .product   = BoxSolveProduct,
+  .ends      = BoxSolveEnds,
+  .join      = BoxSolveJoin,
+  .divide    = BoxSolveDivide,
+  .eliminate = BoxSolveEliminate,
 };

@@ -10,7 +10,10 @@
 
 enum {
   FOLD_MIN = 16, /* shorter lines are not folded */
-  PAD      = 8   /* blocks above 4 times as many numbers are a multiple of so many: products are up to twice as fast */
+  PAD      = 8,  /* blocks above 4 times as many numbers are a multiple of so many: products are up to twice as fast */
+  /* where kernels have them: lines from which on they win */
+  WAVE_MIN = 16,
+  BAND_MIN = 16
 };
 
 struct _n_PatchFDBoxSolve {
@@ -22,14 +25,15 @@ struct _n_PatchFDBoxSolve {
   PatchFDBox        box;
   PetscInt          first[3];
   int               last;          /* direction */
+  int               eliminated;    /* or -1 */
+  PetscBool         unfolded;      /* numbers are nodes, in the same order */
   PetscInt          inner, planes; /* numbers of a plane, planes without the ends */
   PetscInt          nend, nkeep;   /* planes of ends, and of these the nodes */
-  /* numbers, of the last direction and of every second one before it, and the others; u ends with the ends */
-  void        *u, *v;
-  void        *w;           /* all ends, of a part of the modes */
-  PatchFDBox   ends, all;   /* numbers of a row, rows and planes: of this rank's ends, and of w; */
-  PatchFDRange own;         /* what is in both, */
-  PatchFDHalo  there, back; /* and what other ranks have of them, from ends to w and back */
+  void             *u, *v;         /* numbers, and modes; u ends with the ends */
+  void             *w;             /* all ends, of a part of the modes */
+  PatchFDBox        ends, all;     /* numbers of a row, rows and planes: of this rank's ends, and of w; */
+  PatchFDRange      own;           /* what is in both, */
+  PatchFDHalo       there, back;   /* and what other ranks have of them, from ends to w and back */
 };
 
 static const PatchFDBoxKernels tables[PATCHFD_NUM_KERNELS] = {
@@ -43,20 +47,52 @@ static const PatchFDBoxKernels tables[PATCHFD_NUM_KERNELS] = {
 
 /* ---- lines ---- */
 
-static PetscErrorCode LineCreate(const PatchFDEigen *e, PatchFDBoxLine *l)
+/* are waves faster than matrices? */
+static PetscBool PrefersWaves(const PatchFDEigen *e)
+{
+  PetscInt largest = 0;
+
+  if (!e->wave || e->n < WAVE_MIN) return PETSC_FALSE;
+  for (PetscInt n = e->n; n > 1; n /= PatchFDRadix(n)) largest = PetscMax(largest, PatchFDRadix(n));
+  return (PetscBool)(largest <= PATCHFD_MAX_RADIX);
+}
+
+/* the longest line that is, or -1; without pivots, and so only where no sum of eigenvalues is negative */
+static int Eliminated(const PatchFDEigen *const dir[3], int last)
+{
+  PetscReal least = 0;
+  int       best  = -1;
+
+  for (int d = 0; d < 3; d++) {
+    PetscReal lo = PETSC_MAX_REAL;
+
+    for (PetscInt i = 0; i < dir[d]->n; i++) lo = PetscMin(lo, dir[d]->lambda[i]);
+    least += lo;
+  }
+  for (int d = 1; d <= last && least >= 0; d++)
+    if (dir[d]->band && dir[d]->n >= BAND_MIN * dir[d]->width && (best < 0 || dir[d]->n > dir[best]->n)) best = d;
+  return best;
+}
+
+/* folded, unless kernels take it as it is: with `waves`, or to eliminate */
+static PetscErrorCode LineCreate(const PatchFDEigen *e, PetscBool waves, PetscBool eliminated, PatchFDBoxLine *l)
 {
   const PetscInt n = e->n, even = (n + 1) / 2;
   PetscReal     *S, *lambda;
 
   PetscFunctionBegin;
   l->n      = n;
-  l->blocks = (e->parity || e->halfturn) && n >= FOLD_MIN ? 2 : 1;
+  l->blocks = (e->parity || e->halfturn) && n >= FOLD_MIN && !waves && !eliminated ? 2 : 1;
   l->shift  = e->halfturn ? n / 2 : 0;
   l->size   = l->blocks == 2 ? even : n;
-  if (l->size > 4 * PAD) l->size = (l->size + PAD - 1) / PAD * PAD;
-  PetscCall(PetscCalloc1((size_t)l->blocks * l->size * l->size, &S));
+  if (l->size > 4 * PAD && !waves && !eliminated) l->size = (l->size + PAD - 1) / PAD * PAD;
+  l->wave  = waves ? e->wave : NULL;
+  l->band  = eliminated ? e->band : NULL;
+  l->width = e->width;
+  PetscCall(PetscCalloc1(waves ? 0 : (size_t)l->blocks * l->size * l->size, &S));
   PetscCall(PetscCalloc1((size_t)l->blocks * l->size, &lambda));
-  for (PetscInt b = 0, mode = 0; b < l->blocks; b++) {
+  if (waves) PetscCall(PetscArraycpy(lambda, e->wave, n));
+  for (PetscInt b = 0, mode = 0; b < l->blocks && !waves; b++) {
     const PetscInt h = l->blocks == 1 ? n : (b ? n / 2 : even);
 
     for (PetscInt i = 0; i < h; i++)
@@ -287,12 +323,16 @@ PetscErrorCode PatchFDBoxSolveCreate(PatchFDKernels kern, PetscInt dim, const Pa
   s->box  = desc->box;
   if (!ranks && kern->boxsolvecreate) PetscCall(kern->boxsolvecreate(desc, &s->small));
   if (s->small) PetscFunctionReturn(PETSC_SUCCESS);
-  s->last  = dim == 2 ? 1 : 2;
-  s->inner = 1;
+  s->last       = dim == 2 ? 1 : 2;
+  s->inner      = 1;
+  s->unfolded   = (PetscBool)!ranks;
+  s->eliminated = s->k->eliminate && !ranks ? Eliminated(desc->dir, s->last) : -1;
   for (int d = 0; d < 3; d++) {
     s->first[d] = desc->first[d];
-    PetscCall(LineCreate(desc->dir[d], &s->line[d]));
+    PetscCall(
+      LineCreate(desc->dir[d], (PetscBool)(s->k->eliminate && PrefersWaves(desc->dir[d])), (PetscBool)(d == s->eliminated), &s->line[d]));
     if (d < s->last) s->inner *= PatchFDBoxLineLength(&s->line[d]);
+    if (s->line[d].n != s->box.n[d] || s->line[d].size != s->box.n[d]) s->unfolded = PETSC_FALSE;
   }
   s->planes  = PatchFDBoxLineLength(&s->line[s->last]);
   steps.line = s->line;
@@ -324,10 +364,12 @@ PetscErrorCode PatchFDBoxSolveDestroy(PatchFDBoxSolve *solve)
 
 /* ---- steps ---- */
 
-/* where the numbers of direction d are before its product, and with `modes` after it */
+/* where the numbers of direction d are before its product, and with `modes` after it: all modes are in v */
 static void *Numbers(PatchFDBoxSolve s, int d, PetscBool modes)
 {
-  return (s->last - d) % 2 == (modes ? 1 : 0) ? s->u : s->v;
+  const int after = s->last - d - (s->eliminated > d ? 1 : 0); /* products to come */
+
+  return after % 2 == (modes ? 1 : 0) ? s->u : s->v;
 }
 
 static void *Ends(PatchFDBoxSolve s)
@@ -356,15 +398,31 @@ static PetscErrorCode Fold(PatchFDBoxSolve s, PetscBool back, const void *b, voi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Product(PatchFDBoxSolve s, int d, PetscBool back)
+/* of direction d, in `planes` planes from this one on, or in the last direction in all.  nodes: NULL, or what is in place of the numbers of
+   direction 0 */
+static PetscErrorCode Product(PatchFDBoxSolve s, int d, PetscInt plane, PetscInt planes, PetscBool back, void *nodes)
 {
-  PetscInt inner = 1, outer = 1;
+  const size_t at      = (size_t)plane * (size_t)s->inner * s->kern->size;
+  char        *numbers = (char *)(d == 0 && nodes ? nodes : Numbers(s, d, PETSC_FALSE)), *modes = (char *)Numbers(s, d, PETSC_TRUE);
+  PetscInt     inner = 1, outer = 1;
 
   PetscFunctionBegin;
+  if (d == s->eliminated) PetscFunctionReturn(PETSC_SUCCESS);
   for (int e = 0; e < d; e++) inner *= PatchFDBoxLineLength(&s->line[e]);
   for (int e = d + 1; e < s->last; e++) outer *= PatchFDBoxLineLength(&s->line[e]);
-  if (d < s->last) outer *= s->planes + s->nkeep;
-  PetscCall(s->k->product(s->plan, d, inner, outer, back, Numbers(s, d, PETSC_FALSE), Numbers(s, d, PETSC_TRUE)));
+  if (d < s->last) outer *= planes;
+  PetscCall(s->k->product(s->plan, d, inner, outer, back, numbers + at, modes + at));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of all directions but the last one; on a host plane by plane, which caches hold */
+static PetscErrorCode PlaneProducts(PatchFDBoxSolve s, PetscBool back, void *nodes)
+{
+  const PetscInt all = s->planes + s->nkeep, planes = s->k->eliminate ? 1 : all;
+
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < all; p += planes)
+    for (int d = 0; d < s->last; d++) PetscCall(Product(s, back ? s->last - 1 - d : d, p, planes, back, nodes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -386,11 +444,14 @@ PetscErrorCode PatchFDBoxSolveApply(PatchFDBoxSolve s, const void *b, void *x)
     PetscCall(s->kern->boxsolveapply(s->small, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(Fold(s, PETSC_FALSE, b, NULL));
-  for (int d = 0; d <= s->last; d++) PetscCall(Product(s, d, PETSC_FALSE));
+  if (!s->unfolded) PetscCall(Fold(s, PETSC_FALSE, b, NULL));
+  PetscCall(PlaneProducts(s, PETSC_FALSE, s->unfolded ? (void *)b : NULL));
+  PetscCall(Product(s, s->last, 0, 0, PETSC_FALSE, NULL));
   if (s->there) PetscCall(SolveEnds(s));
-  PetscCall(s->k->divide(s->plan, Ends(s), s->v));
-  for (int d = s->last; d >= 0; d--) PetscCall(Product(s, d, PETSC_TRUE));
-  PetscCall(Fold(s, PETSC_TRUE, NULL, x));
+  if (s->eliminated >= 0) PetscCall(s->k->eliminate(s->plan, s->eliminated, s->v));
+  else PetscCall(s->k->divide(s->plan, Ends(s), s->v));
+  PetscCall(Product(s, s->last, 0, 0, PETSC_TRUE, NULL));
+  PetscCall(PlaneProducts(s, PETSC_TRUE, s->unfolded ? x : NULL));
+  if (!s->unfolded) PetscCall(Fold(s, PETSC_TRUE, NULL, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -58,13 +58,33 @@ PETSC_INTERN PetscErrorCode PatchFDBoxHaloCreate(MPI_Comm, PatchFDHaloType, cons
   A line whose eigenvectors are even or odd is folded: for its n nodes it has two blocks of `size` numbers, sums of nodes and their images
   and then differences, for which the even and the odd modes have matrices of half the size.  Other lines have one block, of the nodes as
   they are.  At the end of a block there may be zeros.
+
+  Kernels that have `eliminate` need no matrices for two kinds of lines, which are of one block without zeros: those with `wave`, whose modes
+  are waves, and the one with `band`, whose equations are solved by elimination, for each mode of the others.
 */
 typedef struct {
   PetscInt   n, blocks, size;
   PetscInt   shift;  /* the image of node i is i + shift, half a turn around a ring, or, if that is 0, its mirror image n - 1 - i */
   PetscReal *S;      /* [blocks][size][size], row: number in the block, column: mode of the block */
   PetscReal *lambda; /* [blocks][size] */
+  /* NULL for others, of PatchFDEigen */
+  const PetscReal *wave, *band;
+  PetscInt         width;
 } PatchFDBoxLine;
+
+enum {
+  PATCHFD_MAX_RADIX = 128
+};
+
+/* n is a product of such numbers */
+static inline PetscInt PatchFDRadix(PetscInt n)
+{
+  PetscInt p = 2;
+
+  if (n % 4 == 0) return 4;
+  while (n % p) p++;
+  return p;
+}
 
 static inline PetscInt PatchFDBoxLineLength(const PatchFDBoxLine *l)
 {
@@ -120,6 +140,8 @@ struct _PatchFDBoxKernels {
   /* modes of the right-hand side become those of the solution; what has a sum of eigenvalues that is zero becomes zero.  ends: z, unused if
      there are none */
   PetscErrorCode (*divide)(void *plan, const void *ends, void *modes);
+  /* the same where direction d, not the first one, is not in modes but in nodes, by elimination; NULL for kernels that take matrices alone */
+  PetscErrorCode (*eliminate)(void *plan, int d, void *modes);
 };
 PETSC_INTERN const struct _PatchFDBoxKernels PatchFDBoxHostDouble, PatchFDBoxHostFloat;
 #if defined(PETSC_HAVE_CUDA)

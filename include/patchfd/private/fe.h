@@ -191,6 +191,9 @@ PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);
 
   Around a whole ring of an even number of equal cells `halfturn` holds instead of `parity`: half a turn leaves the first n / 2 modes as
   they are and changes the sign of the others, S[i + n/2][j] = S[i][j] for j < n/2, -S[i][j] after, in no order of lambda.
+
+  Of whole lines (ext = 0): `band` if M and A have few diagonals, A(i, i - j) and M(i, i - j) for j <= width; `wave` around a ring of equal
+  cells with a node each, whose matrices are circulant: wave[n + r] (cos + sin)(2 pi r i / n) is a mode of eigenvalue wave[r], too.
 */
 typedef struct {
   PetscInt   n, ext;
@@ -202,6 +205,9 @@ typedef struct {
   PetscReal *mu[2], *alpha[2];    /* [n], continuous */
   PetscReal *value[2], *slope[2]; /* [n], discontinuous */
   PetscReal *derivative[2];       /* [ext], discontinuous */
+  PetscInt   width;
+  PetscReal *band; /* [n][2][width + 1], or NULL */
+  PetscReal *wave; /* [2][n], or NULL */
 } PatchFDEigen;
 
 /*
@@ -275,6 +281,8 @@ PETSC_INTERN PetscErrorCode PatchFDEigenCreate(PetscInt n, const PetscReal M[], 
 PETSC_INTERN PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *);
 /* lambda[n] and S[n][n] of a ring of N equal cells, n = N stride; ring.c */
 PETSC_INTERN PetscErrorCode PatchFDRingModes(PetscInt N, const PatchFDBand *M, const PatchFDBand *A, PetscReal lambda[], PetscReal S[]);
+/* `wave` of n x n matrices that are circulant */
+PETSC_INTERN PetscErrorCode PatchFDRingWaves(const PetscReal M[], const PetscReal A[], PatchFDEigen *);
 /* the cells first .. end - 1 as one patch, and its free nodes row .. row + n - 1 */
 PETSC_INTERN PetscErrorCode PatchFDPieceEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PetscInt first,
                                                     PetscInt end, PatchFDEigen *);
@@ -288,7 +296,7 @@ PETSC_INTERN PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *);
 PETSC_INTERN PetscErrorCode PatchFDEigenCheckSize(PetscInt n);
 PETSC_INTERN PetscErrorCode PatchFDEigenAllocate(PetscInt n, PetscInt ext, PatchFDContinuity, PatchFDEigen *);
 PETSC_INTERN PetscErrorCode PatchFDEigenDiagonalize(PatchFDEigen *, const PetscReal M[], const PetscReal A[], PetscInt ld);
-PETSC_INTERN void           PatchFDEigenFinish(PatchFDEigen *, const PetscReal M[], const PetscReal A[], PetscInt ld);
+PETSC_INTERN PetscErrorCode PatchFDEigenFinish(PatchFDEigen *, const PetscReal M[], const PetscReal A[], PetscInt ld);
 PETSC_INTERN PetscErrorCode PatchFDEigenCouple(PatchFDEigen *, PatchFDContinuity);
 /* the least and the largest absolute value of all sums of an eigenvalue of each of three lines; constants: but for the sum of three zeros
    */

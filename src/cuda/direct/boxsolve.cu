@@ -511,7 +511,7 @@ struct BoxSteps {
   { \
     .create = patchfd::BoxSteps<T>::create, .destroy = patchfd::DestroyPlan<patchfd::BoxStepsPlan<T>>, \
     .fold = patchfd::BoxSteps<T>::move<false>, .unfold = patchfd::BoxSteps<T>::move<true>, .product = patchfd::BoxSteps<T>::product, \
-    .ends = patchfd::BoxSteps<T>::ends, .join = patchfd::BoxSteps<T>::join, .divide = patchfd::BoxSteps<T>::divide, \
+    .ends = patchfd::BoxSteps<T>::ends, .join = patchfd::BoxSteps<T>::join, .divide = patchfd::BoxSteps<T>::divide, .eliminate = NULL, \
   }
 
 const struct _PatchFDBoxKernels PatchFDBoxCUDADouble = BOX_TABLE(double);
