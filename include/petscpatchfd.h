@@ -236,6 +236,10 @@ PETSC_EXTERN PetscErrorCode DMBoxSetElasticity(DM, PetscReal lambda, PetscReal m
 PETSC_EXTERN PetscErrorCode DMBoxGetElasticity(DM, PetscReal *lambda, PetscReal *mu, PetscReal *shift);
 PETSC_EXTERN PetscErrorCode DMBoxSetElasticModuli(DM, PetscReal young, PetscReal ratio, DMBoxPlaneType);
 PETSC_EXTERN PetscErrorCode DMBoxGetElasticModuli(DM, PetscReal *young, PetscReal *ratio);
+PETSC_EXTERN PetscErrorCode DMBoxSetElasticModuliFunction(DM, DMBoxFunctionFn *young, DMBoxFunctionFn *ratio, DMBoxPlaneType, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxGetElasticModuliFunction(DM, DMBoxFunctionFn **young, DMBoxFunctionFn **ratio, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxSetElasticModuliVec(DM, Vec young, Vec ratio, DMBoxPlaneType);
+PETSC_EXTERN PetscErrorCode DMBoxGetElasticModuliVec(DM, Vec *young, Vec *ratio);
 PETSC_EXTERN PetscErrorCode DMBoxSetLambdaDegree(DM, PetscInt degree);
 PETSC_EXTERN PetscErrorCode DMBoxGetLambdaDegree(DM, PetscInt *degree);
 PETSC_EXTERN PetscErrorCode DMBoxSetDiffusion(DM, PetscInt n, const PetscReal K[], PetscReal shift);
