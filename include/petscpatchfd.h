@@ -220,6 +220,8 @@ PETSC_EXTERN PetscErrorCode DMBoxSetMappingCoordinates(DM, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingFile(DM, const char file[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetBoundary(DM, const DMBoxBoundaryType[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetBoundary(DM, DMBoxBoundaryType[]);
+PETSC_EXTERN PetscErrorCode DMBoxSetSymmetryComponents(DM, const PetscInt component[]);
+PETSC_EXTERN PetscErrorCode DMBoxGetSymmetryComponents(DM, PetscInt component[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetProcesses(DM, const PetscInt[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetProcesses(DM, PetscInt[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetOperator(DM, const char name[]);

@@ -416,6 +416,10 @@ int main(int argc, char **argv)
        args: -bent -degrees 1,2,3 -dm_box_boundary neumann -motions 3
        output_file: output/elasticity_free.out
      test:
+       suffix: bent_components
+       args: -bent -degrees 1,2,3 -dm_box_boundary neumann,neumann,symmetry,symmetry -dm_box_symmetry_components -1,-1,1,0
+       output_file: output/elasticity_free.out
+     test:
        suffix: vary_ring
        args: -degrees 1,2,3 -vary {{function cells}} -dm_box_boundary periodic,periodic,neumann,neumann -motions 2
        output_file: output/elasticity_ring.out

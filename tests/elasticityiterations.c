@@ -20,7 +20,7 @@ typedef enum {
   CLAMPED,
   CANTILEVER, /* lower x clamped, else free */
   SYMMETRY,
-  MIXED, /* x clamped and symmetry, y symmetry and free */
+  MIXED, /* x clamped and symmetry, y symmetry and free, z u_0 fixed alone and clamped */
   BEAM,  /* a cantilever of 3 2^L x 2^(L - 1) (x 2^(L - 1)) cells */
   WAVES, /* clamped and mapped, by sine2 with 0.05 and 0.1, and an annulus: on the host, if one asks for them */
   HIGHER_WAVES,
@@ -118,6 +118,15 @@ static const struct {
   {3, 2, 3, BEAM, 0.3, PETSC_TRUE, 6.96, 7.09},
   {3, 2, 3, BEAM, 0.49, PETSC_TRUE, 8.85, 9.97},
   {3, 2, 3, BEAM, 0.4999, PETSC_TRUE, 9.18, 10.3},
+  {3, 1, 3, MIXED, 0.3, PETSC_FALSE, 9.7, 0},
+  {3, 2, 3, MIXED, 0.3, PETSC_FALSE, 4.93, 0},
+  {3, 3, 2, MIXED, 0.3, PETSC_FALSE, 3.42, 0},
+  {3, 2, 3, MIXED, 0.45, PETSC_FALSE, 6.26, 0},
+  {3, 3, 2, MIXED, 0.45, PETSC_FALSE, 3.99, 0},
+  {3, 2, 3, MIXED, 0.49, PETSC_TRUE, 9.34, 10.1},
+  {3, 2, 3, MIXED, 0.4999, PETSC_TRUE, 10.2, 11.1},
+  {3, 3, 2, MIXED, 0.49, PETSC_TRUE, 4.65, 5.32},
+  {3, 3, 2, MIXED, 0.4999, PETSC_TRUE, 4.89, 5.51},
   {2, 2, 4, WAVES, 0.3, PETSC_FALSE, 5.7, 0},
   {2, 4, 3, WAVES, 0.3, PETSC_FALSE, 3.1, 0},
   {2, 2, 4, WAVES, 0.45, PETSC_FALSE, 8.0, 0},
@@ -152,7 +161,7 @@ static PetscErrorCode Force(PetscInt dim, PETSC_UNUSED PetscReal time, const Pet
 static PetscErrorCode ProblemCreate(size_t row, DM *dm, Mat *A, Vec *b)
 {
   static const DMBoxBoundaryType boundary[][6] = {[MIXED] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_SYMMETRY, DMBOX_BOUNDARY_SYMMETRY,
-                                                             DMBOX_BOUNDARY_NEUMANN},
+                                                             DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_SYMMETRY, DMBOX_BOUNDARY_DIRICHLET},
                                                   [CANTILEVER] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN,
                                                                   DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN},
                                                   [BEAM]       = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN,
@@ -163,6 +172,7 @@ static PetscErrorCode ProblemCreate(size_t row, DM *dm, Mat *A, Vec *b)
   const PetscInt                 n = (PetscInt)1 << reference[row].L, k = reference[row].k;
   Sides                          sides       = reference[row].sides;
   const PetscInt                 cells[2][3] = {{n, n, n}, {3 * n, n / 2, n / 2}};
+  const PetscInt                 component[] = {PETSC_DETERMINE, PETSC_DETERMINE, PETSC_DETERMINE, PETSC_DETERMINE, 0, PETSC_DETERMINE};
   const PetscReal                parameter[] = {0.05, 0.1, 0.5};
   const PetscReal                ratio = reference[row].ratio, lower[] = {0, 0, 0}, upper[2][3] = {{1, 1, 1}, {12, 2, 2}};
 
@@ -176,6 +186,7 @@ static PetscErrorCode ProblemCreate(size_t row, DM *dm, Mat *A, Vec *b)
   PetscCall(DMBoxSetBoundary(*dm, boundary[sides >= WAVES ? CLAMPED : sides]));
   if (sides >= WAVES)
     PetscCall(DMBoxSetMappingType(*dm, sides == ANNULUS ? DMBOX_MAPPING_ANNULUS : DMBOX_MAPPING_SINE2, parameter[sides - WAVES]));
+  if (sides == MIXED && reference[row].d == 3) PetscCall(DMBoxSetSymmetryComponents(*dm, component));
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMSetUp(*dm));
   PetscCall(DMCreateMatrix(*dm, A));

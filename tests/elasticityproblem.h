@@ -322,8 +322,10 @@ static PetscErrorCode SetMaterial(DM dm, Problem *p)
 static PetscErrorCode ProblemCreate(DM dm, PetscReal *const v[3], Problem *p)
 {
   DMBoxBoundaryType bc[6];
+  PetscInt          component[6];
 
   PetscFunctionBeginUser;
+  PetscCall(DMBoxGetSymmetryComponents(dm, component));
   PetscCall(DMGetDimension(dm, &p->dim));
   PetscCall(DMBoxGetCells(dm, p->cells));
   PetscCall(DMBoxGetDegree(dm, &p->k));
@@ -345,7 +347,7 @@ static PetscErrorCode ProblemCreate(DM dm, PetscReal *const v[3], Problem *p)
     Split(i % p->nodes, p->n, at);
     for (PetscInt s = 0; s < 2 * p->dim; s++)
       if (at[s / 2] == (s % 2 ? p->n[s / 2] - 1 : 0) &&
-          (bc[s] == DMBOX_BOUNDARY_DIRICHLET || (bc[s] == DMBOX_BOUNDARY_SYMMETRY && c == s / 2)))
+          (bc[s] == DMBOX_BOUNDARY_DIRICHLET || (bc[s] == DMBOX_BOUNDARY_SYMMETRY && c == (component[s] < 0 ? s / 2 : component[s]))))
         p->fixed[i] = PETSC_TRUE;
   }
   PetscCall(SetMaterial(dm, p));

@@ -31,8 +31,8 @@ PetscErrorCode DMBoxCheckMapping(DM dm)
              "diffusion and elasticity take one",
              box->op->name);
   PetscCheck(!DMBoxHasPoints(box) || dm->dim > 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
-             "-dm_box_operator %s by quadrature takes 2 or 3 dimensions; -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT, box->op->name,
-             dm->dim);
+             "-dm_box_operator %s takes 2 or 3 dimensions%s; -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT, box->op->name,
+             DMBoxIsMapped(box) ? " with a map" : "", dm->dim);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -136,7 +136,7 @@ PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
   `DMBoxSetMappingDegree()`, the multilinear map through the corners. It must keep the orientation of the box: if a cell is inverted
   at a quadrature point, `DMSetUp()` is in error.
 
-  The map is for the operator `diffusion`. Call this routine before `DMSetUp()`.
+  The map is for the operators `diffusion` and `elasticity`. Call this routine before `DMSetUp()`.
 
   All points are then points in space: those that functions get in `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`,
   `DMBoxAddNeumannLoad()`, `DMBoxComputeError()` and similar routines, those of `DMGetCoordinates()`, and those in files for

@@ -90,14 +90,14 @@ static PetscErrorCode SolidWork(PointsPlan *p)
 
   PetscFunctionBegin;
   PetscCall(VMalloc((2 + 3 * dim + dim * dim) * cube + slice, &v, &p->base));
-  p->a     = v;
-  p->s     = v + cube;
-  p->u     = v + 2 * cube;
-  p->q     = p->u + dim * cube;
-  p->t     = p->q + dim * cube;
+  p->a        = v;
+  p->s        = v + cube;
+  p->u        = v + 2 * cube;
+  p->q        = p->u + dim * cube;
+  p->t        = p->q + dim * cube;
   p->diagonal = p->t + dim * dim * cube;
   p->r        = p->diagonal + dim * cube;
-  p->flops = points * (4 * d * d * d + 3 * d * d + (p->N ? 4 * d * c : 0) + 8 * d * c) + (p->mass ? d * points : 0);
+  p->flops    = points * (4 * d * d * d + 3 * d * d + (p->N ? 4 * d * c : 0) + 8 * d * c) + (p->mass ? d * points : 0);
   p->flops += d * 4 * (p->dim == 3 ? c * n * n * n + c * c * n * n + 2 * c * c * c * n : c * n * n + c * c * n);
   p->flops *= (PetscLogDouble)p->ncells;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -189,7 +189,7 @@ static inline __attribute__((always_inline)) void SolidBatch(const PointsPlan *p
   if (p->N) SolidPressure(p, batch, g, dim, c);
   for (int i = 0; i < cube; i++, g += p->nfactor) {
     const V *scale = g + dim * dim;
-    V       *t = p->t + i, H[3][3], pressure;
+    V       *t     = p->t + i, H[3][3], pressure;
 
     ReadAhead((size_t)p->nfactor, g);
     SolidGradient(dim, cube, g, t, H);

@@ -96,11 +96,11 @@ static PetscErrorCode MaterialEvaluate(DM dm, const ElasticMaterial *m, const Pe
 
 PetscErrorCode DMBoxMaterialCheck(DM dm, DMBoxOperator op)
 {
-  const PetscReal one[] = {1, 1};
+  const PetscReal one[]     = {1, 1};
   const PetscInt(*cells)[2] = (const PetscInt(*)[2])((const DM_Box *)dm->data)->owncells;
-  Elasticity      *data  = (Elasticity *)op->data;
-  const PetscCount count = PatchFDRangeSize(cells) * DMBoxNumPoints(dm);
-  PetscCount       bad   = count;
+  Elasticity      *data     = (Elasticity *)op->data;
+  const PetscCount count    = PatchFDRangeSize(cells) * DMBoxNumPoints(dm);
+  PetscCount       bad      = count;
   PetscReal       *kappa, found[2] = {-PETSC_MAX_REAL, 0};
 
   PetscFunctionBegin;
@@ -111,7 +111,8 @@ PetscErrorCode DMBoxMaterialCheck(DM dm, DMBoxOperator op)
   found[1] = bad < count;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, found, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)dm)));
   PetscCheck(found[1] == 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "DMBoxSetElasticModuliFunction() or DMBoxSetElasticModuliVec(): Young's modulus is not positive and finite, or Poisson's ratio "
+             "DMBoxSetElasticModuliFunction() or DMBoxSetElasticModuliVec(): Young's modulus is not positive and finite, or Poisson's "
+             "ratio "
              "not more than -1 and less than 0.5, in some cell (here: point %" PetscCount_FMT " of %" PetscCount_FMT ")",
              bad, count);
   data->largest = found[0];

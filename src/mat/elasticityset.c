@@ -249,7 +249,8 @@ static PetscErrorCode SetMaterial(DM dm, DMBoxOperator op, const ElasticMaterial
 
   PetscFunctionBegin;
   PetscCheck(dm->dim > 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
-             "Materials of -dm_box_operator elasticity may vary in 2 or 3 dimensions; -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT, dm->dim);
+             "Materials of -dm_box_operator elasticity may vary in 2 or 3 dimensions; -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT,
+             dm->dim);
   PetscCheck(material->plane == DMBOX_PLANE_STRAIN || material->plane == DMBOX_PLANE_STRESS, PetscObjectComm((PetscObject)dm),
              PETSC_ERR_ARG_OUTOFRANGE, "The type %d of plane must be strain or stress", (int)material->plane);
   PetscCall(DMBoxMaterialDestroy(&data->material));

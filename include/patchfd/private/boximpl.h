@@ -91,6 +91,7 @@ typedef struct {
   PetscInt          extra[2];
   DMBoxSpace        space;
   DMBoxBoundaryType boundary[6];  /* lower x, upper x, lower y, ... */
+  PetscInt          symmetry[6];  /* the component that a plane of symmetry fixes, or PETSC_DETERMINE for that across the side of the box */
   PetscInt          processes[3]; /* PETSC_DECIDE until set-up */
   /* [processes + 1]: rank p of direction d owns the cells splits[d][p] .. splits[d][p+1] - 1; given by the finer DM or made in set-up */
   PetscInt        *splits[3];
