@@ -127,6 +127,8 @@ static PetscErrorCode DMBoxOptionsBoundary(DM dm, PatchFDOptionItems PetscOption
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetSymmetryComponents(dm, component)); /* what -help shows */
+  for (PetscInt i = 0; i < 2 * dm->dim; i++)
+    if (component[i] == PETSC_DETERMINE) component[i] = i / 2;
   PetscCall(PetscOptionsIntArray("-dm_box_symmetry_components", "The component that each plane of symmetry fixes, or -1",
                                  "DMBoxSetSymmetryComponents", component, &ncomponent, &flg));
   if (flg) {
