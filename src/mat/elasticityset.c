@@ -40,7 +40,9 @@ static PetscErrorCode Changed(DM dm, DMBoxOperator op)
 
   For nearly incompressible materials see `DMBoxSetLambdaDegree()`.
 
-  You may call it at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
+  You may call it at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`). Where the material varies
+  (`DMBoxSetElasticModuliFunction()`) lambda and mu are 1: a call with these sets the shift alone, one with others makes the material
+  constant.
 
 .seealso: `DMBOX`, `DMBoxGetElasticity()`, `DMBoxSetElasticModuli()`, `DMBoxSetLambdaDegree()`, `DMBoxSetOperator()`, `DMBoxSetSpace()`,
           `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`, `MatBoxUpdate()`
