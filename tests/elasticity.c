@@ -1,7 +1,8 @@
 static char help[] =
   "The operator elasticity, its smoothers and null spaces against references that share no code with the library: cell matrices from the\n\
 bilinear form at quadrature points, with moments of Legendre polynomials where the divergence is projected, assembled, and dense solves.\n\
-  -dm_box_*       : the mesh and the material (see DMBOX); -graded : random cell lengths\n\
+  -dm_box_*       : the mesh and the material (see DMBOX); -graded : random cell lengths; -bent : mapped\n\
+  -vary <kind>    : the material, function or cells\n\
   -degrees <k,..> : of the displacement\n\
   -motions <n>    : dimension of the null space\n\
   -solve <b>      : with multigrid\n\
@@ -242,7 +243,7 @@ static PetscErrorCode TestSmoothers(const Problem *p, Mat A, const PetscReal x[]
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(kinds); i++) {
     char name[64];
 
-    if (gpu && kinds[i].variant == PC_PATCHFD_VARIANT_FUSED) continue;
+    if ((gpu || p->bent || p->vary) && kinds[i].variant == PC_PATCHFD_VARIANT_FUSED) continue;
     PetscCall(PCPatchFDSetVariant(pc, kinds[i].variant));
     PetscCall(PCPatchFDSetOrder(pc, kinds[i].order));
     PetscCall(PCPatchFDSetDamping(pc, kinds[i].omega));
@@ -315,11 +316,12 @@ static PetscErrorCode TestSolvers(DM dm, const Problem *p, Mat A, const PetscRea
 
 static PetscErrorCode TestDegree(PetscInt degree, PetscBool graded, PetscReal tol, PetscRandom rnd, PetscInt *failures)
 {
-  Problem    p    = {.tol = tol, .failures = failures};
-  PetscReal *v[3] = {NULL, NULL, NULL}, *vf[3], *x, *b;
-  PetscInt   dim;
-  DM         dm;
-  Mat        A;
+  Problem           p       = {.tol = tol, .failures = failures};
+  PetscReal        *v[3]    = {NULL, NULL, NULL}, *vf[3], *x, *b;
+  const char *const kinds[] = {"same", "function", "cells"};
+  PetscInt          dim, vary = SAME;
+  DM                dm;
+  Mat               A;
 
   PetscFunctionBeginUser;
   PetscCall(BoxCreate(PETSC_FALSE, degree, &dm));
@@ -327,13 +329,17 @@ static PetscErrorCode TestDegree(PetscInt degree, PetscBool graded, PetscReal to
   PetscCall(VerticesCreate(dm, graded, 1, rnd, v, vf));
   PetscCall(DMDestroy(&dm));
   PetscCall(BoxCreateOf(PETSC_FALSE, degree, graded, v, &dm));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bent", &p.bent, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-vary", kinds, 3, &vary, NULL));
+  p.vary = vary;
   PetscCall(ProblemCreate(dm, v, &p));
   PetscCall(Number(dm, &p));
+  PetscCall(Vary(dm, &p));
   PetscCall(Random(rnd, p.N, &x));
   PetscCall(Random(rnd, p.N, &b));
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(TestOperator(dm, &p, A, x, b));
-  PetscCall(TestChange(dm, &p, A, x));
+  if (vary == SAME) PetscCall(TestChange(dm, &p, A, x));
   PetscCall(TestNullSpaces(dm, &p, A));
   PetscCall(TestSolvers(dm, &p, A, x));
   PetscCall(MatSetNullSpace(A, NULL)); /* a KSP would remove it from what a smoother makes */
@@ -387,6 +393,48 @@ int main(int argc, char **argv)
      suffix: odd
      args: -dm_box_space vq -dm_box_operator elasticity -dm_box_dim 2 -dm_box_cells 3,1 -degrees 1,2,3 -dm_box_boundary neumann,symmetry,neumann,dirichlet
    testset:
+     args: -dm_box_space vq -dm_box_operator elasticity -dm_box_dim 2 -dm_box_cells 4,6
+     nsize: {{1 3}}
+     test:
+       suffix: bent
+       args: -bent -degrees 1,2,3,4 -vary {{same function cells}}
+       output_file: output/elasticity_clamped.out
+     test:
+       suffix: bent_mixed
+       args: -bent -degrees 1,2,3 -graded -vary cells -dm_box_shift 2 -dm_box_boundary dirichlet,symmetry,symmetry,neumann
+       output_file: output/elasticity_mixed.out
+     test:
+       suffix: bent_projected
+       args: -bent -degrees 2,3,4 -dm_box_poisson_ratio 0.499 -dm_box_boundary dirichlet,neumann,symmetry,dirichlet
+       output_file: output/elasticity_projected.out
+     test:
+       suffix: bent_degree
+       args: -bent -degrees 2,3,4 -vary function -dm_box_lambda_degree 1 -dm_box_boundary neumann,dirichlet,neumann,neumann
+       output_file: output/elasticity_projected.out
+     test:
+       suffix: bent_free
+       args: -bent -degrees 1,2,3 -dm_box_boundary neumann -motions 3
+       output_file: output/elasticity_free.out
+     test:
+       suffix: bent_components
+       args: -bent -degrees 1,2,3 -dm_box_boundary neumann,neumann,symmetry,symmetry -dm_box_symmetry_components -1,-1,1,0
+       output_file: output/elasticity_free.out
+     test:
+       suffix: vary_ring
+       args: -degrees 1,2,3 -vary {{function cells}} -dm_box_boundary periodic,periodic,neumann,neumann -motions 2
+       output_file: output/elasticity_ring.out
+   testset:
+     args: -dm_box_space vq -dm_box_operator elasticity -dm_box_dim 3 -bent
+     nsize: {{1 2}}
+     test:
+       suffix: bent_3d
+       args: -dm_box_cells 4,2,2 -degrees 1,2 -vary function -dm_box_boundary dirichlet,neumann,symmetry,neumann,symmetry,symmetry
+       output_file: output/elasticity_3d.out
+     test:
+       suffix: bent_3d_projected
+       args: -dm_box_cells 2,3,2 -degrees 2 -graded -dm_box_poisson_ratio 0.4999 -dm_box_boundary dirichlet,neumann,neumann,symmetry,neumann,neumann
+       output_file: output/elasticity_3d_projected.out
+   testset:
      args: -dm_box_space vq -dm_box_operator elasticity -dm_box_dim 3
      nsize: {{1 2}}
      test:
@@ -404,6 +452,9 @@ int main(int argc, char **argv)
      test:
        suffix: single
        args: -dm_box_dim 2 -dm_box_cells 4,6 -degrees 1,2,3 -dm_box_boundary dirichlet,symmetry,symmetry,neumann
+     test:
+       suffix: single_bent
+       args: -bent -vary function -dm_box_dim 2 -dm_box_cells 4,6 -degrees 1,2,3 -dm_box_boundary dirichlet,symmetry,symmetry,neumann
      test:
        suffix: singlecuda
        requires: cuda gpu

@@ -4,7 +4,7 @@ mu = 1, 2^L cells a direction of the unit cube, f_0 = 1 + x_1, f_c = 1 - 2 x_(c+
 Solvers: FGMRES to 1e-9 of the true residual with the same order of colours before and after the coarse correction (options with the\n\
 prefix fgmres_), the same with the V-cycle in single precision (float_), and CG with symmetric cycles (cg_).\n\
 nu = -9 / log10(mean reduction of the residual an iteration).\n\
-  -dim <d>, -max_unknowns <n>, -sides <clamped|cantilever|symmetry|mixed|beam> : which rows\n\n";
+  -dim <d>, -max_unknowns <n>, -sides <clamped|cantilever|symmetry|mixed|beam|waves|higher_waves|annulus> : which rows\n\n";
 
 #include <petscpatchfd.h>
 
@@ -20,10 +20,14 @@ typedef enum {
   CLAMPED,
   CANTILEVER, /* lower x clamped, else free */
   SYMMETRY,
-  MIXED, /* x clamped and symmetry, y symmetry and free */
-  BEAM   /* a cantilever of 3 2^L x 2^(L - 1) (x 2^(L - 1)) cells */
+  MIXED, /* x clamped and symmetry, y symmetry and free, z u_0 fixed alone and clamped */
+  BEAM,  /* a cantilever of 3 2^L x 2^(L - 1) (x 2^(L - 1)) cells */
+  WAVES, /* clamped and mapped, by sine2 with 0.05 and 0.1, and an annulus: on the host, if one asks for them */
+  HIGHER_WAVES,
+  ANNULUS
 } Sides;
-static const char *const SidesNames[] = {"clamped", "cantilever", "symmetry", "mixed", "beam", "Sides", "", NULL};
+static const char *const SidesNames[] = {"clamped",      "cantilever", "symmetry", "mixed", "beam", "waves",
+                                         "higher_waves", "annulus",    "Sides",    "",      NULL};
 
 /* degree, level, Poisson's ratio, whether lambda terms are projected to degree k - 2, nu of FGMRES and, where the reference has it, CG */
 static const struct {
@@ -114,6 +118,37 @@ static const struct {
   {3, 2, 3, BEAM, 0.3, PETSC_TRUE, 6.96, 7.09},
   {3, 2, 3, BEAM, 0.49, PETSC_TRUE, 8.85, 9.97},
   {3, 2, 3, BEAM, 0.4999, PETSC_TRUE, 9.18, 10.3},
+  {3, 1, 3, MIXED, 0.3, PETSC_FALSE, 9.7, 0},
+  {3, 2, 3, MIXED, 0.3, PETSC_FALSE, 4.93, 0},
+  {3, 3, 2, MIXED, 0.3, PETSC_FALSE, 3.42, 0},
+  {3, 2, 3, MIXED, 0.45, PETSC_FALSE, 6.26, 0},
+  {3, 3, 2, MIXED, 0.45, PETSC_FALSE, 3.99, 0},
+  {3, 2, 3, MIXED, 0.49, PETSC_TRUE, 9.34, 10.1},
+  {3, 2, 3, MIXED, 0.4999, PETSC_TRUE, 10.2, 11.1},
+  {3, 3, 2, MIXED, 0.49, PETSC_TRUE, 4.65, 5.32},
+  {3, 3, 2, MIXED, 0.4999, PETSC_TRUE, 4.89, 5.51},
+  {2, 2, 4, WAVES, 0.3, PETSC_FALSE, 5.7, 0},
+  {2, 4, 3, WAVES, 0.3, PETSC_FALSE, 3.1, 0},
+  {2, 2, 4, WAVES, 0.45, PETSC_FALSE, 8.0, 0},
+  {2, 4, 3, WAVES, 0.45, PETSC_FALSE, 3.8, 0},
+  {2, 2, 4, HIGHER_WAVES, 0.3, PETSC_FALSE, 8.0, 0},
+  {2, 4, 3, HIGHER_WAVES, 0.3, PETSC_FALSE, 4.1, 0},
+  {2, 2, 4, HIGHER_WAVES, 0.45, PETSC_FALSE, 12.2, 0},
+  {2, 4, 3, HIGHER_WAVES, 0.45, PETSC_FALSE, 5.2, 0},
+  {2, 2, 4, ANNULUS, 0.3, PETSC_FALSE, 8.3, 0},
+  {2, 4, 3, ANNULUS, 0.3, PETSC_FALSE, 4.5, 0},
+  {2, 2, 4, ANNULUS, 0.45, PETSC_FALSE, 12.3, 0},
+  {2, 4, 3, ANNULUS, 0.45, PETSC_FALSE, 5.5, 0},
+  {2, 2, 4, HIGHER_WAVES, 0.3, PETSC_TRUE, 7.8, 8.8},
+  {2, 2, 4, HIGHER_WAVES, 0.49, PETSC_TRUE, 12.9, 15.9},
+  {2, 3, 3, HIGHER_WAVES, 0.3, PETSC_TRUE, 5.2, 5.7},
+  {2, 3, 3, HIGHER_WAVES, 0.49, PETSC_TRUE, 7.3, 7.9},
+  {2, 4, 3, HIGHER_WAVES, 0.3, PETSC_TRUE, 4.1, 4.5},
+  {2, 4, 3, HIGHER_WAVES, 0.49, PETSC_TRUE, 5.8, 5.9},
+  {2, 2, 4, ANNULUS, 0.3, PETSC_TRUE, 8.5, 10.4},
+  {2, 2, 4, ANNULUS, 0.49, PETSC_TRUE, 17.1, 25.0},
+  {2, 3, 3, ANNULUS, 0.3, PETSC_TRUE, 5.3, 6.6},
+  {2, 3, 3, ANNULUS, 0.49, PETSC_TRUE, 8.8, 11.1},
 };
 
 static PetscErrorCode Force(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar f[], void *ctx)
@@ -126,7 +161,7 @@ static PetscErrorCode Force(PetscInt dim, PETSC_UNUSED PetscReal time, const Pet
 static PetscErrorCode ProblemCreate(size_t row, DM *dm, Mat *A, Vec *b)
 {
   static const DMBoxBoundaryType boundary[][6] = {[MIXED] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_SYMMETRY, DMBOX_BOUNDARY_SYMMETRY,
-                                                             DMBOX_BOUNDARY_NEUMANN},
+                                                             DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_SYMMETRY, DMBOX_BOUNDARY_DIRICHLET},
                                                   [CANTILEVER] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN,
                                                                   DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN},
                                                   [BEAM]       = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN,
@@ -137,6 +172,8 @@ static PetscErrorCode ProblemCreate(size_t row, DM *dm, Mat *A, Vec *b)
   const PetscInt                 n = (PetscInt)1 << reference[row].L, k = reference[row].k;
   Sides                          sides       = reference[row].sides;
   const PetscInt                 cells[2][3] = {{n, n, n}, {3 * n, n / 2, n / 2}};
+  const PetscInt                 component[] = {PETSC_DETERMINE, PETSC_DETERMINE, PETSC_DETERMINE, PETSC_DETERMINE, 0, PETSC_DETERMINE};
+  const PetscReal                parameter[] = {0.05, 0.1, 0.5};
   const PetscReal                ratio = reference[row].ratio, lower[] = {0, 0, 0}, upper[2][3] = {{1, 1, 1}, {12, 2, 2}};
 
   PetscFunctionBeginUser;
@@ -146,7 +183,10 @@ static PetscErrorCode ProblemCreate(size_t row, DM *dm, Mat *A, Vec *b)
   PetscCall(DMBoxSetOperator(*dm, "elasticity"));
   PetscCall(DMBoxSetElasticity(*dm, 2 * ratio / (1 - 2 * ratio), 1, 0));
   PetscCall(DMBoxSetLambdaDegree(*dm, reference[row].projected ? k - 2 : k));
-  PetscCall(DMBoxSetBoundary(*dm, boundary[sides]));
+  PetscCall(DMBoxSetBoundary(*dm, boundary[sides >= WAVES ? CLAMPED : sides]));
+  if (sides >= WAVES)
+    PetscCall(DMBoxSetMappingType(*dm, sides == ANNULUS ? DMBOX_MAPPING_ANNULUS : DMBOX_MAPPING_SINE2, parameter[sides - WAVES]));
+  if (sides == MIXED && reference[row].d == 3) PetscCall(DMBoxSetSymmetryComponents(*dm, component));
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMSetUp(*dm));
   PetscCall(DMCreateMatrix(*dm, A));
@@ -247,7 +287,9 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(reference); i++) {
     const PetscReal nodes = PetscPowReal((PetscReal)(reference[i].k << reference[i].L), (PetscReal)reference[i].d);
 
-    if (reference[i].d != dim || (one && reference[i].sides != (Sides)sides) || (PetscReal)reference[i].d * nodes > max) continue;
+    if (reference[i].d != dim || (one ? reference[i].sides != (Sides)sides : reference[i].sides >= WAVES) ||
+        (PetscReal)reference[i].d * nodes > max)
+      continue;
     PetscCall(CompareRow(i, &deviations));
     compared++;
   }
@@ -265,6 +307,16 @@ int main(int argc, char **argv)
    test:
      suffix: 3d
      args: -dim 3
+   test:
+     suffix: waves
+     nsize: {{1 2}}
+     args: -sides waves
+   test:
+     suffix: higher_waves
+     args: -sides higher_waves
+   test:
+     suffix: annulus
+     args: -sides annulus
    test:
      suffix: ranks
      nsize: {{2 3 4}}

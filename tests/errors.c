@@ -86,6 +86,41 @@ static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* materials that vary, on a box */
+static PetscErrorCode TestMaterials(DM dm)
+{
+  DM  line;
+  Mat A;
+  Vec v;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxSetElasticModuliFunction(dm, One, NULL, DMBOX_PLANE_STRAIN, NULL));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd_inexact", "dense"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_fit", "own", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_fit own", "dense"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_variant", "fused", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_variant fused", "global"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_patch", "cell", PETSC_ERR_SUP, "-pc_patchfd_patch cell", "elasticity"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMBoxSetElasticModuliFunction(dm, NULL, One, DMBOX_PLANE_STRAIN, NULL));
+  FAILS("Poisson's ratio 1", DMCreateMatrix(dm, &A), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetElasticModuliFunction()", "less than 0.5");
+  PetscCall(VecCreateMPI(PETSC_COMM_WORLD, 5, PETSC_DETERMINE, &v));
+  FAILS("a Vec of another size", DMBoxSetElasticModuliVec(dm, v, NULL, DMBOX_PLANE_STRAIN), PETSC_ERR_ARG_SIZ, "DMBoxSetElasticModuliVec()",
+        "local size");
+  PetscCall(VecDestroy(&v));
+  PetscCall(DMBoxCreateDiffusionVec(dm, PETSC_FALSE, 1, &v));
+  PetscCall(VecSet(v, -1));
+  PetscCall(DMBoxSetElasticModuliVec(dm, v, NULL, DMBOX_PLANE_STRAIN));
+  FAILS("Young's modulus -1", DMCreateMatrix(dm, &A), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetElasticModuliVec()", "not positive and finite");
+  PetscCall(VecDestroy(&v));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 1, (const PetscInt[]){4}, 2, &line));
+  PetscCall(DMBoxSetSpace(line, DMBOX_SPACE_VQ));
+  PetscCall(DMBoxSetOperator(line, "elasticity"));
+  FAILS("a material that varies in 1D", DMBoxSetElasticModuliFunction(line, One, NULL, DMBOX_PLANE_STRAIN, NULL), PETSC_ERR_SUP,
+        "2 or 3 dimensions", "is 1");
+  PetscCall(DMDestroy(&line));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestElasticity(void)
 {
 #define SOLID "-dm_box_operator elasticity -dm_box_space vq "
@@ -110,7 +145,13 @@ static PetscErrorCode TestElasticity(void)
   PetscCall(TestBox(SOLID "-dm_box_degree 1 -dm_box_poisson_ratio 0.46", PETSC_ERR_ARG_OUTOFRANGE, "Poisson's ratio is 0.46", "lock"));
   PetscCall(TestBox(SOLID "-dm_box_degree 1 -dm_box_cells 4,1 -dm_box_boundary dirichlet,dirichlet,symmetry,dirichlet",
                     PETSC_ERR_ARG_INCOMP, "symmetry in direction 1", "no free nodes"));
-  PetscCall(TestBox(SOLID "-dm_box_mapping annulus", PETSC_ERR_ARG_INCOMP, "elasticity is for boxes as they are", "diffusion takes one"));
+  PetscCall(TestBox(SOLID "-dm_box_mapping annulus -dm_box_boundary dirichlet,dirichlet,periodic,periodic", PETSC_ERR_SUP,
+                    "periodic in direction 1 of a box with a map", "does not take both"));
+  PetscCall(TestBox(SOLID "-dm_box_dim 1 -dm_box_mapping sine", PETSC_ERR_ARG_INCOMP, "takes 2 or 3 dimensions with a map", "is 1"));
+  PetscCall(
+    TestBox(SOLID "-dm_box_symmetry_components 2", PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetSymmetryComponents()) is 2 for side 0", "0 to 1"));
+  PetscCall(TestBox(SOLID "-dm_box_symmetry_components 1,-1,-1,-1", PETSC_ERR_ARG_INCOMP, "is 1 at the lower side of direction 0",
+                    "which is dirichlet"));
 #undef SOLID
   for (int i = 0; i < 2; i++) {
     PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm[i]));
@@ -121,10 +162,9 @@ static PetscErrorCode TestElasticity(void)
   }
   FAILS("a sum with another projection", MatAXPY(A[0], 1, A[1], SAME_NONZERO_PATTERN), PETSC_ERR_ARG_INCOMP, "MatAXPY()",
         "-dm_box_lambda_degree");
-  for (int i = 0; i < 2; i++) {
-    PetscCall(MatDestroy(&A[i]));
-    PetscCall(DMDestroy(&dm[i]));
-  }
+  for (int i = 0; i < 2; i++) PetscCall(MatDestroy(&A[i]));
+  PetscCall(TestMaterials(dm[1]));
+  for (int i = 0; i < 2; i++) PetscCall(DMDestroy(&dm[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

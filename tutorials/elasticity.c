@@ -3,6 +3,10 @@ static char help
   -problem cantilever : a beam, clamped at the lower side of x, with a force across it at the other end;\n\
                         the mean deflection of the end beside those of the theories of beams\n\
   -problem rubber     : a block between two rigid plates, which are pressed together by a tenth of its height; Poisson's ratio is 0.4999\n\
+  -problem cook       : Cook's membrane, a tapered panel that is clamped at the left and sheared at the right, in 2D by a map; the vertical\n\
+                        displacements of the middle and of the upper corner of the loaded side\n\
+  -problem cylinder   : a quarter of a thick-walled cylinder under pressure from inside, in 2D by a map; the radial displacements of both walls\n\
+                        beside those of Lame's solution\n\
   -levels n           : on n meshes, each with half the cell size of the one before (default 3)\n\
   -dm_box_dim, -dm_box_cells, -dm_box_degree, -dm_box_young, -dm_box_poisson_ratio, ... : the first mesh, the element, the material\n\
   -ksp_*, -pc_*       : the solver (default: CG, PCPATCHMG with symmetric cycles)\n\
@@ -12,9 +16,11 @@ static char help
 
 typedef enum {
   CANTILEVER,
-  RUBBER
+  RUBBER,
+  COOK,
+  CYLINDER
 } Problem;
-static const char *const Problems[] = {"cantilever", "rubber", "Problem", "", NULL};
+static const char *const Problems[] = {"cantilever", "rubber", "cook", "cylinder", "Problem", "", NULL};
 
 static const PetscReal PRESSED = 0.1; /* the part of the block's height by which the plates come together */
 
@@ -38,6 +44,103 @@ static PetscErrorCode Plates(PetscInt dim, PETSC_UNUSED PetscReal time, const Pe
   PetscFunctionBeginUser;
   PetscCall(DMBoxGetBounds((DM)ctx, lower, upper));
   for (PetscInt c = 0; c < Nc; c++) u[c] = c == dim - 1 && x[c] == upper[c] ? -PRESSED * (upper[c] - lower[c]) : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* from the unit square to the panel with the corners (0, 0), (48, 44), (48, 60) and (0, 44) */
+static PetscErrorCode Panel(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal s[], PETSC_UNUSED PetscInt Nc,
+                            PetscScalar x[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  x[0] = 48 * s[0];
+  x[1] = 44 * s[0] + (44 - 28 * s[0]) * s[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a force of 1 upwards, spread over the right side, which has the length 16 */
+static PetscErrorCode Shear(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc,
+                            PetscScalar t[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  t[0] = 0;
+  t[1] = x[0] > 48 - 1e-6 ? 1.0 / 16 : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* radius and angle to space */
+static PetscErrorCode Sector(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal s[], PETSC_UNUSED PetscInt Nc,
+                             PetscScalar x[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  x[0] = s[0] * PetscCosReal(s[1]);
+  x[1] = s[0] * PetscSinReal(s[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a pressure of 1 on the wall of radius 1 */
+static PetscErrorCode Pressure(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar t[],
+                               PETSC_UNUSED void *ctx)
+{
+  const PetscReal r = PetscSqrtReal(x[0] * x[0] + x[1] * x[1]);
+
+  PetscFunctionBeginUser;
+  for (PetscInt c = 0; c < Nc; c++) t[c] = r < 1.5 ? x[c] / r : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of Cook's membrane or the cylinder: plane strain but for the panel that is compressible */
+static PetscErrorCode MappedMeshCreate(Problem problem, DM *dm)
+{
+  const PetscInt          cells[] = {2, 2}, component[] = {PETSC_DETERMINE, PETSC_DETERMINE, 1, 0};
+  const PetscReal         lower[2][2] = {{0, 0}, {1, 0}}, upper[2][2] = {{1, 1}, {2, PETSC_PI / 2}};
+  const DMBoxBoundaryType side[2][4] = {{DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN},
+                                        {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_SYMMETRY, DMBOX_BOUNDARY_SYMMETRY}};
+  const PetscBool         cook       = (PetscBool)(problem == COOK);
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, dm));
+  PetscCall(DMBoxSetBounds(*dm, lower[!cook], upper[!cook]));
+  PetscCall(DMBoxSetSpace(*dm, DMBOX_SPACE_VQ));
+  PetscCall(DMBoxSetOperator(*dm, "elasticity"));
+  PetscCall(DMBoxSetBoundary(*dm, side[!cook]));
+  PetscCall(DMBoxSetMapping(*dm, cook ? Panel : Sector, NULL));
+  if (!cook) PetscCall(DMBoxSetSymmetryComponents(*dm, component));
+  if (cook) PetscCall(DMBoxSetElasticModuli(*dm, 1, 1.0 / 3, DMBOX_PLANE_STRESS));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMSetUp(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a component of the displacement at a node, the sum over the ranks: one of them has it */
+static PetscErrorCode NodeValue(DM dm, Vec u, PetscReal x, PetscReal y, PetscInt component, PetscReal *value)
+{
+  const PetscScalar *coordinate, *a;
+  PetscInt           n;
+  Vec                coordinates;
+
+  PetscFunctionBeginUser;
+  *value = 0;
+  PetscCall(DMGetCoordinates(dm, &coordinates));
+  PetscCall(VecGetLocalSize(u, &n));
+  PetscCall(VecGetArrayRead(coordinates, &coordinate));
+  PetscCall(VecGetArrayRead(u, &a));
+  for (PetscInt i = 0; i < n / 2; i++) /* the components one after another */
+    if (PetscAbsReal(PetscRealPart(coordinate[2 * i]) - x) + PetscAbsReal(PetscRealPart(coordinate[2 * i + 1]) - y) < 1e-6)
+      *value = PetscRealPart(a[component * (n / 2) + i]);
+  PetscCall(VecRestoreArrayRead(u, &a));
+  PetscCall(VecRestoreArrayRead(coordinates, &coordinate));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, value, 1, MPIU_REAL, MPIU_SUM, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Lame: u = A r + B / r, without traction at r = 2, with a pressure of 1 at r = 1 */
+static PetscErrorCode LameSolution(DM dm, PetscReal r, PetscReal *u)
+{
+  PetscReal lambda, mu;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxGetElasticity(dm, &lambda, &mu, NULL));
+  *u = r / (6 * (lambda + mu)) + 2 / (3 * mu * r);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,6 +197,7 @@ static PetscErrorCode Solve(DM dm, Problem problem, Vec b, Vec *x, PetscInt *its
   PetscFunctionBeginUser;
   PetscCall(VecSet(b, 0));
   if (problem == CANTILEVER) PetscCall(DMBoxAddNeumannLoad(dm, 0, EndForce, dm, b));
+  else if (problem != RUBBER) PetscCall(DMBoxAddNeumannLoad(dm, 0, problem == COOK ? Shear : Pressure, NULL, b));
   else {
     PetscCall(VecDuplicate(b, &g));
     PetscCall(DMBoxInterpolateFunction(dm, 0, Plates, dm, g));
@@ -117,14 +221,20 @@ static PetscErrorCode Solve(DM dm, Problem problem, Vec b, Vec *x, PetscInt *its
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the work of a force of 1 is the deflection; the energy of the block, u'A u, is its stiffness times the square of the displacement */
-static PetscErrorCode Measure(DM dm, Problem problem, Vec b, Vec x, PetscReal *number)
+/* the work of a force of 1 is the deflection; the energy of the block, u'A u, is its stiffness times the square of the displacement.  Others
+   have two numbers */
+static PetscErrorCode Measure(DM dm, Problem problem, Vec b, Vec x, PetscReal number[2])
 {
   PetscReal   energy, lower[3], upper[3];
   PetscScalar work;
   PetscInt    dim;
 
   PetscFunctionBeginUser;
+  if (problem == COOK || problem == CYLINDER) {
+    PetscCall(NodeValue(dm, x, problem == COOK ? 48 : 1, problem == COOK ? 52 : 0, problem == COOK, &number[0]));
+    PetscCall(NodeValue(dm, x, problem == COOK ? 48 : 2, problem == COOK ? 60 : 0, problem == COOK, &number[1]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(VecDot(b, x, &work));
   *number = PetscRealPart(work);
   if (problem == CANTILEVER) PetscFunctionReturn(PETSC_SUCCESS);
@@ -137,17 +247,21 @@ static PetscErrorCode Measure(DM dm, Problem problem, Vec b, Vec x, PetscReal *n
 
 int main(int argc, char **argv)
 {
-  PetscEnum problem   = (PetscEnum)CANTILEVER;
-  PetscInt  levels    = 3, degree;
-  PetscReal bernoulli = 0, timoshenko = 0, ratio;
-  DM        dm, finer;
+  const char *const names[2][2] = {{"middle", "corner"}, {"inner", "outer"}};
+  PetscEnum         problem     = (PetscEnum)CANTILEVER;
+  PetscInt          levels      = 3, degree;
+  PetscReal         bernoulli = 0, timoshenko = 0, ratio;
+  PetscBool         mapped;
+  DM                dm, finer;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-problem", Problems, &problem, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-levels", &levels, NULL));
-  PetscCall(MeshCreate((Problem)problem, &dm));
+  mapped = (PetscBool)(problem == (PetscEnum)COOK || problem == (PetscEnum)CYLINDER);
+  if (mapped) PetscCall(MappedMeshCreate((Problem)problem, &dm));
+  else PetscCall(MeshCreate((Problem)problem, &dm));
   PetscCall(DMBoxGetDegree(dm, &degree));
   PetscCall(DMBoxGetElasticModuli(dm, NULL, &ratio));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, Q%" PetscInt_FMT ", Poisson's ratio %g\n", Problems[problem], degree, (double)ratio));
@@ -155,17 +269,30 @@ int main(int argc, char **argv)
     PetscCall(BeamTheories(dm, &bernoulli, &timoshenko));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Euler-Bernoulli %.4f, Timoshenko %.4f\n", (double)bernoulli, (double)timoshenko));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "unknowns  %-10s  iterations\n", problem == (PetscEnum)CANTILEVER ? "deflection" : "stiffness"));
+  if (problem == (PetscEnum)CYLINDER) {
+    PetscCall(LameSolution(dm, 1, &bernoulli));
+    PetscCall(LameSolution(dm, 2, &timoshenko));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Lame %.6f, %.6f\n", (double)bernoulli, (double)timoshenko));
+  }
+  if (mapped)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "unknowns  %-10s  %-10s  iterations\n", names[problem == (PetscEnum)CYLINDER][0],
+                          names[problem == (PetscEnum)CYLINDER][1]));
+  else
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, "unknowns  %-10s  iterations\n", problem == (PetscEnum)CANTILEVER ? "deflection" : "stiffness"));
   for (PetscInt l = 0; l < levels; l++) {
     Vec       b, x;
     PetscInt  N, its;
-    PetscReal number = 0;
+    PetscReal number[2] = {0, 0};
 
     PetscCall(DMCreateGlobalVector(dm, &b));
     PetscCall(VecGetSize(b, &N));
     PetscCall(Solve(dm, (Problem)problem, b, &x, &its));
-    PetscCall(Measure(dm, (Problem)problem, b, x, &number));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%8" PetscInt_FMT "  %10.4f  %10" PetscInt_FMT "\n", N, (double)number, its));
+    PetscCall(Measure(dm, (Problem)problem, b, x, number));
+    if (mapped)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%8" PetscInt_FMT "  %10.6f  %10.6f  %10" PetscInt_FMT "\n", N, (double)number[0],
+                            (double)number[1], its));
+    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%8" PetscInt_FMT "  %10.4f  %10" PetscInt_FMT "\n", N, (double)number[0], its));
     PetscCall(PetscObjectSetName((PetscObject)x, "solid"));
     if (l == levels - 1) PetscCall(VecViewFromOptions(x, NULL, "-view_solution"));
     PetscCall(VecDestroy(&b));
@@ -189,6 +316,19 @@ int main(int argc, char **argv)
    test:
      suffix: plane
      args: -dm_box_dim 2 -dm_box_plane stress -dm_box_degree 3
+   test:
+     suffix: cook
+     nsize: {{1 2}}
+     args: -problem cook -levels 4
+     output_file: output/elasticity_cook.out
+   test:
+     suffix: cook_incompressible
+     args: -problem cook -levels 4 -dm_box_young 1.1249999 -dm_box_poisson_ratio 0.4999
+   test:
+     suffix: cylinder
+     nsize: {{1 2}}
+     args: -problem cylinder -levels 4 -dm_box_degree 3
+     output_file: output/elasticity_cylinder.out
    test:
      suffix: rubber
      nsize: {{1 2}}

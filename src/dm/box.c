@@ -122,10 +122,20 @@ static PetscErrorCode DMBoxOptionsBoundary(DM dm, PatchFDOptionItems PetscOption
 {
   char             *word[7];
   DMBoxBoundaryType type[6];
-  PetscInt          n = 2 * dm->dim + 1;
+  PetscInt          n = 2 * dm->dim + 1, component[7], ncomponent = n;
   PetscBool         flg, spread;
 
   PetscFunctionBegin;
+  PetscCall(DMBoxGetSymmetryComponents(dm, component)); /* what -help shows */
+  for (PetscInt i = 0; i < 2 * dm->dim; i++)
+    if (component[i] == PETSC_DETERMINE) component[i] = i / 2;
+  PetscCall(PetscOptionsIntArray("-dm_box_symmetry_components", "The component that each plane of symmetry fixes, or -1",
+                                 "DMBoxSetSymmetryComponents", component, &ncomponent, &flg));
+  if (flg) {
+    PetscCall(DMBoxCheckCount(dm, "-dm_box_symmetry_components", ncomponent, 2 * dm->dim, &spread));
+    for (PetscInt i = 1; i < 2 * dm->dim && spread; i++) component[i] = component[0];
+    PetscCall(DMBoxSetSymmetryComponents(dm, component));
+  }
   PetscCall(PetscOptionsStringArray("-dm_box_boundary",
                                     "dirichlet, neumann, supported, periodic or symmetry: lower x, upper x, lower y, ..., or one for all",
                                     "DMBoxSetBoundary", word, &n, &flg));
@@ -348,8 +358,9 @@ static PetscErrorCode DMDestroy_Box(DM dm)
   on simplices (default q)
 .  -dm_box_boundary b0,b1,...  - dirichlet, neumann, supported or periodic at each side, in the order lower x, upper x, lower y, ...; one
   word is for all (default dirichlet)
+.  -dm_box_symmetry_components - elasticity: the component that is fixed by the plane of symmetry at each side, -1 for that across the side
 .  -dm_box_operator name       - the operator: poisson (default), biharmonic, stokes, diffusion or heat
-.  -dm_box_mapping type        - diffusion: the image of the box, none (default), sine, sine1, sine2, kershaw, kershaw_smooth or annulus
+.  -dm_box_mapping type        - diffusion, elasticity: the image of the box, none (default), sine, sine1, sine2, kershaw, kershaw_smooth or annulus
 .  -dm_box_mapping_parameter a - its parameter, see `DMBoxMappingType`
 .  -dm_box_mapping_degree m    - of the images of cells: 1, or -1 (default) for the degree of the space
 .  -dm_box_mapping_file f      - diffusion: the points of a structured VTK file are those of the box in space
@@ -430,8 +441,9 @@ PetscErrorCode DMCreate_Box(DM dm)
     box->upper[d]     = 1;
     box->processes[d] = PETSC_DECIDE;
   }
-  box->degree         = 1;
-  box->mapdegree      = PETSC_DETERMINE;
+  box->degree    = 1;
+  box->mapdegree = PETSC_DETERMINE;
+  for (int i = 0; i < 6; i++) box->symmetry[i] = PETSC_DETERMINE;
   box->extra[0]       = 1;
   box->extra[1]       = PETSC_DETERMINE;
   box->semicoarsening = PETSC_DETERMINE;

@@ -44,6 +44,7 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
   PetscCall(DMBoxCopyMapping(from, to));
   PetscCall(DMBoxCopyOperator(from, to));
   PetscCall(PetscArraycpy(b->boundary, a->boundary, 6));
+  PetscCall(PetscArraycpy(b->symmetry, a->symmetry, 6));
   for (PetscInt d = 0; d < 3; d++) {
     b->cells[d]     = a->cells[d];
     b->lower[d]     = a->lower[d];

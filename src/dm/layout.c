@@ -107,6 +107,12 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
                  "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT
                  "; it must be dirichlet, neumann, supported, periodic or symmetry",
                  (int)type, e ? "upper" : "lower", d);
+      PetscCheck(box->symmetry[2 * d + e] == PETSC_DETERMINE || (type == DMBOX_BOUNDARY_SYMMETRY && box->space == DMBOX_SPACE_VQ), comm,
+                 PETSC_ERR_ARG_INCOMP,
+                 "-dm_box_symmetry_components (DMBoxSetSymmetryComponents()) is %" PetscInt_FMT
+                 " at the %s side of direction %" PetscInt_FMT
+                 ", which is %s, of -dm_box_space %s; it is for symmetry and vq, take determine or -1 for others",
+                 box->symmetry[2 * d + e], e ? "upper" : "lower", d, DMBoxBoundaryTypes[type], DMBoxSpaces[box->space]);
       PetscCheck(type != DMBOX_BOUNDARY_SYMMETRY || box->space == DMBOX_SPACE_VQ || box->space == DMBOX_SPACE_RT, comm,
                  PETSC_ERR_ARG_INCOMP,
                  "-dm_box_boundary (DMBoxSetBoundary()) is symmetry at the %s side of direction %" PetscInt_FMT
@@ -291,8 +297,11 @@ static PetscErrorCode DMBoxCreateFields(DM dm)
 
       DMBoxFieldSpace(dm, f, d, &continuity, &degree);
       PetscCall(DMBoxCreateLine(dm, continuity, degree, d, &box->field[f].line[d]));
-      for (int e = 0; e < 2 && d < dm->dim && d != f; e++) /* a plane of symmetry fixes the component across it alone */
-        if (box->boundary[2 * d + e] == DMBOX_BOUNDARY_SYMMETRY) box->field[f].line[d].dirichlet[e] = PETSC_FALSE;
+      for (int e = 0; e < 2 && d < dm->dim; e++) { /* a plane of symmetry fixes the component across it alone */
+        const PetscInt given = box->symmetry[2 * d + e], fixed = given == PETSC_DETERMINE ? d : given;
+
+        if (box->boundary[2 * d + e] == DMBOX_BOUNDARY_SYMMETRY && f != fixed) box->field[f].line[d].dirichlet[e] = PETSC_FALSE;
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

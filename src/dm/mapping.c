@@ -28,10 +28,11 @@ PetscErrorCode DMBoxCheckMapping(DM dm)
   PetscFunctionBegin;
   PetscCheck(!DMBoxIsMapped(box) || box->op->mapped, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "This DMBOX has a map to space (-dm_box_mapping, DMBoxSetMapping()), and -dm_box_operator %s is for boxes as they are; "
-             "diffusion takes one",
+             "diffusion and elasticity take one",
              box->op->name);
-  PetscCheck(!box->op->mapped || dm->dim > 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
-             "-dm_box_operator %s takes 2 or 3 dimensions; -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT, box->op->name, dm->dim);
+  PetscCheck(!DMBoxHasPoints(box) || dm->dim > 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "-dm_box_operator %s takes 2 or 3 dimensions%s; -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT, box->op->name,
+             DMBoxIsMapped(box) ? " with a map" : "", dm->dim);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -41,7 +42,7 @@ PetscErrorCode DMBoxSetUpMapping(DM dm)
   DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  if (!box->op->mapped || box->shape) PetscFunctionReturn(PETSC_SUCCESS); /* a clone has that of the DM */
+  if (!DMBoxHasPoints(box) || box->shape) PetscFunctionReturn(PETSC_SUCCESS); /* a clone has that of the DM */
   PetscCall(DMBoxShapeCreate(dm, &box->shape));
   if (box->mapfrom) {
     PetscCall(DMBoxShapeEvaluate(dm, box->mapfrom, box->shape));
@@ -135,7 +136,7 @@ PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
   `DMBoxSetMappingDegree()`, the multilinear map through the corners. It must keep the orientation of the box: if a cell is inverted
   at a quadrature point, `DMSetUp()` is in error.
 
-  The map is for the operator `diffusion`. Call this routine before `DMSetUp()`.
+  The map is for the operators `diffusion` and `elasticity`. Call this routine before `DMSetUp()`.
 
   All points are then points in space: those that functions get in `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`,
   `DMBoxAddNeumannLoad()`, `DMBoxComputeError()` and similar routines, those of `DMGetCoordinates()`, and those in files for
@@ -338,7 +339,7 @@ PetscErrorCode DMBoxGetMappingDegree(DM dm, PetscInt *degree)
   Collective
 
   Input Parameters:
-+ dm - the `DM` of type `DMBOX`, set up, with an operator that takes a map (diffusion)
++ dm - the `DM` of type `DMBOX`, set up, with an operator that takes a map (diffusion, elasticity)
 - x  - dim coordinates for each node, with the layout of the `Vec` of `DMGetCoordinates()`; their values are copied
 
   Level: intermediate
@@ -366,12 +367,13 @@ PetscErrorCode DMBoxSetMappingCoordinates(DM dm, Vec x)
   PetscValidHeaderSpecific(x, VEC_CLASSID, 2);
   PetscCheckSameComm(dm, 1, x, 2);
   PetscCheck(box->op->mapped, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
-             "DMBoxSetMappingCoordinates(): -dm_box_operator %s is for boxes as they are; diffusion takes a map", box->op->name);
+             "DMBoxSetMappingCoordinates(): -dm_box_operator %s is for boxes as they are; diffusion and elasticity take a map",
+             box->op->name);
   PetscCall(VecGetLocalSize(x, &n));
-  PetscCheck(n == dm->dim * (PetscCount)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+  PetscCheck(n == dm->dim * (PetscCount)PatchFDBoxSize(&box->field[0].global), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
              "The Vec of coordinates has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here with %" PetscInt_FMT
              " coordinates; duplicate the Vec of DMGetCoordinates()",
-             n, (PetscInt)box->nglobal, dm->dim);
+             n, (PetscInt)PatchFDBoxSize(&box->field[0].global), dm->dim);
   PetscCall(DMBoxShapeCreate(dm, &shape));
   PetscCall(VecGetArrayRead(x, &array));
   PatchFDHostCopyNodes(dm->dim, (const PetscInt(*)[2])box->field[0].own, &box->field[0].global, array, &shape->nodes);

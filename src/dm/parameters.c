@@ -454,7 +454,7 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
   For `elasticity` Dirichlet sides are clamped, Neumann sides free or loaded (`DMBoxAddNeumannLoad()`), and planes of symmetry fix the
   component across them alone.
 
-.seealso: `DMBOX`, `DMBoxGetBoundary()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`
+.seealso: `DMBOX`, `DMBoxGetBoundary()`, `DMBoxSetSymmetryComponents()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`
 @*/
 PetscErrorCode DMBoxSetBoundary(DM dm, const DMBoxBoundaryType type[])
 {
@@ -490,6 +490,72 @@ PetscErrorCode DMBoxGetBoundary(DM dm, DMBoxBoundaryType type[])
   PetscAssertPointer(type, 2);
   PetscCall(DMBoxGetContext(dm, &box));
   for (PetscInt i = 0; i < 2 * dm->dim; i++) type[i] = box->boundary[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetSymmetryComponents - Sets which component planes of symmetry fix, for displacements on a box with a map
+
+  Logically Collective
+
+  Input Parameters:
++ dm        - the `DM` of type `DMBOX`, with the space `DMBOX_SPACE_VQ`
+- component - for each side, of length 2 dim, in the order lower x, upper x, lower y, ...: 0 to dim - 1, or `PETSC_DETERMINE` (default) for
+              the direction of the box across the side; sides of other types than `DMBOX_BOUNDARY_SYMMETRY` take nothing else
+
+  Options Database Key:
+. -dm_box_symmetry_components c0,c1,... - the components, -1 for the default; one number is for all sides
+
+  Level: intermediate
+
+  Note:
+  Components are those in space. On a quarter of an annulus, for example, both ends of the angle are sides of direction 1: on one of them
+  component 1 is zero by symmetry, on the other component 0.
+
+.seealso: `DMBOX`, `DMBoxGetSymmetryComponents()`, `DMBoxSetBoundary()`, `DMBoxSetMapping()`
+@*/
+PetscErrorCode DMBoxSetSymmetryComponents(DM dm, const PetscInt component[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(component, 2);
+  PetscCall(DMBoxGetContextToChange(dm, &box));
+  for (PetscInt i = 0; i < 2 * dm->dim; i++) {
+    PetscValidLogicalCollectiveInt(dm, component[i], 2);
+    PetscCheck(component[i] == PETSC_DETERMINE || (component[i] >= 0 && component[i] < dm->dim), PetscObjectComm((PetscObject)dm),
+               PETSC_ERR_ARG_OUTOFRANGE,
+               "-dm_box_symmetry_components (DMBoxSetSymmetryComponents()) is %" PetscInt_FMT " for side %" PetscInt_FMT
+               "; it must be 0 to %" PetscInt_FMT ", or -1 (PETSC_DETERMINE)",
+               component[i], i, dm->dim - 1);
+  }
+  PetscCall(PetscArraycpy(box->symmetry, component, 2 * dm->dim));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetSymmetryComponents - Returns what `DMBoxSetSymmetryComponents()` has set
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. component - the components, of length 2 dim
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetSymmetryComponents()`
+@*/
+PetscErrorCode DMBoxGetSymmetryComponents(DM dm, PetscInt component[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(component, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscCall(PetscArraycpy(component, box->symmetry, 2 * dm->dim));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

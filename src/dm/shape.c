@@ -130,19 +130,20 @@ PetscErrorCode DMBoxShapeCreate(DM dm, DMBoxShape **shape)
 /* the positions of nodes of other ranks, from those that own them */
 PetscErrorCode DMBoxShapeFillGhosts(DM dm, DMBoxShape *shape)
 {
-  const DM_Box  *box = (const DM_Box *)dm->data;
-  PatchFDKernels kern;
-  void          *work;
+  const DM_Box    *box   = (const DM_Box *)dm->data;
+  const PetscCount nodes = (PetscCount)PatchFDBoxSize(&box->field[0].local); /* other fields, if any, are exchanged for nothing */
+  PatchFDKernels   kern;
+  void            *work;
 
   PetscFunctionBegin;
   if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(VECSTANDARD, &kern));
   PetscCall(DMBoxGetWork(dm, kern, DMBOX_WORK_X, &work));
   for (PetscInt a = 0; a < dm->dim; a++) {
-    PatchFDHostGetComponent((PetscCount)box->nlocal, dm->dim, a, shape->nodes.x, (PetscReal *)work);
+    PatchFDHostGetComponent(nodes, dm->dim, a, shape->nodes.x, (PetscReal *)work);
     PetscCall(DMBoxHaloBegin(dm, kern, 1, &work));
     PetscCall(DMBoxHaloEnd(dm, kern, 1, &work));
-    PatchFDHostSetComponent((PetscCount)box->nlocal, dm->dim, a, (const PetscReal *)work, shape->nodes.x);
+    PatchFDHostSetComponent(nodes, dm->dim, a, (const PetscReal *)work, shape->nodes.x);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -71,3 +71,17 @@ PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange from, const Pe
 }
 
 const struct _PatchFDCellKernels PatchFDCellKernelsHost = {CellEvaluate, CellTensors};
+
+void PatchFDHostLame(PetscCount count, PetscReal missing, const PetscReal constant[2], const PetscReal *const moduli[2],
+                     const PetscReal factor[2], PetscReal kappa[], PetscReal *largest, PetscCount *bad)
+{
+  for (PetscCount i = 0; i < count; i++) {
+    const PetscReal E = moduli[0] ? moduli[0][i] : constant[0], nu = moduli[1] ? moduli[1][i] : constant[1];
+    const PetscReal mu = 0.5 * E / (1 + nu), lambda = 2 * mu * nu / (1 - missing * nu);
+
+    if (!(E > 0 && E < PETSC_MAX_REAL && nu > -1 && nu < 0.5)) *bad = PetscMin(*bad, i);
+    *largest         = PetscMax(*largest, lambda / mu);
+    kappa[2 * i]     = factor[0] * lambda;
+    kappa[2 * i + 1] = factor[1] * mu;
+  }
+}

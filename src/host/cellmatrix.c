@@ -121,23 +121,26 @@ PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *points, PetscReal E[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const PetscInt rownumber[], const PetscInt colnumber[],
-                                        PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const PetscReal e[], const PetscInt rownumber[],
+                                        const PetscInt colnumber[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
-  const PetscInt   size = PetscPowInt(points->degree + 1, points->dim), ncomp = points->ncomp;
-  const PetscReal *e;
-  PetscReal       *E;
+  const PetscInt size = PatchFDPointsCellSize(points), nodes = PetscPowInt(points->degree + 1, points->dim);
+  const PetscInt ncomp = points->solid ? 1 : points->ncomp;
+  PetscReal     *E     = NULL;
 
   PetscFunctionBegin;
   *count = points->ncells * size * size * ncomp;
   if (!i) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc1(points->ncells * size * size, &E));
-  PetscCall(PatchFDHostCellMatrices(points, E));
-  e = E;
+  if (!e) {
+    PetscCall(PetscMalloc1(points->ncells * size * size, &E));
+    PetscCall(PatchFDHostCellMatrices(points, E));
+    e = E;
+  }
   for (PetscCount c = 0; c < points->ncells; c++) {
     for (PetscInt col = 0; col < size; col++) {
       for (PetscInt row = 0; row < size; row++, e++) {
-        const PetscInt r = rownumber[c * size + row], column = colnumber[c * size + col];
+        const PetscInt r      = rownumber[(row / nodes * points->ncells + c) * nodes + row % nodes];
+        const PetscInt column = colnumber[(col / nodes * points->ncells + c) * nodes + col % nodes];
 
         for (PetscInt k = 0; k < ncomp; k++) {
           *i++ = r < 0 ? -1 : r * ncomp + k;

@@ -221,25 +221,37 @@ static PetscBool CellPlaces(PetscInt degree, PetscInt dim, const PetscInt cell[3
   return any;
 }
 
-PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[], const PetscInt first[3],
-                                     PatchFDDense *dense)
+PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[],
+                                     const PetscInt first[][3], PatchFDDense *dense)
 {
-  const PetscInt nodes = PetscPowInt(degree + 1, dim);
-  PetscInt      *place, c[3];
+  const PetscInt nodes = PetscPowInt(degree + 1, dim), size = nodes * dense->nfield;
+  PetscInt      *place, c[3], lo[3], hi[3]; /* cells that may have nodes of the patch */
 
   PetscFunctionBegin;
-  dense->nfield = 1;
-  for (int d = 0; d < 3; d++) dense->parity[d] = dense->odd[0][d] = PETSC_FALSE;
+  for (int d = 0; d < 3; d++) {
+    dense->parity[d] = PETSC_FALSE;
+    lo[d]            = d < dim ? PetscMax(cells[d][0], first[0][d] / degree - 1) : cells[d][0];
+    hi[d]            = d < dim ? PetscMin(cells[d][1], (first[0][d] + dense->n[0][d]) / degree + 1) : cells[d][1];
+  }
   PetscCall(PetscCalloc1(PatchFDHostDenseSizes(dense), &dense->block[0]));
   for (int b = 1; b < 8; b++) dense->block[b] = dense->block[b - 1] + (PetscCount)dense->size[b - 1] * dense->size[b - 1];
-  PetscCall(PetscMalloc1(nodes, &place));
-  for (c[2] = cells[2][0]; c[2] < cells[2][1]; c[2]++) {
-    for (c[1] = cells[1][0]; c[1] < cells[1][1]; c[1]++) {
-      for (c[0] = cells[0][0]; c[0] < cells[0][1]; c[0]++, E += nodes * nodes) {
-        if (!CellPlaces(degree, dim, c, first, dense->n[0], place)) continue;
-        for (PetscInt i = 0; i < nodes; i++)
-          for (PetscInt j = 0; j < nodes; j++)
-            if (place[i] >= 0 && place[j] >= 0) dense->block[0][(PetscCount)place[i] * dense->size[0] + place[j]] += E[i * nodes + j];
+  PetscCall(PetscMalloc1(size, &place));
+  for (c[2] = lo[2]; c[2] < hi[2]; c[2]++) {
+    for (c[1] = lo[1]; c[1] < hi[1]; c[1]++) {
+      for (c[0] = lo[0]; c[0] < hi[0]; c[0]++) {
+        const PetscCount n[2] = {cells[0][1] - cells[0][0], cells[1][1] - cells[1][0]};
+        const PetscReal *e    = E + ((n[1] * (c[2] - cells[2][0]) + c[1] - cells[1][0]) * n[0] + c[0] - cells[0][0]) * size * size;
+        PetscInt         at   = 0;
+
+        if (!CellPlaces(degree, dim, c, first[0], dense->n[0], place)) continue;
+        for (PetscInt f = 0; f < dense->nfield; f++) {
+          (void)CellPlaces(degree, dim, c, first[f], dense->n[f], place + f * nodes);
+          for (PetscInt i = f * nodes; i < (f + 1) * nodes; i++) place[i] += place[i] < 0 ? 0 : at;
+          at += dense->n[f][0] * dense->n[f][1] * dense->n[f][2];
+        }
+        for (PetscInt i = 0; i < size; i++)
+          for (PetscInt j = 0; j < size; j++)
+            if (place[i] >= 0 && place[j] >= 0) dense->block[0][(PetscCount)place[i] * dense->size[0] + place[j]] += e[i * size + j];
       }
     }
   }

@@ -111,3 +111,22 @@ static void DenseSolve(const DenseClass *c, size_t size, V *u, V *work)
     if (c->desc.size[b]) DenseBlock(c, b, u, work, work + size);
   DenseFoldFields(c, PETSC_FALSE, u, work);
 }
+
+/* the same in one lane, for an inverse that is one block; work has twice its size */
+static void DenseSolveLane(const DenseClass *c, int lane, V *u, REAL *work)
+{
+  const PetscInt n   = c->desc.size[0];
+  REAL          *sum = work + n;
+
+  for (PetscInt i = 0; i < n; i++) {
+    work[i] = u[i][lane];
+    sum[i]  = 0;
+  }
+  for (PetscInt j = 0; j < n; j++) {
+    const REAL *A = c->block[0] + (size_t)j * (size_t)n, x = work[j];
+
+    INDEPENDENT
+    for (PetscInt i = 0; i < n; i++) sum[i] += A[i] * x;
+  }
+  for (PetscInt i = 0; i < n; i++) u[i][lane] = sum[i];
+}

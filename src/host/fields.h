@@ -97,6 +97,10 @@ static void FieldsDense(FieldsPlan *p, int count, const PetscInt patch[3][VL], s
     DenseSolve(&p->dense[all[0]], size, p->u, p->work);
     return;
   }
+  if (p->dense[all[0]].desc.size[0] == (PetscInt)size) { /* without parity, as where each patch has its own */
+    for (int l = 0; l < count; l++) DenseSolveLane(&p->dense[all[l]], l, p->u, (REAL *)p->work);
+    return;
+  }
   for (int first = 0; first < count; first++) {
     int seen = 0;
 

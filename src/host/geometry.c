@@ -25,7 +25,9 @@ PetscErrorCode PatchFDPointsCheck(const PatchFDPoints *p)
              "Degree %" PetscInt_FMT " of the geometry; it has to be 1 or more", p->geodegree);
   PetscCheck(p->ncomp >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " components; there have to be 1 or more",
              p->ncomp);
-  PetscCheck(p->nkappa == 0 || p->nkappa == 1 || p->nkappa == p->dim * (p->dim + 1) / 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+  PetscCheck(p->solid ? p->nkappa == 2 && p->gauss && !p->given
+                      : p->nkappa == 0 || p->nkappa == 1 || p->nkappa == p->dim * (p->dim + 1) / 2,
+             PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "%" PetscInt_FMT " numbers for the coefficient of the stiffness; there have to be 0, 1 or %" PetscInt_FMT, p->nkappa,
              p->dim * (p->dim + 1) / 2);
   PetscCheck(p->nkappa || p->shift, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "An operator by quadrature without stiffness and mass");
@@ -48,6 +50,7 @@ PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *p, PatchFDGeometry *g)
   c          = g->rule.points;
   g->npoint  = PetscPowInt(c, p->dim);
   g->nfactor = (p->nkappa ? p->dim * (p->dim + 1) / 2 : 0) + (p->shift ? 1 : 0);
+  if (p->solid) g->nfactor = PatchFDSolidFactors(p);
   PetscCall(PetscMalloc6(c * m, &g->B, c * m, &g->D, p->dim * PetscPowInt(m, p->dim), &g->x, p->dim * p->dim * g->npoint, &g->J,
                          2 * PetscPowInt(PetscMax(c, m), p->dim), &g->work, p->nkappa, &g->K));
   PetscCall(PatchFDBasis(p->geodegree, c, g->rule.x, g->B, g->D, NULL));
@@ -210,6 +213,39 @@ static PetscErrorCode PointDeterminants(const PatchFDGeometry *g, PetscCount fir
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* of a solid at a point: J^{-1}[reference direction][direction], then w |J|, lambda w |J|, mu w |J| and shift w |J| */
+static PetscErrorCode SolidPoint(PatchFDGeometry *g, PetscCount first, PetscInt q, PetscReal weight, Lanes factor[])
+{
+  const PatchFDPoints *p     = g->p;
+  const PetscInt       dim   = p->dim;
+  Lanes               *scale = factor + dim * dim;
+
+  PetscFunctionBegin;
+  for (int half = 0; half < 2; half++) {
+    LaneHalf j[3][3], c[3], d = {0};
+
+    for (PetscInt a = 0; a < dim; a++)
+      for (PetscInt b = 0; b < dim; b++) j[a][b] = ((const LaneHalf *)g->J[(a * dim + b) * g->npoint + q])[half];
+    LaneCofactors(dim, (const LaneHalf(*)[3])j, 0, c);
+    for (PetscInt a = 0; a < dim; a++) d += j[a][0] * c[a];
+    ((LaneHalf *)scale[0])[half] = d;
+    for (PetscInt b = 0; b < dim; b++) {
+      LaneCofactors(dim, (const LaneHalf(*)[3])j, b, c);
+      for (PetscInt a = 0; a < dim; a++) ((LaneHalf *)factor[b * dim + a])[half] = c[a] / d;
+    }
+  }
+  PetscCall(PointDeterminants(g, first, scale[0]));
+  for (PetscInt l = 0; l < LANES; l++) {
+    const PetscCount point = PetscMin(first + l, p->ncells - 1) * g->npoint + q;
+    const PetscReal *k     = p->kappa + (p->kappaconstant ? 0 : 2 * point);
+
+    scale[0][l] *= weight;
+    for (int i = 0; i < 2; i++) scale[1 + i][l] = k[i] * scale[0][l];
+    if (p->shift) scale[3][l] = scale[0][l] * p->shift[p->shiftconstant ? 0 : point];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* the factors of the cells from `first` on where they are given */
 static void GivenFactors(const PatchFDGeometry *g, PetscCount first, Lanes factor[])
 {
@@ -247,6 +283,10 @@ PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *g, PetscCount first, PatchF
     const PetscReal weight = w[q % c] * w[q / c % c] * (dim == 3 ? w[q / c / c] : 1);
     Lanes           det;
 
+    if (p->solid) {
+      PetscCall(SolidPoint(g, first, q, weight, factor));
+      continue;
+    }
     if (p->nkappa && (q == 0 || !p->kappaconstant)) PetscCall(PointConductivity(g, first, q));
     PointFactors(dim, p->nkappa, (const Lanes *)g->J + q, g->npoint, weight, (const Lanes *)g->K, det, factor);
     PetscCall(PointDeterminants(g, first, det));

@@ -122,3 +122,23 @@ static PetscErrorCode OperatorDiagonal(void *plan, void *diagonal)
   PetscCall(PointsDiagonal(p->points, (REAL *)diagonal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* of a solid in this precision, column by column; cells as they come, without a box */
+static PetscErrorCode OperatorCellMatrices(const PatchFDPoints *points, PetscReal E[])
+{
+  PatchFDPoints             cells = *points;
+  const PatchFDOperatorDesc desc  = {.points = &cells};
+  PointsPlan               *p;
+
+  PetscFunctionBegin;
+  if (!points->solid) {
+    PetscCall(PatchFDHostCellMatrices(points, E));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  cells.nodes  = PATCHFD_NODES_CELL;
+  cells.nnodes = points->ncells * PetscPowInt(points->degree + 1, points->dim);
+  PetscCall(PointsCreate(&desc, &p));
+  SolidMatrices(p, E);
+  PetscCall(PointsDestroy(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -15,7 +15,7 @@
   computed from the coefficients of the multilinear map of the cell (Swirydowicz, Chalmers, Karakus and Warburton 2017).
 */
 #pragma once
-#include "pointscell.h"
+#include "solid.h"
 
 static PetscErrorCode PointsDestroy(PointsPlan *p)
 {
@@ -27,6 +27,9 @@ static PetscErrorCode PointsDestroy(PointsPlan *p)
   PetscCall(PetscFree(p->Dt));
   PetscCall(PetscFree(p->C));
   PetscCall(PetscFree(p->Ct));
+  PetscCall(PetscFree(p->L));
+  PetscCall(PetscFree(p->Lt));
+  PetscCall(PetscFree(p->Nbase));
   PetscCall(PetscFree(p->x));
   PetscCall(PetscFree(p->w));
   PetscCall(PetscFree(p->base));
@@ -37,16 +40,6 @@ static PetscErrorCode PointsDestroy(PointsPlan *p)
 }
 
 /* ---- create ---- */
-
-static PetscErrorCode PointsMatrix(PetscInt rows, PetscInt cols, const PetscReal *M, REAL **R, REAL **Rt)
-{
-  PetscFunctionBegin;
-  PetscCall(RealCopy((size_t)(rows * cols), M, R));
-  PetscCall(RealCopy((size_t)(rows * cols), M, Rt));
-  for (PetscInt i = 0; i < rows; i++)
-    for (PetscInt j = 0; j < cols; j++) (*Rt)[j * rows + i] = (REAL)M[i * cols + j];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* where nodes of cells lie: indices, or rows of a box */
 static PetscErrorCode PointsNodes(const PatchFDOperatorDesc *desc, PointsPlan *p)
@@ -60,10 +53,11 @@ static PetscErrorCode PointsNodes(const PatchFDOperatorDesc *desc, PointsPlan *p
     p->stride[d] = d < p->dim ? points->degree : 0;
   }
   if (points->nodes == PATCHFD_NODES_BOX) {
-    PetscCheck(desc->nfield == 1 && p->ncomp == 1, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "%" PetscInt_FMT " fields with %" PetscInt_FMT " components; operators by quadrature on a box of nodes have 1 of 1",
+    PetscCheck(desc->nfield == p->ncomp && (p->solid || p->ncomp == 1), PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "%" PetscInt_FMT " fields for %" PetscInt_FMT
+               " components; operators by quadrature on a box of nodes have 1 of 1, those of solids one for each",
                desc->nfield, p->ncomp);
-    p->field = desc->field[0];
+    PetscCall(PetscArraycpy(p->field, desc->field, p->ncomp));
     PetscCall(PetscArraycpy(p->cells, desc->cells, 3));
     p->ncells = PatchFDRangeSize(p->cells);
   } else if (points->nodes == PATCHFD_NODES_CELL && p->ncomp == 1) { /* a row of nodes, `size` from one cell to the next */
@@ -76,9 +70,9 @@ static PetscErrorCode PointsNodes(const PatchFDOperatorDesc *desc, PointsPlan *p
       p->block[d]  = d ? 1 : p->size;
       p->stride[d] = d ? 0 : p->size;
     }
-    p->field.xbox = p->field.ybox = (PatchFDBox){{0, 0, 0}, {nodes, 1, 1}};
-    PetscCall(PetscArraycpy(p->field.read, all, 3));
-    PetscCall(PetscArraycpy(p->field.write, all, 3));
+    p->field[0].xbox = p->field[0].ybox = (PatchFDBox){{0, 0, 0}, {nodes, 1, 1}};
+    PetscCall(PetscArraycpy(p->field[0].read, all, 3));
+    PetscCall(PetscArraycpy(p->field[0].write, all, 3));
     PetscCall(PetscArraycpy(p->cells, cells, 3));
     p->covers = (PetscBool)(points->nnodes == p->ncells * p->size);
   } else PetscCall(IndexCreate(p->ncells, p->size, points->nodes == PATCHFD_NODES_CELL ? NULL : points->index, &p->index));
@@ -146,6 +140,10 @@ static PetscErrorCode PointsWork(PointsPlan *p)
   V                   *v = NULL;
 
   PetscFunctionBegin;
+  if (p->solid) {
+    PetscCall(SolidWork(p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(VMalloc(4 * cube + 2 * slice, &v, &p->base));
   p->u     = v;
   p->a     = v + cube;
@@ -181,6 +179,7 @@ static PetscErrorCode PointsCreate(const PatchFDOperatorDesc *desc, PointsPlan *
   p->gauss    = (PetscBool)(points->gauss > 0);
   p->stiff    = (PetscBool)(points->nkappa > 0);
   p->mass     = (PetscBool)(points->shift != NULL);
+  p->solid    = points->solid;
   p->computed = PointsIsComputed(points);
   p->tensor   = (PetscBool)(points->nkappa > 1);
   for (PetscInt i = 0; i < points->nkappa && p->computed; i++) p->K[i] = (REAL)points->kappa[i];
@@ -192,9 +191,10 @@ static PetscErrorCode PointsCreate(const PatchFDOperatorDesc *desc, PointsPlan *
   PetscCall(RealCopy((size_t)p->c, geometry.rule.w, &p->w));
   PetscCall(PointsNodes(desc, p));
   if (p->ncells) PetscCall(PointsFactors(points, &geometry, p));
+  if (p->solid) PetscCall(SolidProjection(points, &geometry.rule, p));
   PetscCall(PatchFDGeometryDestroy(&geometry));
-  PointsChoose(p);
-
+  if (p->solid) SolidChoose(p);
+  else PointsChoose(p);
   PetscCall(PointsWork(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -260,39 +260,41 @@ static void PointsBatchAt(const PointsPlan *p, PetscCount batch, const PatchFDRa
 }
 
 /* u = component `comp` of x in the cells of a batch */
-static void PointsGather(const PointsPlan *p, PetscCount batch, PetscInt comp, const REAL *x)
+static void PointsGather(const PointsPlan *p, PetscCount batch, PetscInt comp, const REAL *x, V *u)
 {
-  Batch b;
+  const PatchFDField *f = &p->field[p->solid ? comp : 0];
+  Batch               b;
 
   if (p->index.node) {
-    IndexGather(&p->index, batch, p->ncomp, x + comp, p->u);
+    IndexGather(&p->index, batch, p->ncomp, x + comp, u);
     return;
   }
-  PointsBatchAt(p, batch, p->field.read, &b);
-  Gather(&b, p->block, &p->field.xbox, x + p->field.x0, p->u);
+  PointsBatchAt(p, batch, f->read, &b);
+  Gather(&b, p->block, &f->xbox, x + f->x0, u);
 }
 
 /* y = beta y + alpha u there; beta is 1 where cells share nodes */
-static void PointsScatter(const PointsPlan *p, PetscCount batch, PetscInt comp, REAL alpha, REAL beta, REAL *y)
+static void PointsScatter(const PointsPlan *p, PetscCount batch, PetscInt comp, REAL alpha, const V *u, REAL beta, REAL *y)
 {
-  Batch b;
+  const PatchFDField *f = &p->field[p->solid ? comp : 0];
+  Batch               b;
 
   if (p->index.node) {
-    IndexScatter(&p->index, batch, p->ncomp, alpha, p->u, y + comp);
+    IndexScatter(&p->index, batch, p->ncomp, alpha, u, y + comp);
     return;
   }
-  PointsBatchAt(p, batch, p->field.write, &b);
-  Scatter(&b, p->block, alpha, p->u, beta, &p->field.ybox, y + p->field.y0);
+  PointsBatchAt(p, batch, f->write, &b);
+  Scatter(&b, p->block, alpha, u, beta, &f->ybox, y + f->y0);
 }
 
 static PetscErrorCode PointsApply(PointsPlan *p, PetscReal alpha, const REAL *x, REAL beta, REAL *y)
 {
   PetscFunctionBegin;
   for (PetscCount batch = 0; batch < p->nbatch; batch++) {
-    for (PetscInt comp = 0; comp < p->ncomp; comp++) {
-      PointsGather(p, batch, comp, x);
+    for (PetscInt first = 0, n = p->solid ? p->ncomp : 1; first < p->ncomp; first += n) {
+      for (PetscInt c = 0; c < n; c++) PointsGather(p, batch, first + c, x, p->u + c * p->size);
       (*p->apply)(p, batch);
-      PointsScatter(p, batch, comp, (REAL)alpha, beta, y);
+      for (PetscInt c = 0; c < n; c++) PointsScatter(p, batch, first + c, (REAL)alpha, p->u + c * p->size, beta, y);
     }
   }
   PetscCall(PetscLogFlops(p->flops));
@@ -349,6 +351,11 @@ static void PointsDiagonalTerm(const PointsPlan *p, const int deriv[2][3], REAL 
 static PetscErrorCode PointsDiagonal(PointsPlan *p, REAL *diagonal)
 {
   PetscFunctionBegin;
+  for (PetscCount batch = 0; batch < p->nbatch && p->solid; batch++) {
+    SolidDiagonal(p, batch);
+    for (PetscInt comp = 0; comp < p->ncomp; comp++) PointsScatter(p, batch, comp, 1, p->diagonal + comp * p->size, 1, diagonal);
+  }
+  if (p->solid) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscCount batch = 0; batch < p->nbatch; batch++) {
     PetscInt f = 0;
 
@@ -367,7 +374,7 @@ static PetscErrorCode PointsDiagonal(PointsPlan *p, REAL *diagonal)
         f++;
       }
     }
-    for (PetscInt comp = 0; comp < p->ncomp; comp++) PointsScatter(p, batch, comp, 1, 1, diagonal);
+    for (PetscInt comp = 0; comp < p->ncomp; comp++) PointsScatter(p, batch, comp, 1, p->u, 1, diagonal);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,7 +12,8 @@ struct _PointsPlan {
   PetscInt     dim, n, c, ncomp, size, npoint; /* nodes and points in a direction; in a cell */
   PetscBool    gauss, stiff, mass, computed;   /* gauss: the points are not the nodes */
   PetscCount   ncells, nbatch;
-  PatchFDField field; /* cells on a box of nodes, or one after another on a line of them; where there are no indices */
+  PatchFDField field[3]; /* cells on a box of nodes, or one after another on a line of them; where there are no indices.  Solids: of each
+                            component */
   PatchFDRange cells;
   PetscInt     block[3], stride[3];
   Index        index;  /* where there are */
@@ -24,10 +25,26 @@ struct _PointsPlan {
   REAL         K[6], shift;
   PetscBool    tensor; /* K is one */
   V           *u, *a, *q, *t, *r, *s;
+  PetscBool    solid; /* solid.h: u, q [component], t [component][derivative] */
+  V           *diagonal;
+  PetscInt     m; /* its projection: polynomials in a direction, their values [c][m] at the points, [nbatch][m^dim][m^dim]; or NULL */
+  REAL        *L, *Lt;
+  V           *N;
+  void        *Nbase;
   void        *base, *factorbase, *mapbase;
   void (*apply)(const PointsPlan *, PetscCount batch);
   PetscLogDouble flops;
 };
+
+static PetscErrorCode PointsMatrix(PetscInt rows, PetscInt cols, const PetscReal *M, REAL **R, REAL **Rt)
+{
+  PetscFunctionBegin;
+  PetscCall(RealCopy((size_t)(rows * cols), M, R));
+  PetscCall(RealCopy((size_t)(rows * cols), M, Rt));
+  for (PetscInt i = 0; i < rows; i++)
+    for (PetscInt j = 0; j < cols; j++) (*Rt)[j * rows + i] = (REAL)M[i * cols + j];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* ---- factors from the map of a cell ---- */
 

@@ -244,11 +244,11 @@ static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Ma
   BakeoffDescribeSides(m, &sides);
   PetscCall(BakeoffGetNumbers(&m->cells, m->cells.ncells, m->cells.index, &number));
   PetscCall(BakeoffGetNumbers(&m->cells, m->sides.n, m->sides.index, &sidenumber));
-  PetscCall(PatchFDHostPointsTriples(&points, number, number, &count, NULL, NULL, NULL));
-  if (m->sides.n) PetscCall(PatchFDHostPointsTriples(&sides, sidenumber, sidenumber, &more, NULL, NULL, NULL));
+  PetscCall(PatchFDHostPointsTriples(&points, NULL, number, number, &count, NULL, NULL, NULL));
+  if (m->sides.n) PetscCall(PatchFDHostPointsTriples(&sides, NULL, sidenumber, sidenumber, &more, NULL, NULL, NULL));
   PetscCall(PetscMalloc3(count + more, &i, count + more, &j, count + more, &v));
-  PetscCall(PatchFDHostPointsTriples(&points, number, number, &count, i, j, v));
-  if (m->sides.n) PetscCall(PatchFDHostPointsTriples(&sides, sidenumber, sidenumber, &more, i + count, j + count, v + count));
+  PetscCall(PatchFDHostPointsTriples(&points, NULL, number, number, &count, i, j, v));
+  if (m->sides.n) PetscCall(PatchFDHostPointsTriples(&sides, NULL, sidenumber, sidenumber, &more, i + count, j + count, v + count));
   PetscCall(PetscFree(number));
   PetscCall(PetscFree(sidenumber));
   PetscCall(MatConvertTriples(A, count + more, i, j, v, type, reuse, B));

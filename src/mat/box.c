@@ -42,23 +42,32 @@ static PetscBool MatBoxHasDiagonal(const Mat_Box *m, PetscInt f)
   return has;
 }
 
-static PetscErrorCode MatBoxPointTriples(const Mat_Box *m, const PatchFDOperatorDesc *desc, const PetscInt index[], PetscCount *count,
-                                         PetscInt i[], PetscInt j[], PetscScalar v[])
+static PetscErrorCode MatBoxPointTriples(const Mat_Box *m, const PatchFDOperatorDesc *desc, const PetscInt *const index[],
+                                         PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   const DMBoxOperator op    = ((const DM_Box *)m->dm->data)->op;
-  const PatchFDField *f     = &desc->field[0];
   const PetscInt(*cells)[2] = desc->cells;
   PatchFDPoints points;
   PetscCount    n;
   PetscInt     *row, *column;
+  PetscReal    *E = NULL;
 
   PetscFunctionBegin;
   PetscCall(MatBoxGetPoints(m, cells, PETSC_FALSE, &points));
   n = points.ncells * PetscPowInt(points.degree + 1, points.dim);
-  PetscCall(PetscMalloc2(n, &row, n, &column));
-  PatchFDHostCellNumbers(points.dim, points.degree, cells, f->write, &f->xbox, index, row);
-  PatchFDHostCellNumbers(points.dim, points.degree, cells, f->read, &f->xbox, index, column);
-  PetscCall(PatchFDHostPointsTriples(&points, row, column, count, i, j, v));
+  PetscCall(PetscMalloc2(n * desc->nfield, &row, n * desc->nfield, &column));
+  for (PetscInt k = 0; k < desc->nfield; k++) {
+    const PatchFDField *f = &desc->field[k];
+
+    PatchFDHostCellNumbers(points.dim, points.degree, cells, f->write, &f->xbox, index[k], row + k * n);
+    PatchFDHostCellNumbers(points.dim, points.degree, cells, f->read, &f->xbox, index[k], column + k * n);
+  }
+  if (i) {
+    PetscCall(PetscMalloc1(points.ncells * PetscSqr((PetscCount)PatchFDPointsCellSize(&points)), &E));
+    PetscCall(PatchFDKernelTables[PATCHFD_KERNELS_HOST_DOUBLE]->cellmatrices(&points, E));
+  }
+  PetscCall(PatchFDHostPointsTriples(&points, E, row, column, count, i, j, v));
+  PetscCall(PetscFree(E));
   PetscCall(PetscFree2(row, column));
   PetscCall((*op->ops.pointsdestroy)(&points));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -73,7 +82,7 @@ static PetscErrorCode MatBoxTriples(const Mat_Box *m, PatchFDOperatorDesc *desc,
   PetscCount    n;
 
   PetscFunctionBegin;
-  if (m->form.points) PetscCall(MatBoxPointTriples(m, desc, index[0], count, i, j, v));
+  if (m->form.points) PetscCall(MatBoxPointTriples(m, desc, index, count, i, j, v));
   else PetscCall(PatchFDHostTriples(desc, index, count, i, j, v));
   for (PetscInt f = 0; f < box->nfield; f++) {
     const PatchFDRange none     = {{0, 0}, {0, 0}, {0, 0}};

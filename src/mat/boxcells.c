@@ -141,7 +141,7 @@ PetscErrorCode MatGetCellSpace_Box(Mat A, CellSpace *space)
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(A, &m));
-  PetscCheck(m->form.points, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+  PetscCheck(m->form.points && !MatBoxIsCoupled(m), PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
              "PCPATCHFD: -pc_patchfd_patch cell is for -dm_box_operator diffusion and matrices of a DMPLEX; -dm_box_operator %s takes "
              "vertex or box",
              MatBoxName(m));
@@ -198,7 +198,7 @@ PetscErrorCode MatBoxPrefersCells(Mat A, PetscBool *cells)
   PetscFunctionBegin;
   PetscCall(MatBoxFind(A, &m));
   PetscCall(PatchFDVecTypeGetKernels(A->defaultvectype, &kern));
-  *cells = (PetscBool)(m && m->form.points && MatBoxDegree(m) >= (PetscMemTypeHost(kern->memtype) ? 3 : 2));
+  *cells = (PetscBool)(m && m->form.points && !MatBoxIsCoupled(m) && MatBoxDegree(m) >= (PetscMemTypeHost(kern->memtype) ? 3 : 2));
   if (!*cells || PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MeanAspect(m->dm, &aspect));
   *cells = (PetscBool)(aspect <= longest);

@@ -102,6 +102,12 @@ static PetscErrorCode ChooseLocal(MatPatches p, PatchFDKernels kern)
   PetscCheck(!separable || local != PC_PATCHFD_LOCAL_FD_INEXACT, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_local fd_inexact is for operators that fast diagonalization does not solve; use fd, which solves this "
              "one");
+  PetscCheck(!points || !MatBoxIsCoupled(x->m) || (local != PC_PATCHFD_LOCAL_FD_INEXACT && s->fit == PC_PATCHFD_FIT_AUTO), comm,
+             PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_local %s, -pc_patchfd_fit %s: patches of -dm_box_operator %s with a map or with a material that "
+             "varies "
+             "have dense inverses; use auto",
+             PCPatchFDLocals[local], PCPatchFDFits[s->fit], MatBoxName(x->m));
   PetscCheck(points || s->fit == PC_PATCHFD_FIT_AUTO, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_fit %s is for operators with varying coefficients; -dm_box_operator %s takes auto",
              PCPatchFDFits[s->fit], MatBoxName(x->m));

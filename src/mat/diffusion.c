@@ -117,9 +117,8 @@ static PetscErrorCode PointsEvaluateRings(DM dm, const PatchFDRange cells, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a function or data times `scale` plus `added`, or NULL where there is neither; Vecs of others are not changed */
-static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx, DMBoxCellData *data,
-                                        PetscReal scale, PetscReal added, Vec *v)
+PetscErrorCode DMBoxPointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx, DMBoxCellData *data,
+                                      PetscReal scale, PetscReal added, Vec *v)
 {
   Vec given;
 
@@ -147,10 +146,10 @@ static PetscErrorCode PointsRestricted(DM dm, const DiffusionMedium *m, const Pe
 
   PetscFunctionBegin;
   p->nkappa = c[KAPPA] == 0 ? 0 : m->nK;
-  if (p->nkappa) PetscCall(PointsCoefficient(dm, cells, m->nK, NULL, NULL, m->Kdata, c[KAPPA], 0, &points->K));
-  if (constant != 0 || !p->nkappa) PetscCall(PointsCoefficient(dm, cells, 1, NULL, NULL, m->massdata, constant, 0, &points->shift));
+  if (p->nkappa) PetscCall(DMBoxPointsCoefficient(dm, cells, m->nK, NULL, NULL, m->Kdata, c[KAPPA], 0, &points->K));
+  if (constant != 0 || !p->nkappa) PetscCall(DMBoxPointsCoefficient(dm, cells, 1, NULL, NULL, m->massdata, constant, 0, &points->shift));
   if (m->shiftdata && c[SHIFT] != 0)
-    PetscCall(PointsCoefficient(dm, cells, 1, NULL, NULL, m->shiftdata, c[SHIFT], 0, points->shift ? &s : &points->shift));
+    PetscCall(DMBoxPointsCoefficient(dm, cells, 1, NULL, NULL, m->shiftdata, c[SHIFT], 0, points->shift ? &s : &points->shift));
   if (s) { /* neither may be changed */
     Vec constants = points->shift;
 
@@ -177,8 +176,8 @@ static PetscErrorCode PointsMedium(DM dm, const DiffusionMedium *m, const PetscR
   p->nkappa        = c[KAPPA] == 0 ? 0 : (m->nK == 1 ? 1 : dm->dim * (dm->dim + 1) / 2);
   p->kappaconstant = (PetscBool) !(m->Kfunction || m->Kdata);
   p->shiftconstant = (PetscBool) !(m->shiftfunction || m->shiftdata);
-  if (p->nkappa) PetscCall(PointsCoefficient(dm, cells, m->nK, m->Kfunction, m->ctx, m->Kdata, c[KAPPA], 0, &points->K));
-  PetscCall(PointsCoefficient(dm, cells, 1, m->shiftfunction, m->ctx, m->shiftdata, c[SHIFT], c[MASS], &points->shift));
+  if (p->nkappa) PetscCall(DMBoxPointsCoefficient(dm, cells, m->nK, m->Kfunction, m->ctx, m->Kdata, c[KAPPA], 0, &points->K));
+  PetscCall(DMBoxPointsCoefficient(dm, cells, 1, m->shiftfunction, m->ctx, m->shiftdata, c[SHIFT], c[MASS], &points->shift));
   if (p->nkappa && p->kappaconstant) {
     PetscCall((*PatchFDCellKernelsHost.tensors)(dm->dim, 1, 1, 1, m->nK, m->K, points->constant));
     for (PetscInt i = 0; i < p->nkappa; i++) points->constant[i] *= c[KAPPA];
@@ -561,6 +560,7 @@ PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator op)
   PetscCall(PetscNew(&data));
   op->data               = data;
   op->mapped             = PETSC_TRUE;
+  op->points             = PETSC_TRUE;
   op->rings              = PETSC_TRUE;
   op->ops.setfromoptions = DMBoxOperatorSetFromOptions_Diffusion;
   op->ops.check          = DMBoxOperatorCheck_Diffusion;

@@ -14,20 +14,10 @@
   of coarse cells stands next to the coarse correction (Schoeberl, Multigrid methods for a parameter dependent problem in primal
   variables, 1999).
 */
-#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/options.h>
+#include "elasticity.h"
 
 const char *const DMBoxPlaneTypes[] = {"strain", "stress", "DMBoxPlaneType", "DMBOX_PLANE_", NULL};
-
-enum {
-  LAMBDA,
-  MU,
-  SHIFT
-};
-
-/* lambda / mu, from which on the lambda terms are projected (Poisson's ratio 0.49, but for rounding), and above which degree 1 is refused
-   (0.45) */
-static const PetscReal PROJECTED = 48.999, LOCKED = 9.001;
 
 /* ---- the form ---- */
 
@@ -35,15 +25,6 @@ static const PetscReal PROJECTED = 48.999, LOCKED = 9.001;
 typedef struct {
   PatchFDBand M, own, other, E, Et, PM, PA, PE, PEt;
 } ElasticityBands;
-
-/* the degree that lambda terms are projected to, also of negative multiples of the operator; that of the space for none */
-static PetscInt LambdaDegree(DM dm, DMBoxOperator op)
-{
-  const PetscInt k = ((const DM_Box *)dm->data)->degree;
-
-  if (op->projection != PETSC_DETERMINE) return PetscMin(op->projection, k);
-  return k > 1 && dm->dim > 1 && PetscAbsReal(op->coefficient[LAMBDA]) > PROJECTED * PetscAbsReal(op->coefficient[MU]) ? k - 2 : k;
-}
 
 /* coef times band bi in direction i, bj in j, and `mass` in the others */
 static void AddTerm(PetscInt row, PetscInt col, PetscReal coef, const PatchFDBand *const mass[3], PetscInt i, const PatchFDBand *bi,
@@ -152,12 +133,18 @@ static PetscErrorCode ElasticityBandsCreate(PetscInt dim, const PetscReal c[], P
 /* components differ in the ends of their lines, which bands do not see */
 static PetscErrorCode DMBoxForm_Elasticity(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine line[][3], MatBoxForm *form)
 {
-  const PetscInt     dim = dm->dim, degree = LambdaDegree(dm, op);
-  const PetscBool    projected = (PetscBool)(degree < ((const DM_Box *)dm->data)->degree);
-  ElasticityBands   *b         = (ElasticityBands *)form->band;
+  const PetscInt     dim = dm->dim;
+  ElasticityBands   *b   = (ElasticityBands *)form->band;
+  PetscInt           degree;
+  PetscBool          projected;
   const PatchFDBand *M[3], *P[3];
 
   PetscFunctionBegin;
+  PetscCall(DMBoxMaterialCheck(dm, op));
+  PetscCall(DMBoxElasticityCheckLocking(dm, op));
+  degree       = DMBoxElasticityDegree(dm, op);
+  projected    = (PetscBool)(degree < ((const DM_Box *)dm->data)->degree);
+  form->points = DMBoxHasPoints((const DM_Box *)dm->data);
   if (projected) PetscCall(PetscInfo(dm, "The lambda terms are projected to degree %" PetscInt_FMT " (-dm_box_lambda_degree)\n", degree));
   form->nband         = 3 * sizeof(ElasticityBands) / sizeof(PatchFDBand);
   form->spd           = (PetscBool)(c[MU] > 0 && dim * c[LAMBDA] + 2 * c[MU] > 0 && c[SHIFT] >= 0);
@@ -190,23 +177,6 @@ static PetscErrorCode DMBoxForm_Elasticity(DM dm, DMBoxOperator op, const PetscR
 
 /* ---- checks, options, view ---- */
 
-/* once the degree is known; forms whose lambda terms are of two degrees are no multiples of each other, and have no sum */
-static PetscErrorCode CheckMaterial(DM dm, DMBoxOperator op)
-{
-  const PetscReal lambda = op->coefficient[LAMBDA], mu = op->coefficient[MU];
-
-  PetscFunctionBegin;
-  PetscCheck(((const DM_Box *)dm->data)->degree > 1 || dm->dim == 1 || op->projection != PETSC_DETERMINE || lambda <= LOCKED * mu,
-             PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_operator elasticity: Poisson's ratio is %g (lambda / mu = %g), where elements of -dm_box_degree 1 lock: "
-             "displacements are far too small. "
-             "Take degree 2 or more, a ratio up to 0.45, or say with -dm_box_lambda_degree (DMBoxSetLambdaDegree()) 0 or 1 that you want "
-             "it",
-             (double)(0.5 * lambda / (lambda + mu)), (double)(lambda / mu));
-  op->version = 1 + LambdaDegree(dm, op);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode DMBoxOperatorCheck_Elasticity(DM dm, DMBoxOperator op)
 {
   const DM_Box  *box  = (const DM_Box *)dm->data;
@@ -230,7 +200,46 @@ static PetscErrorCode DMBoxOperatorCheck_Elasticity(DM dm, DMBoxOperator op)
                ", where -dm_box_cells 1 of -dm_box_degree 1 has no free nodes across the sides; take more cells or a higher degree",
                d);
   }
-  PetscCall(CheckMaterial(dm, op));
+  PetscCheck(!DMBoxHasPoints(box) || box->degree <= PATCHFD_POINTS_MAX_DEGREE, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; -dm_box_operator elasticity by quadrature takes 1 to %d", box->degree,
+             PATCHFD_POINTS_MAX_DEGREE);
+  for (PetscInt d = 0; d < dm->dim; d++)
+    PetscCheck(!DMBoxIsMapped(box) || box->boundary[2 * d] != DMBOX_BOUNDARY_PERIODIC, comm, PETSC_ERR_SUP,
+               "-dm_box_boundary (DMBoxSetBoundary()) is periodic in direction %" PetscInt_FMT
+               " of a box with a map (-dm_box_mapping); -dm_box_operator elasticity does not take both",
+               d);
+  PetscCall(DMBoxElasticityVersion(dm, op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* data go to a DM with their version, and what was found out about them */
+static PetscErrorCode DMBoxOperatorCopy_Elasticity(DM from, DM to, PetscBool *changed)
+{
+  const DMBoxOperator a = ((const DM_Box *)from->data)->op, b = ((const DM_Box *)to->data)->op;
+  const Elasticity   *known = (const Elasticity *)a->data;
+  Elasticity         *data  = (Elasticity *)b->data;
+
+  PetscFunctionBegin;
+  if (a->version != b->version || a->projection != b->projection || known->material != data->material) {
+    PetscCall(DMBoxMaterialDestroy(&data->material));
+    data->material = known->material;
+    if (data->material) data->material->refct++;
+    b->points     = a->points;
+    b->version    = a->version;
+    b->projection = a->projection;
+    *changed      = PETSC_TRUE;
+    if (to->setupcalled) PetscCall(DMBoxSetUpMapping(to));
+  }
+  data->known   = known->known;
+  data->largest = known->largest;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOperatorDestroy_Elasticity(DMBoxOperator op)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxMaterialDestroy(&((Elasticity *)op->data)->material));
+  PetscCall(PetscFree(op->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -271,12 +280,22 @@ static PetscErrorCode DMBoxOperatorView_Elasticity(PETSC_UNUSED PetscInt dim, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- creation, public routines ---- */
+/* ---- creation ---- */
 
 PetscErrorCode DMBoxOperatorCreate_Elasticity(DMBoxOperator op)
 {
+  Elasticity *data;
+
   PetscFunctionBegin;
   PetscCall(DMBoxOperatorSetMatBox(op));
+  PetscCall(PetscNew(&data));
+  data->known             = -1;
+  op->data                = data;
+  op->mapped              = PETSC_TRUE;
+  op->ops.points          = DMBoxPoints_Elasticity;
+  op->ops.pointsdestroy   = DMBoxPointsDestroy_Elasticity;
+  op->ops.copy            = DMBoxOperatorCopy_Elasticity;
+  op->ops.destroy         = DMBoxOperatorDestroy_Elasticity;
   op->ops.setfromoptions  = DMBoxOperatorSetFromOptions_Elasticity;
   op->ops.check           = DMBoxOperatorCheck_Elasticity;
   op->ops.view            = DMBoxOperatorView_Elasticity;
@@ -286,240 +305,5 @@ PetscErrorCode DMBoxOperatorCreate_Elasticity(DMBoxOperator op)
   op->mass                = SHIFT;
   op->projection          = PETSC_DETERMINE;
   op->rings               = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ElasticityChanged(DM dm, DMBoxOperator op)
-{
-  PetscFunctionBegin;
-  if (dm->setupcalled) PetscCall(CheckMaterial(dm, op));
-  PetscCall(DMBoxChanged(dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxSetElasticity - Sets the coefficients of the operator `elasticity`, shift u - div (2 mu eps(u) + lambda div u)
-
-  Logically Collective
-
-  Input Parameters:
-+ dm     - the `DM` of type `DMBOX`
-. lambda - Lame's first parameter (default 15/26); dim lambda + 2 mu must be positive
-. mu     - the shear modulus, positive (default 5/13)
-- shift  - the coefficient of the mass matrix, not negative (default 0); for example the density over the square of the time step
-
-  Options Database Keys:
-+ -dm_box_lambda lambda - Lame's first parameter
-. -dm_box_mu mu         - the shear modulus
-- -dm_box_shift s       - coefficient of the mass matrix
-
-  Level: beginner
-
-  Notes:
-  The space is `DMBOX_SPACE_VQ`: one field for each component of the displacement. eps(u) is the symmetric part of the gradient of u.
-  The defaults are Young's modulus 1 and Poisson's ratio 0.3; `DMBoxSetElasticModuli()` takes such numbers, also for plane stress.
-
-  Sides of type `DMBOX_BOUNDARY_DIRICHLET` are clamped: the displacement is zero, or that of `DMBoxLiftDirichlet()`. Sides of type
-  `DMBOX_BOUNDARY_NEUMANN` are free, or have the traction that `DMBoxAddNeumannLoad()` brings in. On planes of symmetry
-  (`DMBOX_BOUNDARY_SYMMETRY`) the component across the side is given, and the tangential traction is zero.
-
-  Rigid motions that no side holds are the null space of the matrix if the shift is zero. Assembled matrices (`-dm_mat_type aij`) have
-  all rigid motions as near null space, for `PCGAMG`.
-
-  For nearly incompressible materials see `DMBoxSetLambdaDegree()`.
-
-  You may call it at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
-
-.seealso: `DMBOX`, `DMBoxGetElasticity()`, `DMBoxSetElasticModuli()`, `DMBoxSetLambdaDegree()`, `DMBoxSetOperator()`, `DMBoxSetSpace()`,
-          `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`, `MatBoxUpdate()`
-@*/
-PetscErrorCode DMBoxSetElasticity(DM dm, PetscReal lambda, PetscReal mu, PetscReal shift)
-{
-  DMBoxOperator op;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetOperatorOfType(dm, "elasticity", "DMBoxSetElasticity()", &op));
-  PetscValidLogicalCollectiveReal(dm, lambda, 2);
-  PetscValidLogicalCollectiveReal(dm, mu, 3);
-  PetscValidLogicalCollectiveReal(dm, shift, 4);
-  PetscCheck(mu > 0 && (PetscReal)dm->dim * lambda + 2 * mu > 0 && !PetscIsInfOrNanReal(lambda) && !PetscIsInfOrNanReal(mu),
-             PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_lambda and -dm_box_mu (DMBoxSetElasticity()) are %g and %g; mu and dim lambda + 2 mu must be positive and finite",
-             (double)lambda, (double)mu);
-  PetscCheck(shift >= 0 && !PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_shift (DMBoxSetElasticity()) is %g; it must be finite and not negative", (double)shift);
-  op->coefficient[LAMBDA] = lambda;
-  op->coefficient[MU]     = mu;
-  op->coefficient[SHIFT]  = shift;
-  PetscCall(ElasticityChanged(dm, op));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxGetElasticity - Returns the coefficients of the operator `elasticity`
-
-  Not Collective
-
-  Input Parameter:
-. dm - the `DM` of type `DMBOX`
-
-  Output Parameters:
-+ lambda - Lame's first parameter, or `NULL`
-. mu     - the shear modulus, or `NULL`
-- shift  - the coefficient of the mass matrix, or `NULL`
-
-  Level: beginner
-
-.seealso: `DMBOX`, `DMBoxSetElasticity()`, `DMBoxGetElasticModuli()`
-@*/
-PetscErrorCode DMBoxGetElasticity(DM dm, PetscReal *lambda, PetscReal *mu, PetscReal *shift)
-{
-  DMBoxOperator op;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetOperatorOfType(dm, "elasticity", "DMBoxGetElasticity()", &op));
-  if (lambda) *lambda = op->coefficient[LAMBDA];
-  if (mu) *mu = op->coefficient[MU];
-  if (shift) *shift = op->coefficient[SHIFT];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxSetElasticModuli - Sets the material of the operator `elasticity` by Young's modulus and Poisson's ratio
-
-  Logically Collective
-
-  Input Parameters:
-+ dm    - the `DM` of type `DMBOX`
-. young - Young's modulus E, positive (default 1)
-. ratio - Poisson's ratio nu, more than -1 and less than 1/2 (default 0.3)
-- plane - in one and two dimensions, what holds in the directions that are missing: `DMBOX_PLANE_STRAIN` (default) or
-          `DMBOX_PLANE_STRESS`; in three dimensions both are the same
-
-  Options Database Keys:
-+ -dm_box_young E               - Young's modulus
-. -dm_box_poisson_ratio nu      - Poisson's ratio
-- -dm_box_plane (strain|stress) - what holds in the directions that are missing
-
-  Level: beginner
-
-  Note:
-  It sets mu = E / (2 (1 + nu)), and lambda = 2 mu nu / (1 - 2 nu) or, without stress, 2 mu nu / (1 - (dim - 1) nu), as
-  `DMBoxSetElasticity()` does; the shift stays.
-
-.seealso: `DMBOX`, `DMBoxGetElasticModuli()`, `DMBoxSetElasticity()`, `DMBoxPlaneType`
-@*/
-PetscErrorCode DMBoxSetElasticModuli(DM dm, PetscReal young, PetscReal ratio, DMBoxPlaneType plane)
-{
-  const PetscReal mu = 0.5 * young / (1 + ratio), missing = plane == DMBOX_PLANE_STRESS ? (PetscReal)(dm->dim - 1) : 2;
-  DMBoxOperator   op;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetOperatorOfType(dm, "elasticity", "DMBoxSetElasticModuli()", &op));
-  PetscValidLogicalCollectiveEnum(dm, plane, 4);
-  PetscCheck(young > 0 && !PetscIsInfOrNanReal(young), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_young (DMBoxSetElasticModuli()) is %g; it must be positive and finite", (double)young);
-  PetscCheck(ratio > -1 && ratio < 0.5, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_poisson_ratio (DMBoxSetElasticModuli()) is %g; it must be more than -1 and less than 0.5", (double)ratio);
-  PetscCheck(plane == DMBOX_PLANE_STRAIN || plane == DMBOX_PLANE_STRESS, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_plane (DMBoxSetElasticModuli()) is %d; it must be strain or stress", (int)plane);
-  PetscCall(DMBoxSetElasticity(dm, 2 * mu * ratio / (1 - missing * ratio), mu, op->coefficient[SHIFT]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxGetElasticModuli - Returns Young's modulus and Poisson's ratio of the operator `elasticity`
-
-  Not Collective
-
-  Input Parameter:
-. dm - the `DM` of type `DMBOX`
-
-  Output Parameters:
-+ young - Young's modulus, or `NULL`
-- ratio - Poisson's ratio, or `NULL`
-
-  Level: beginner
-
-  Note:
-  They are computed from lambda and mu for three dimensions or plane strain. After `DMBOX_PLANE_STRESS` they are those of the material
-  that has the same lambda and mu in plane strain.
-
-.seealso: `DMBOX`, `DMBoxSetElasticModuli()`, `DMBoxGetElasticity()`
-@*/
-PetscErrorCode DMBoxGetElasticModuli(DM dm, PetscReal *young, PetscReal *ratio)
-{
-  PetscReal lambda, mu;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetElasticity(dm, &lambda, &mu, NULL));
-  if (young) *young = mu * (3 * lambda + 2 * mu) / (lambda + mu);
-  if (ratio) *ratio = 0.5 * lambda / (lambda + mu);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxSetLambdaDegree - Sets the degree to which the operator `elasticity` projects the divergence in its lambda terms
-
-  Logically Collective
-
-  Input Parameters:
-+ dm     - the `DM` of type `DMBOX`
-- degree - the degree in each direction and cell, 0 or more; the degree k of the space and more: no projection. `PETSC_DETERMINE`
-           (default): k - 2 from Poisson's ratio 0.49 on (lambda = 49 mu), in two and three dimensions, no projection below
-
-  Options Database Key:
-. -dm_box_lambda_degree q - the degree
-
-  Level: intermediate
-
-  Notes:
-  The terms are lambda (pi div u, pi div v), with the L2 projection pi of each cell. With q = k - 2 the error does not grow as Poisson's
-  ratio goes to 1/2, and neither do the iterations of `PCPATCHMG`; its order in the displacement is k in the limit, and the pressure
-  -lambda pi div u converges. Without projection displacements lose orders, and pressures are wrong. q = k - 1 has smaller errors on
-  uniform meshes, but solvers need twice the iterations and more.
-
-  Elements of degree 1 lock, and no projection gives them a good solver: for them a ratio above 0.45 is an error, unless a degree is set.
-  In one dimension nothing locks.
-
-.seealso: `DMBOX`, `DMBoxGetLambdaDegree()`, `DMBoxSetElasticity()`, `DMBoxSetDegree()`
-@*/
-PetscErrorCode DMBoxSetLambdaDegree(DM dm, PetscInt degree)
-{
-  DMBoxOperator op;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetOperatorOfType(dm, "elasticity", "DMBoxSetLambdaDegree()", &op));
-  PetscValidLogicalCollectiveInt(dm, degree, 2);
-  PetscCheck(degree >= 0 || degree == PETSC_DETERMINE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_lambda_degree (DMBoxSetLambdaDegree()) is %" PetscInt_FMT "; it must be 0 or more, or determine", degree);
-  op->projection = degree;
-  PetscCall(ElasticityChanged(dm, op));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxGetLambdaDegree - Returns what `DMBoxSetLambdaDegree()` has set
-
-  Not Collective
-
-  Input Parameter:
-. dm - the `DM` of type `DMBOX`
-
-  Output Parameter:
-. degree - the degree, or `PETSC_DETERMINE`
-
-  Level: intermediate
-
-.seealso: `DMBOX`, `DMBoxSetLambdaDegree()`
-@*/
-PetscErrorCode DMBoxGetLambdaDegree(DM dm, PetscInt *degree)
-{
-  DMBoxOperator op;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(degree, 2);
-  PetscCall(DMBoxGetOperatorOfType(dm, "elasticity", "DMBoxGetLambdaDegree()", &op));
-  *degree = op->projection;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

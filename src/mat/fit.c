@@ -458,10 +458,30 @@ static PetscErrorCode PointsInvert(const Mat_Box *m, MatBoxLocal *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PointsCheckRoom(const Mat_Box *m, const MatBoxLocal *l, const PatchFDRange range)
+{
+  const PetscLogDouble limit = 8.0 * 1073741824.0;
+  PetscLogDouble       bytes = 8.0 * (PetscLogDouble)PatchFDRangeSize(range), n = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt f = 0; f < ((const DM_Box *)m->dm->data)->nfield; f++) {
+    PetscLogDouble size = 1;
+
+    for (int d = 0; d < 3; d++) size *= l->patches[f][d].n[l->patches[f][d].npatch / 2];
+    n += size;
+  }
+  bytes *= n * n;
+  PetscCheck(bytes <= limit, PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "PCPATCHFD: the inverses of %" PetscCount_FMT
+             " patches of -dm_box_operator %s, which all differ, take %.3g GiB on this process; "
+             "allowed are %g. Take a lower degree, or more processes",
+             PatchFDRangeSize(range), MatBoxName(m), bytes / 1073741824.0, limit / 1073741824.0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
 {
-  const DM_Box  *box   = (const DM_Box *)m->dm->data;
-  const PetscInt nodes = PetscPowInt(box->degree + 1, m->dm->dim);
+  const DM_Box  *box = (const DM_Box *)m->dm->data;
   PatchFDPoints  points;
   PatchFDRange   range, cells;
   PatchFDKernels kern;
@@ -469,6 +489,7 @@ PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
 
   PetscFunctionBegin;
   MatBoxLocalRange(m, l, range);
+  PetscCall(PointsCheckRoom(m, l, (const PetscInt(*)[2])range));
   PointsClasses(l, (const PetscInt(*)[2])range);
   for (int d = 0; d < 3; d++) { /* a rank has the cells beside its own, too */
     cells[d][0] = PetscMax(0, box->owncells[d][0] - 1);
@@ -477,19 +498,23 @@ PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
   l->ndense = l->nclass[0] * l->nclass[1] * l->nclass[2];
   PetscCall(PetscCalloc1(l->ndense, &l->dense));
   PetscCall(PatchFDVecTypeGetKernels(m->dm->vectype, &kern));
+  if (PetscMemTypeHost(kern->memtype)) kern = PatchFDKernelTables[PATCHFD_KERNELS_HOST_DOUBLE];
   PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])cells, PETSC_FALSE, &points));
-  PetscCall(PetscMalloc1(points.ncells * nodes * nodes, &E));
+  PetscCall(PetscMalloc1(points.ncells * PetscSqr((PetscCount)PatchFDPointsCellSize(&points)), &E));
   PetscCall(kern->cellmatrices(&points, E));
   for (PetscInt i = 0; i < l->ndense && PatchFDRangeSize((const PetscInt(*)[2])range); i++) {
     const PetscInt patch[3] = {range[0][0] + i % l->nclass[0], range[1][0] + i / l->nclass[0] % l->nclass[1],
                                range[2][0] + i / l->nclass[0] / l->nclass[1]};
-    PetscInt       first[3];
+    PetscInt       first[DMBOX_MAX_FIELDS][3];
 
-    for (int d = 0; d < 3; d++) {
-      first[d]            = l->patches[0][d].first[patch[d]];
-      l->dense[i].n[0][d] = l->patches[0][d].n[patch[d]];
+    l->dense[i].nfield = box->nfield;
+    for (PetscInt f = 0; f < box->nfield; f++) {
+      for (int d = 0; d < 3; d++) {
+        first[f][d]         = l->patches[f][d].first[patch[d]];
+        l->dense[i].n[f][d] = l->patches[f][d].n[patch[d]];
+      }
     }
-    PetscCall(PatchFDHostDenseCells(box->degree, m->dm->dim, (const PetscInt(*)[2])cells, E, first, &l->dense[i]));
+    PetscCall(PatchFDHostDenseCells(box->degree, m->dm->dim, (const PetscInt(*)[2])cells, E, (const PetscInt(*)[3])first, &l->dense[i]));
   }
   if (PatchFDRangeSize((const PetscInt(*)[2])range)) PetscCall(PointsInvert(m, l));
   PetscCall(PetscFree(E));

@@ -507,8 +507,8 @@ PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
 {
   const PetscInt low = m->dm->dim == 3 ? 3 : 2;
 
-  if (m->form.points) return LocalIsSmall(m);
   if (MatBoxIsCoupled(m)) return PETSC_TRUE;
+  if (m->form.points) return LocalIsSmall(m);
   for (int d = 0; d < 3; d++)
     for (PetscInt c = 1; c < m->form.M[0][d]->ncells; c++)
       if (m->form.M[0][d]->cls[c] != m->form.M[0][d]->cls[0]) return PETSC_FALSE;

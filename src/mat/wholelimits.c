@@ -92,7 +92,7 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool
 
   PetscFunctionBegin;
   *degree = DMBoxLeastDegree(box);
-  *points = (PetscBool)(box->op->ops.points != NULL);
+  *points = DMBoxHasPoints(box);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (!dm->setupcalled || !(*points || box->op->reach || box->nfield > 1)) PetscFunctionReturn(PETSC_SUCCESS);
   if (!*points) limit = factored;
@@ -153,7 +153,7 @@ PetscBool MatBoxLocalTakesWhole(const Mat_Box *m, PatchFDKernels kern)
 PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
 {
   const DM_Box        *box    = (const DM_Box *)dm->data;
-  const PetscBool      points = (PetscBool)(dm->setupcalled && box->op->ops.points);
+  const PetscBool      points = (PetscBool)(dm->setupcalled && DMBoxHasPoints(box));
   const PetscLogDouble limit  = points ? 1e9 : 4e9; /* operations */
   PatchFDKernels       kern;
   PetscInt(*halvings)[3];

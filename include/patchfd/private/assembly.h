@@ -217,6 +217,11 @@ typedef struct {
   PatchFDLanes        *x, *J, *work, *K;
 } PatchFDGeometry;
 
+/* numbers of a point of a solid: J^{-1}, and |J| with those of lambda, mu and the mass */
+static inline PetscInt PatchFDSolidFactors(const PatchFDPoints *p)
+{
+  return p->dim * p->dim + 3 + (p->shift ? 1 : 0);
+}
 PETSC_INTERN PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *, PatchFDGeometry *);
 /* factor[npoint][nfactor] of the cells from `first` on, as far as they exist; an error where one is inverted or kappa not positive */
 PETSC_INTERN PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *, PetscCount first, PatchFDLanes factor[]);
@@ -252,21 +257,22 @@ PETSC_INTERN PetscErrorCode PatchFDHostPositiveDestroy(PatchFDPoints *positive);
 /* the largest ratio of the means of K in two of the fine cells that a coarse one consists of, if it is larger than what it was */
 PETSC_INTERN PetscErrorCode PatchFDHostContrast(const PatchFDPoints *, const PatchFDRange cells, const PetscBool halve[3],
                                                 const PatchFDRange coarse, PetscReal *contrast);
-/* of all cells, E[ncells][nodes][nodes] */
+/* of all cells, E[ncells][nodes][nodes]; not of solids */
 PETSC_INTERN PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *, PetscReal E[]);
-/* the matrix of dense->n[0] nodes from `first` on, the sum of those of cells, x fastest; its inverse, in place; inverses of several that
+/* the matrix of dense->n[f] nodes from first[f] on of each field, the sum of those of cells, x fastest; its inverse, in place; inverses of several that
    are positive definite; otherwise as PatchFDHostDenseCreate() */
 PETSC_INTERN PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[],
-                                                  const PetscInt first[3], PatchFDDense *);
+                                                  const PetscInt first[][3], PatchFDDense *);
 PETSC_INTERN PetscErrorCode PatchFDHostDenseInvert(PetscBool spd, PetscInt constants, PatchFDDense *, PetscBool *regular);
 PETSC_INTERN PetscErrorCode PatchFDHostInvert(PetscInt count, PetscInt n, PetscReal *const K[], PetscBool *regular);
 /*
   Triples (row, column, value) of an operator by quadrature, cell by cell: rownumber[ncells][nodes] and colnumber are the global numbers of
   a node as a row and as a column, or -1, as rows and columns of such triples then are; its components have the numbers ncomp * number + c.
-  Call with i = NULL for the count only.
+  For solids the numbers are [component][ncells][nodes].  E: the matrices of the cells, or NULL if there are none yet.  Call with i = NULL for the count only.
 */
-PETSC_INTERN PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *, const PetscInt rownumber[], const PetscInt colnumber[],
-                                                     PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+PETSC_INTERN PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *, const PetscReal E[], const PetscInt rownumber[],
+                                                     const PetscInt colnumber[], PetscCount *count, PetscInt i[], PetscInt j[],
+                                                     PetscScalar v[]);
 /* number[cell][...]: index[] on the box for the nodes of these cells, x fastest, -1 for those outside `range` */
 PETSC_INTERN void PatchFDHostCellNumbers(PetscInt dim, PetscInt degree, const PatchFDRange cells, const PatchFDRange range,
                                          const PatchFDBox *, const PetscInt index[], PetscInt number[]);

@@ -91,6 +91,7 @@ typedef struct {
   PetscInt          extra[2];
   DMBoxSpace        space;
   DMBoxBoundaryType boundary[6];  /* lower x, upper x, lower y, ... */
+  PetscInt          symmetry[6];  /* the component that a plane of symmetry fixes, or PETSC_DETERMINE for that across the side of the box */
   PetscInt          processes[3]; /* PETSC_DECIDE until set-up */
   /* [processes + 1]: rank p of direction d owns the cells splits[d][p] .. splits[d][p+1] - 1; given by the finer DM or made in set-up */
   PetscInt        *splits[3];
@@ -185,7 +186,8 @@ struct _p_DMBoxOperator {
   PetscReal                rate;       /* what a time integrator adds to it: its a in the Jacobian a M + A */
   PetscReal                penalty[2]; /* factors of interior penalties, between cells and at Dirichlet sides */
   PetscInt                 projection; /* degree that terms of elasticity are projected to, or PETSC_DETERMINE */
-  PetscBool                mapped;     /* it takes a map from the box to space */
+  PetscBool                mapped;     /* it takes a map from the box to space: there it is given by points, */
+  PetscBool                points;     /* and with this on a box as it is, too */
   void                    *data;       /* what coefficients cannot hold, or NULL */
   PetscInt64               version;    /* of the data: equal numbers are equal data */
   int                      exponent[3][2]; /* for float: masses and stiffnesses of each direction are multiplied by two to these powers */
@@ -300,6 +302,11 @@ PETSC_INTERN PetscErrorCode DMBoxSetUpMapping(DM);
 static inline PetscBool     DMBoxIsMapped(const DM_Box *box)
 {
   return (PetscBool)(box->map || box->mapfrom || box->maptype != DMBOX_MAPPING_NONE);
+}
+/* is the operator that of its points? */
+static inline PetscBool DMBoxHasPoints(const DM_Box *box)
+{
+  return (PetscBool)(box->op->points || (box->op->mapped && DMBoxIsMapped(box)));
 }
 PETSC_INTERN PetscErrorCode DMBoxShapeCreate(DM dm, DMBoxShape **shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeFillGhosts(DM dm, DMBoxShape *shape);

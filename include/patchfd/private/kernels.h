@@ -108,7 +108,11 @@ typedef struct {
      be indefinite at single points */
   PetscBool      given;
   PatchFDFactors factors;
-  void          *owner; /* of the arrays, for who made them */
+  /* displacements of a solid: the components are coupled, on a box a field each; kappa are lambda and mu (nkappa = 2), and A = R' (B' shift w
+     |J| B + eps' 2 mu w |J| eps + div' lambda w |J| div) R.  projection: degree in the unit cell to which div u is projected in L2, or -1 */
+  PetscBool solid;
+  PetscInt  projection;
+  void     *owner; /* of the arrays, for who made them */
 } PatchFDPoints;
 
 enum {
@@ -124,7 +128,12 @@ static inline PetscBool PatchFDPointsAreFew(PetscInt degree, PetscInt gauss)
 /* can factors be computed in each apply? */
 static inline PetscBool PatchFDPointsCanCompute(const PatchFDPoints *p)
 {
-  return (PetscBool)(!p->given && p->geodegree == 1 && (!p->nkappa || p->kappaconstant) && (!p->shift || p->shiftconstant));
+  return (PetscBool)(!p->given && !p->solid && p->geodegree == 1 && (!p->nkappa || p->kappaconstant) && (!p->shift || p->shiftconstant));
+}
+/* nodes of a cell, with each component of a solid */
+static inline PetscInt PatchFDPointsCellSize(const PatchFDPoints *p)
+{
+  return PetscPowInt(p->degree + 1, p->dim) * (p->solid ? p->dim : 1);
 }
 /* an error where the numbers are none that kernels take (src/host/geometry.c) */
 PETSC_INTERN PetscErrorCode PatchFDPointsCheck(const PatchFDPoints *);

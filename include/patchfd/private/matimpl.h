@@ -447,6 +447,10 @@ PETSC_INTERN PetscErrorCode MatBoxFitSweep(Mat_Box *, const MatBoxLocal *, Patch
 /* how many patches take how many steps */
 PETSC_INTERN PetscErrorCode MatBoxFitView(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscViewer);
 PETSC_INTERN PetscLogDouble MatBoxFitBytes(const MatBoxLocal *, PatchFDKernels); /* this rank's */
+/* f or data, n numbers a point, times `scale` plus `added` at the points of these cells, or NULL where there is neither; Vecs of others are
+   not changed.  All ranks at once where there are data or rings (diffusion.c) */
+PETSC_INTERN PetscErrorCode DMBoxPointsCoefficient(DM, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx,
+                                                   DMBoxCellData *data, PetscReal scale, PetscReal added, Vec *);
 /* of an operator by quadrature, box.c: its points in these cells (until ops.pointsdestroy), and a plan, which belongs to the matrix */
 PETSC_INTERN PetscErrorCode MatBoxGetPoints(const Mat_Box *, const PatchFDRange cells, PetscBool device, PatchFDPoints *);
 PETSC_INTERN PetscErrorCode MatBoxGetOperator(Mat_Box *, PatchFDKernels, void **plan);
