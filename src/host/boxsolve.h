@@ -376,6 +376,7 @@ static inline __attribute__((always_inline)) void BoxSolveLDL(PetscInt n, PetscI
                                                               V (*factor)[COLUMNS_WIDTH], V (*u)[COLUMNS_WIDTH])
 {
   const PetscInt row = width + 1;
+  const V        one = (V){0} + 1; /* in place of a pivot that is zero */
 
   for (PetscInt i = 0; i < n; i++) {
     const REAL    *a = band + 2 * i * row, *m = a + row;
@@ -397,7 +398,7 @@ static inline __attribute__((always_inline)) void BoxSolveLDL(PetscInt n, PetscI
         D -= x * f[j][v];
         z -= f[j][v] * u[i - j][v];
       }
-      f[0][v] = 1 / D;
+      f[0][v] = 1 / (V)((VMask)D | ((VMask)one & (D == 0)));
       u[i][v] = z;
     }
   }
