@@ -85,19 +85,20 @@ static void FieldsNodes(const FieldsPlan *p, PetscInt f, const PetscInt patch[3]
 static void FieldsDense(FieldsPlan *p, int count, const PetscInt patch[3][VL], size_t size)
 {
   PetscInt all[VL];
-  int      same = 1;
+  int      same = 1, plain = 1; /* of one class; without parity, as where each patch has its own */
 
   for (int l = 0; l < count; l++) {
     const PetscInt *nc = p->desc.nclass;
 
     all[l] = p->desc.cls[0][patch[0][l]] + nc[0] * (p->desc.cls[1][patch[1][l]] + nc[1] * p->desc.cls[2][patch[2][l]]);
     same   = same && all[l] == all[0];
+    plain  = plain && p->dense[all[l]].desc.size[0] == (PetscInt)size;
   }
   if (same) {
     DenseSolve(&p->dense[all[0]], size, p->u, p->work);
     return;
   }
-  if (p->dense[all[0]].desc.size[0] == (PetscInt)size) { /* without parity, as where each patch has its own */
+  if (plain) {
     for (int l = 0; l < count; l++) DenseSolveLane(&p->dense[all[l]], l, p->u, (REAL *)p->work);
     return;
   }
