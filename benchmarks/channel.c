@@ -1,6 +1,7 @@
 static char help
   [] = "The pressure of a channel flow by a direct solve, against what flow codes have: transforms of x and y, tridiagonal systems in z.\n\
-x and y are periodic with equal cells, z has narrow cells at the walls and Neumann sides; double precision, one core or GPU; on several the library alone.\n\
+x and y are periodic with equal cells, z has narrow cells at the walls and Neumann sides; double precision, one core or GPU;\n\
+on several the library alone.\n\
 Solvers that multiply by the matrix (-ksp_type refine -pc_type single) do so on the host, with a GPU for seconds.\n\
 Prints seconds of set-up, ns an unknown of a solve, and the largest difference of the solutions.\n\
   -da_grid_x, -da_grid_y, -da_grid_z : cells (default 128 x 128 x 96)\n\

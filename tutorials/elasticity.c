@@ -3,10 +3,10 @@ static char help
   -problem cantilever : a beam, clamped at the lower side of x, with a force across it at the other end;\n\
                         the mean deflection of the end beside those of the theories of beams\n\
   -problem rubber     : a block between two rigid plates, which are pressed together by a tenth of its height; Poisson's ratio is 0.4999\n\
-  -problem cook       : Cook's membrane, a tapered panel that is clamped at the left and sheared at the right, in 2D by a map; the vertical\n\
-                        displacements of the middle and of the upper corner of the loaded side\n\
-  -problem cylinder   : a quarter of a thick-walled cylinder under pressure from inside, in 2D by a map; the radial displacements of both walls\n\
-                        beside those of Lame's solution\n\
+  -problem cook       : Cook's membrane, a tapered panel that is clamped at the left and sheared at the right, in 2D by a map;\n\
+                        the vertical displacements of the middle and of the upper corner of the loaded side\n\
+  -problem cylinder   : a quarter of a thick-walled cylinder under pressure from inside, in 2D by a map; the radial\n\
+                        displacements of both walls beside those of Lame's solution\n\
   -levels n           : on n meshes, each with half the cell size of the one before (default 3)\n\
   -dm_box_dim, -dm_box_cells, -dm_box_degree, -dm_box_young, -dm_box_poisson_ratio, ... : the first mesh, the element, the material\n\
   -ksp_*, -pc_*       : the solver (default: CG, PCPATCHMG with symmetric cycles)\n\
@@ -221,8 +221,8 @@ static PetscErrorCode Solve(DM dm, Problem problem, Vec b, Vec *x, PetscInt *its
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the work of a force of 1 is the deflection; the energy of the block, u'A u, is its stiffness times the square of the displacement.  Others
-   have two numbers */
+/* the work of a force of 1 is the deflection; the energy of the block, u'A u, is its stiffness times the square of the displacement.
+   Others have two numbers */
 static PetscErrorCode Measure(DM dm, Problem problem, Vec b, Vec x, PetscReal number[2])
 {
   PetscReal   energy, lower[3], upper[3];

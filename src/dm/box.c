@@ -360,7 +360,8 @@ static PetscErrorCode DMDestroy_Box(DM dm)
   word is for all (default dirichlet)
 .  -dm_box_symmetry_components - elasticity: the component that is fixed by the plane of symmetry at each side, -1 for that across the side
 .  -dm_box_operator name       - the operator: poisson (default), biharmonic, stokes, diffusion or heat
-.  -dm_box_mapping type        - diffusion, elasticity: the image of the box, none (default), sine, sine1, sine2, kershaw, kershaw_smooth or annulus
+.  -dm_box_mapping type        - diffusion, elasticity: the image of the box, none (default), sine, sine1, sine2, kershaw, kershaw_smooth or
+                                 annulus
 .  -dm_box_mapping_parameter a - its parameter, see `DMBoxMappingType`
 .  -dm_box_mapping_degree m    - of the images of cells: 1, or -1 (default) for the degree of the space
 .  -dm_box_mapping_file f      - diffusion: the points of a structured VTK file are those of the box in space

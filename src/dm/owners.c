@@ -236,3 +236,59 @@ PetscBool DMBoxHasRoom(DM dm)
     if (DMBoxHasGhosts(box, e)) return PETSC_FALSE;
   return (PetscBool)(box->nfield == 1 && DMBoxHasGhosts(box, dm->dim - 1));
 }
+
+/*@
+  DMBoxSetProcesses - Sets the number of MPI processes in each direction
+
+  Logically Collective
+
+  Input Parameters:
++ dm        - the `DM` of type `DMBOX`
+- processes - the numbers, of length dim, each at least 1 or `PETSC_DECIDE`
+
+  Options Database Key:
+. -dm_box_processes px,py,pz - number of processes, -1 for any
+
+  Level: intermediate
+
+  Note:
+  Their product must be the size of the communicator, and no direction may have more processes than cells.
+
+.seealso: `DMBOX`, `DMBoxGetProcesses()`
+@*/
+PetscErrorCode DMBoxSetProcesses(DM dm, const PetscInt processes[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(processes, 2);
+  PetscCall(DMBoxGetContextToChange(dm, &box));
+  for (PetscInt d = 0; d < dm->dim; d++) box->processes[d] = processes[d];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetProcesses - Returns the number of MPI processes in each direction
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. processes - the numbers, of length dim; before `DMSetUp()` `PETSC_DECIDE` where nothing was set
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetProcesses()`
+@*/
+PetscErrorCode DMBoxGetProcesses(DM dm, PetscInt processes[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(processes, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  for (PetscInt d = 0; d < dm->dim; d++) processes[d] = box->processes[d];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

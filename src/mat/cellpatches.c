@@ -119,9 +119,7 @@ static PetscErrorCode MatPatchesView_Cells(MatPatches p, PetscViewer viewer)
                                    "  closed cells of degree %" PetscInt_FMT " with their %" PetscInt_FMT
                                    " nodes, summed with square-root weights\n",
                                    s->degree, PetscPowInt(s->degree + 1, s->dim)));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %" PetscInt_FMT " sweep(s)", PCPatchFDTypes[p->spec.type], p->spec.sweeps));
-  if (MatPatchesSpecIsChebyshev(&p->spec)) PetscCall(PetscViewerASCIIPrintf(viewer, ", eigenvalues below %g\n", (double)p->largest));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, ", damping %g\n", (double)p->omega));
+  PetscCall(MatPatchesViewSums(p, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver fd_inexact, own matrices\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -147,28 +145,6 @@ static PetscErrorCode MatPatchesDestroy_Cells(MatPatches p)
 }
 
 /* ---- creation ---- */
-
-static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
-{
-  PetscFunctionBegin;
-  PetscCheck((s->local == PC_PATCHFD_LOCAL_AUTO || s->local == PC_PATCHFD_LOCAL_FD_INEXACT) && s->fit <= PC_PATCHFD_FIT_OWN &&
-               s->rule.exact < 0,
-             comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: closed cells take -pc_patchfd_local auto or fd_inexact, -pc_patchfd_fit auto or own and no -pc_patchfd_fit_exact; "
-             "found %s, %s and %g",
-             PCPatchFDLocals[s->local], PCPatchFDFits[s->fit], (double)s->rule.exact);
-  PetscCheck(s->variant == PC_PATCHFD_VARIANT_AUTO && s->classes == PC_PATCHFD_CLASSES_AUTO && s->precision <= PC_PATCHFD_PRECISION_SAME &&
-               s->update == PC_PATCHFD_UPDATE_COLORED && s->order == PC_PATCHFD_ORDER_FORWARD && s->bricksize == PETSC_DETERMINE,
-             comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: closed cells are summed from one residual: -pc_patchfd_variant %s, -pc_patchfd_classes %s, -pc_patchfd_precision "
-             "%s, -pc_patchfd_update %s, -pc_patchfd_order %s and -pc_patchfd_brick_size do not apply, leave them at their defaults",
-             PCPatchFDVariants[s->variant], PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision],
-             PCPatchFDUpdates[s->update], PCPatchFDOrders[s->order]);
-  PetscCheck(!MatPatchesSpecIsChebyshev(s) || s->damping == PETSC_DETERMINE, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_damping %g does not apply to -pc_patchfd_type %s, which estimates its own", (double)s->damping,
-             PCPatchFDTypes[s->type]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscErrorCode FindLargest(MatPatches p, PatchFDKernels kern)
 {
@@ -201,9 +177,8 @@ static PetscErrorCode CreatePatches(Mat A, const CellSpace *space, const MatPatc
   PetscCall(PatchFDVecTypeGetKernels(A->defaultvectype, &kern));
   PetscCall(MatPatchesDestroy(patches));
   PetscCall(MatPatchesCreate(A, spec, patches));
-  p      = *patches;
-  p->ops = &ops;
-  if (spec->type == PC_PATCHFD_TYPE_MULTIPLICATIVE) p->spec.type = PC_PATCHFD_TYPE_ADDITIVE; /* whatever the default is */
+  p          = *patches;
+  p->ops     = &ops;
   p->omega   = spec->damping == PETSC_DETERMINE ? 1 : spec->damping;
   p->kernels = PETSC_TRUE;
   PetscCall(PetscNew(&x));
@@ -218,26 +193,24 @@ static PetscErrorCode CreatePatches(Mat A, const CellSpace *space, const MatPatc
 
 PetscErrorCode MatCreatePatches_Cells(Mat A, const MatPatchesSpec *spec, MatPatches *patches)
 {
-  CellSpace space;
+  CellSpace      space;
+  MatPatchesSpec cells;
 
   PetscFunctionBegin;
-  PetscCheck(spec->patch == PC_PATCHFD_PATCH_AUTO || spec->patch == PC_PATCHFD_PATCH_CELL, PetscObjectComm((PetscObject)A),
-             PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMBOX; those of a DMPLEX have closed cells, use auto or cell",
-             PCPatchFDPatches[spec->patch]);
-  PetscCall(CheckSpec(PetscObjectComm((PetscObject)A), spec));
+  PetscCall(MatPatchesGetCellsSpec(PetscObjectComm((PetscObject)A), spec, &cells));
   PetscCall(MatGetCellSpace_Bakeoff(A, &space));
-  PetscCall(CreatePatches(A, &space, spec, patches));
+  PetscCall(CreatePatches(A, &space, &cells, patches));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatCreatePatches_BoxCells(Mat A, const MatPatchesSpec *spec, MatPatches *patches)
 {
-  CellSpace space;
+  CellSpace      space;
+  MatPatchesSpec cells;
 
   PetscFunctionBegin;
-  PetscCall(CheckSpec(PetscObjectComm((PetscObject)A), spec));
+  PetscCall(MatPatchesGetCellsSpec(PetscObjectComm((PetscObject)A), spec, &cells));
   PetscCall(MatGetCellSpace_Box(A, &space));
-  PetscCall(CreatePatches(A, &space, spec, patches));
+  PetscCall(CreatePatches(A, &space, &cells, patches));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,6 @@
 /*
-  The operator "elasticity" of a DMBOX by quadrature (PatchFDPoints), on boxes that are mapped and with materials that vary; and what follows
-  from Poisson's ratio: to which degree lambda terms are projected, and where elements lock.
+  The operator "elasticity" of a DMBOX by quadrature (PatchFDPoints), on boxes that are mapped and with materials that vary; and what
+  follows from Poisson's ratio: to which degree lambda terms are projected, and where elements lock.
 */
 #include <patchfd/private/celldata.h>
 #include "elasticity.h"

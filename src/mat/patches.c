@@ -51,6 +51,43 @@ PetscErrorCode MatPatchesCheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatPatchesGetCellsSpec(MPI_Comm comm, const MatPatchesSpec *s, MatPatchesSpec *cells)
+{
+  PetscFunctionBegin;
+  PetscCheck(s->patch == PC_PATCHFD_PATCH_AUTO || s->patch == PC_PATCHFD_PATCH_CELL, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMBOX; those of a DMPLEX have closed cells, use auto or cell",
+             PCPatchFDPatches[s->patch]);
+  PetscCheck((s->local == PC_PATCHFD_LOCAL_AUTO || s->local == PC_PATCHFD_LOCAL_FD_INEXACT) && s->fit <= PC_PATCHFD_FIT_OWN &&
+               s->rule.exact < 0,
+             comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: closed cells take -pc_patchfd_local auto or fd_inexact, -pc_patchfd_fit auto or own and no -pc_patchfd_fit_exact; "
+             "found %s, %s and %g",
+             PCPatchFDLocals[s->local], PCPatchFDFits[s->fit], (double)s->rule.exact);
+  PetscCheck(s->variant == PC_PATCHFD_VARIANT_AUTO && s->classes == PC_PATCHFD_CLASSES_AUTO && s->precision <= PC_PATCHFD_PRECISION_SAME &&
+               s->update == PC_PATCHFD_UPDATE_COLORED && s->order == PC_PATCHFD_ORDER_FORWARD && s->bricksize == PETSC_DETERMINE,
+             comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: closed cells are summed from one residual: -pc_patchfd_variant %s, -pc_patchfd_classes %s, -pc_patchfd_precision "
+             "%s, -pc_patchfd_update %s, -pc_patchfd_order %s and -pc_patchfd_brick_size do not apply, leave them at their defaults",
+             PCPatchFDVariants[s->variant], PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision],
+             PCPatchFDUpdates[s->update], PCPatchFDOrders[s->order]);
+  PetscCheck(!MatPatchesSpecIsChebyshev(s) || s->damping == PETSC_DETERMINE, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_damping %g does not apply to -pc_patchfd_type %s, which estimates its own", (double)s->damping,
+             PCPatchFDTypes[s->type]);
+  *cells = *s;
+  if (s->type == PC_PATCHFD_TYPE_MULTIPLICATIVE) cells->type = PC_PATCHFD_TYPE_ADDITIVE; /* whatever the default is */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* sums of all patches: what is made of them */
+PetscErrorCode MatPatchesViewSums(MatPatches p, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %" PetscInt_FMT " sweep(s)", PCPatchFDTypes[p->spec.type], p->spec.sweeps));
+  if (MatPatchesSpecIsChebyshev(&p->spec)) PetscCall(PetscViewerASCIIPrintf(viewer, ", eigenvalues below %g\n", (double)p->largest));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, ", damping %g\n", (double)p->omega));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- creation, destruction ---- */
 
 PetscErrorCode MatPatchesCreate(Mat A, const MatPatchesSpec *spec, MatPatches *patches)

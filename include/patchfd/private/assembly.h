@@ -259,8 +259,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostContrast(const PatchFDPoints *, const Pat
                                                 const PatchFDRange coarse, PetscReal *contrast);
 /* of all cells, E[ncells][nodes][nodes]; not of solids */
 PETSC_INTERN PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *, PetscReal E[]);
-/* the matrix of dense->n[f] nodes from first[f] on of each field, the sum of those of cells, x fastest; its inverse, in place; inverses of several that
-   are positive definite; otherwise as PatchFDHostDenseCreate() */
+/* the matrix of dense->n[f] nodes from first[f] on of each field, the sum of those of cells, x fastest; its inverse, in place; inverses of
+   several that are positive definite; otherwise as PatchFDHostDenseCreate() */
 PETSC_INTERN PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[],
                                                   const PetscInt first[][3], PatchFDDense *);
 PETSC_INTERN PetscErrorCode PatchFDHostDenseInvert(PetscBool spd, PetscInt constants, PatchFDDense *, PetscBool *regular);
@@ -268,7 +268,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostInvert(PetscInt count, PetscInt n, PetscR
 /*
   Triples (row, column, value) of an operator by quadrature, cell by cell: rownumber[ncells][nodes] and colnumber are the global numbers of
   a node as a row and as a column, or -1, as rows and columns of such triples then are; its components have the numbers ncomp * number + c.
-  For solids the numbers are [component][ncells][nodes].  E: the matrices of the cells, or NULL if there are none yet.  Call with i = NULL for the count only.
+  For solids the numbers are [component][ncells][nodes].  E: the matrices of the cells, or NULL if there are none yet.  Call with i = NULL
+  for the count only.
 */
 PETSC_INTERN PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *, const PetscReal E[], const PetscInt rownumber[],
                                                      const PetscInt colnumber[], PetscCount *count, PetscInt i[], PetscInt j[],

@@ -59,8 +59,8 @@ PETSC_INTERN PetscErrorCode PatchFDBoxHaloCreate(MPI_Comm, PatchFDHaloType, cons
   and then differences, for which the even and the odd modes have matrices of half the size.  Other lines have one block, of the nodes as
   they are.  At the end of a block there may be zeros.
 
-  Kernels that have `eliminate` need no matrices for two kinds of lines, which are of one block without zeros: those with `wave`, whose modes
-  are waves, and the one with `band`, whose equations are solved by elimination, for each mode of the others.
+  Kernels that have `eliminate` need no matrices for two kinds of lines, which are of one block without zeros: those with `wave`, whose
+  modes are waves, and the one with `band`, whose equations are solved by elimination, for each mode of the others.
 */
 typedef struct {
   PetscInt   n, blocks, size;
@@ -140,7 +140,8 @@ struct _PatchFDBoxKernels {
   /* modes of the right-hand side become those of the solution; what has a sum of eigenvalues that is zero becomes zero.  ends: z, unused if
      there are none */
   PetscErrorCode (*divide)(void *plan, const void *ends, void *modes);
-  /* the same where direction d, not the first one, is not in modes but in nodes, by elimination; NULL for kernels that take matrices alone */
+  /* the same where direction d, not the first one, is not in modes but in nodes, by elimination; NULL for kernels that take matrices
+     alone */
   PetscErrorCode (*eliminate)(void *plan, int d, void *modes);
 };
 PETSC_INTERN const struct _PatchFDBoxKernels PatchFDBoxHostDouble, PatchFDBoxHostFloat;

@@ -30,8 +30,9 @@ PETSC_INTERN const struct _PatchFDCellKernels PatchFDCellKernelsHost;
 PETSC_INTERN PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange from, const PetscReal in[], const PatchFDRange to,
                                                 PetscReal out[]);
 /*
-  kappa[count][2] = Lame's parameters times two factors, from Young's modulus and Poisson's ratio, arrays or constants, lambda = 2 mu nu / (1
-  - missing nu); the largest lambda / mu if it is larger than what it was, and the first number that is out of range, if it is less
+  kappa[count][2] = Lame's parameters times two factors, from Young's modulus and Poisson's ratio, arrays or constants,
+  lambda = 2 mu nu / (1 - missing nu); the largest lambda / mu if it is larger than what it was, and the first number that is out of range,
+  if it is less
 */
 PETSC_INTERN void PatchFDHostLame(PetscCount count, PetscReal missing, const PetscReal constant[2], const PetscReal *const moduli[2],
                                   const PetscReal factor[2], PetscReal kappa[], PetscReal *largest, PetscCount *bad);

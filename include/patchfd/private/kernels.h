@@ -108,8 +108,9 @@ typedef struct {
      be indefinite at single points */
   PetscBool      given;
   PatchFDFactors factors;
-  /* displacements of a solid: the components are coupled, on a box a field each; kappa are lambda and mu (nkappa = 2), and A = R' (B' shift w
-     |J| B + eps' 2 mu w |J| eps + div' lambda w |J| div) R.  projection: degree in the unit cell to which div u is projected in L2, or -1 */
+  /* displacements of a solid: the components are coupled, on a box a field each; kappa are lambda and mu (nkappa = 2), and
+     A = R' (B' shift w |J| B + eps' 2 mu w |J| eps + div' lambda w |J| div) R.  projection: degree in the unit cell to which div u is
+     projected in L2, or -1 */
   PetscBool solid;
   PetscInt  projection;
   void     *owner; /* of the arrays, for who made them */

@@ -114,6 +114,10 @@ PETSC_INTERN MatCreatePatchesOfDMDAFn MatCreatePatches_Bricks, MatCreatePatches_
 PETSC_INTERN PetscErrorCode MatPatchesCreate(Mat A, const MatPatchesSpec *, MatPatches *);
 /* errors where settings make no sense together, whatever the matrix is */
 PETSC_INTERN PetscErrorCode MatPatchesCheckSpec(MPI_Comm, const MatPatchesSpec *);
+/* those of closed cells, or errors where settings are not for them */
+PETSC_INTERN PetscErrorCode MatPatchesGetCellsSpec(MPI_Comm, const MatPatchesSpec *, MatPatchesSpec *cells);
+/* the type of what is summed from one residual, its steps, its damping or bound */
+PETSC_INTERN PetscErrorCode MatPatchesViewSums(MatPatches, PetscViewer);
 /* p->largest, from steps of conjugate gradients from r, which becomes anything */
 PETSC_INTERN PetscErrorCode MatPatchesFindLargest(MatPatches, PatchFDKernels, Vec r);
 /* a Vec like v, of a kernel table */
