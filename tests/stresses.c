@@ -1,5 +1,5 @@
-static char help[] =
-  "DMBoxComputeStresses() of polynomials, of which it is exact, and a file for ParaView with the displacement and the stresses.\n\
+static char
+  help[] = "DMBoxComputeStresses() of polynomials, of which it is exact, and a file for ParaView with the displacement and the stresses.\n\
   -dm_box_*  : the mesh and the material (see DMBOX)\n\
   -affine    : mapped\n\
   -vary      : Young's modulus is a function\n\
@@ -53,7 +53,7 @@ static PetscErrorCode Displacement(PetscInt dim, PETSC_UNUSED PetscReal time, co
 /* xx, xy, ... and von Mises' stress, by the deviator */
 static void Exact(const Context *c, const PetscReal x[], PetscReal s[])
 {
-  const PetscInt dim = c->dim;
+  const PetscInt dim     = c->dim;
   PetscReal      H[3][3] = {{0}}, S[3][3] = {{0}}, trace = 0, square = 0, factor = 1;
   PetscScalar    E;
   PetscInt       n = 0;
@@ -175,11 +175,11 @@ static PetscErrorCode TestFile(Context *c, Vec u, Vec stress)
 
 int main(int argc, char **argv)
 {
-  const PetscInt    cells[] = {4, 3, 2};
+  const PetscInt    cells[]  = {4, 3, 2};
   const char *const planes[] = {"strain", "stress"};
-  Context           c       = {.tol = 1e-11, .A = {{0.2, -0.5, 0.1}, {0.9, -0.3, 0.4}, {-0.2, 0.6, 0.25}}};
-  PetscInt          plane   = 0;
-  PetscBool         ring    = PETSC_FALSE;
+  Context           c        = {.tol = 1e-11, .A = {{0.2, -0.5, 0.1}, {0.9, -0.3, 0.4}, {-0.2, 0.6, 0.25}}};
+  PetscInt          plane    = 0;
+  PetscBool         ring     = PETSC_FALSE;
   DM                dm;
   Vec               u, stress;
 
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-     nsize: {{1 3}}
+     nsize: 3
      output_file: output/stresses_1.out
      args: -dm_box_boundary neumann
      test:

@@ -1,6 +1,6 @@
 static char help[] = "A block between planes of symmetry, which vibrates: u'' - div (2 mu eps(u) + lambda div u) = 0 with TSALPHA2.\n\
-The solution has a longitudinal and a transversal wave of known frequencies.  After n and 2 n steps its error, in which that of the mesh is\n\
-small, gives the order of convergence.\n\
+The solution has a longitudinal and a transversal wave of known frequencies.  After n and 2 n steps its error, in which that of the mesh\n\
+is small, gives the order of convergence.\n\
   -steps n   : number of steps (default 32)\n\
   -damping c : and c u'; the waves fade\n\n";
 
@@ -13,8 +13,8 @@ typedef struct {
 /* grad prod cos(pi x_d), and the curl in the first two directions of sin(pi x) sin(pi y), in 3D times cos(pi z) */
 static PetscErrorCode Exact(PetscInt dim, PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], void *ctx)
 {
-  const Context  *m        = (const Context *)ctx;
-  const PetscReal a        = PETSC_PI * x[0], b = PETSC_PI * x[1], third = dim == 3 ? PetscCosReal(PETSC_PI * x[2]) : 1;
+  const Context  *m = (const Context *)ctx;
+  const PetscReal a = PETSC_PI * x[0], b = PETSC_PI * x[1], third = dim == 3 ? PetscCosReal(PETSC_PI * x[2]) : 1;
   PetscReal       swing[2];
 
   PetscFunctionBeginUser;

@@ -55,8 +55,8 @@ static PetscErrorCode SumStresses(DM dm, DMBoxOperator op, Vec u, PetscReal sum[
   Level: beginner
 
   Notes:
-  The vector belongs to a `DMDA` (`VecGetDM()`) with the nodes of the mesh, distributed as `dm`, and has at each node xx, xy, yy, zz and von
-  Mises' stress, in three dimensions xx, xy, xz, yy, yz, zz and von Mises' stress, one after another. They are the names of its fields
+  The vector belongs to a `DMDA` (`VecGetDM()`) with the nodes of the mesh, distributed as `dm`. At each node it has xx, xy, yy, zz and von
+  Mises' stress, in three dimensions xx, xy, xz, yy, yz, zz and von Mises' stress, one after another. These are the names of its fields
   (`DMDAGetFieldName()`). `DMDAVecGetArrayDOFRead()` gives the numbers, `VecView()` with a `PETSCVIEWERVTK` writes them, and the
   displacement may be in the same file. In two dimensions zz is zero with `DMBOX_PLANE_STRESS`.
 
@@ -70,15 +70,16 @@ static PetscErrorCode SumStresses(DM dm, DMBoxOperator op, Vec u, PetscReal sum[
 @*/
 PetscErrorCode DMBoxComputeStresses(DM dm, Vec u, Vec *stress)
 {
-  static const char *const names[2][8] = {{"xx", "xy", "yy", "zz", "von_mises", NULL}, {"xx", "xy", "xz", "yy", "yz", "zz", "von_mises", NULL}};
-  const Elasticity *data;
-  DMBoxOperator     op;
-  DM_Box           *box;
-  DM                da;
-  size_t            n;
-  PetscReal        *sum;
-  PetscScalar      *array;
-  PetscBool         plane;
+  static const char *const names[2][8] = {{"xx", "xy", "yy", "zz", "von_mises", NULL},
+                                          {"xx", "xy", "xz", "yy", "yz", "zz", "von_mises", NULL}};
+  const Elasticity        *data;
+  DMBoxOperator            op;
+  DM_Box                  *box;
+  DM                       da;
+  size_t                   n;
+  PetscReal               *sum;
+  PetscScalar             *array;
+  PetscBool                plane;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetOperatorOfType(dm, "elasticity", "DMBoxComputeStresses()", &op));

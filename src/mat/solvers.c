@@ -350,8 +350,8 @@ PetscErrorCode DMBoxTSComputeIJacobian(TS ts, PETSC_UNUSED PetscReal t, PETSC_UN
 }
 
 /*@C
-  DMBoxTSComputeI2Function - The implicit function F(t, u, u', u'') = M (u'' + c u') + A u of a `TS` of second order, with the operator A and
-  the mass matrix M of its `DMBOX`
+  DMBoxTSComputeI2Function - The implicit function F(t, u, u', u'') = M (u'' + c u') + A u of a `TS` of second order, with the operator A
+  and the mass matrix M of its `DMBOX`
 
   Collective
 
