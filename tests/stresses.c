@@ -6,6 +6,7 @@ static char
   -linear    : the displacement is, otherwise it has degree 2\n\
   -ring      : it is, and does not depend on the first coordinate\n\
   -isochoric : its divergence is constant\n\
+  -refine    : on the mesh that DMRefine() makes\n\
   -tolerance : allowed deviation, relative to the maximum\n\n";
 
 #include <petscpatchfd.h>
@@ -179,7 +180,7 @@ int main(int argc, char **argv)
   const char *const planes[] = {"strain", "stress"};
   Context           c        = {.tol = 1e-11, .A = {{0.2, -0.5, 0.1}, {0.9, -0.3, 0.4}, {-0.2, 0.6, 0.25}}};
   PetscInt          plane    = 0;
-  PetscBool         ring     = PETSC_FALSE;
+  PetscBool         ring = PETSC_FALSE, refine = PETSC_FALSE;
   DM                dm;
   Vec               u, stress;
 
@@ -193,6 +194,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-dm_box_plane", planes, 2, &plane, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &c.tol, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-ring", &ring, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-refine", &refine, NULL));
   for (int i = 0; i < 3 && ring; i++) c.A[i][0] = 0;
   if (ring) c.linear = PETSC_TRUE;
   c.stress = (PetscBool)plane;
@@ -207,6 +209,13 @@ int main(int argc, char **argv)
   PetscCall(DMBoxGetElasticModuli(dm, &c.young, NULL));
   PetscCall(DMBoxGetElasticity(dm, &c.lambda, &c.mu, NULL));
   if (c.vary) PetscCall(DMBoxSetElasticModuliFunction(dm, Young, NULL, DMBOX_PLANE_STRAIN, NULL));
+  if (refine) {
+    DM finer;
+
+    PetscCall(DMRefine(dm, PETSC_COMM_WORLD, &finer));
+    PetscCall(DMDestroy(&dm));
+    dm = finer;
+  }
   PetscCall(DMCreateGlobalVector(dm, &u));
   PetscCall(DMBoxInterpolateFunction(dm, 0, Displacement, &c, u));
   PetscCall(DMBoxComputeStresses(dm, u, &stress));
@@ -234,7 +243,7 @@ int main(int argc, char **argv)
        args: -dm_box_degree 1 -linear -dm_box_dim {{2 3}} -affine {{0 1}} -vary {{0 1}}
      test:
        suffix: vary
-       args: -dm_box_degree {{2 3}} -dm_box_dim {{2 3}} -affine {{0 1}} -vary
+       args: -dm_box_degree {{2 3}} -dm_box_dim {{2 3}} -affine {{0 1}} -vary -refine {{0 1}}
      test:
        suffix: projected
        args: -dm_box_degree {{2 3}} -dm_box_dim {{2 3}} -affine {{0 1}} -isochoric -dm_box_poisson_ratio 0.499
@@ -243,7 +252,7 @@ int main(int argc, char **argv)
        args: -dm_box_degree {{3 4}} -affine {{0 1}} -dm_box_poisson_ratio 0.499
      test:
        suffix: plane
-       args: -dm_box_plane stress -affine {{0 1}}
+       args: -dm_box_plane stress -affine {{0 1}} -refine {{0 1}}
    testset:
      nsize: {{1 3}}
      output_file: output/stresses_1.out
