@@ -91,7 +91,7 @@ static PetscErrorCode TestMaterials(DM dm)
 {
   DM  line;
   Mat A;
-  Vec v;
+  Vec v, stress;
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxSetElasticModuliFunction(dm, One, NULL, DMBOX_PLANE_STRAIN, NULL));
@@ -117,6 +117,10 @@ static PetscErrorCode TestMaterials(DM dm)
   PetscCall(DMBoxSetOperator(line, "elasticity"));
   FAILS("a material that varies in 1D", DMBoxSetElasticModuliFunction(line, One, NULL, DMBOX_PLANE_STRAIN, NULL), PETSC_ERR_SUP,
         "2 or 3 dimensions", "is 1");
+  PetscCall(DMSetUp(line));
+  PetscCall(DMCreateGlobalVector(line, &v));
+  FAILS("stresses in 1D", DMBoxComputeStresses(line, v, &stress), PETSC_ERR_ARG_OUTOFRANGE, "2 or 3 dimensions", "they are 1");
+  PetscCall(VecDestroy(&v));
   PetscCall(DMDestroy(&line));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -142,3 +142,44 @@ static PetscErrorCode OperatorCellMatrices(const PatchFDPoints *points, PetscRea
   PetscCall(PointsDestroy(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* values X[nodes][points] at the nodes of a cell of the polynomials through its points */
+static PetscErrorCode NodesFromPoints(const PatchFDPoints *points, REAL **X)
+{
+  PatchFDRule rule, nodes;
+  PetscReal  *L;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDRuleCreate(points->degree, points->gauss, &rule));
+  PetscCall(PatchFDRuleCreate(points->degree, 0, &nodes));
+  PetscCall(PetscMalloc1(nodes.points * rule.points, &L));
+  PetscCall(PatchFDRuleBasis(&rule, nodes.points, nodes.x, L));
+  PetscCall(RealCopy((size_t)(nodes.points * rule.points), L, X));
+  PetscCall(PetscFree(L));
+  PetscCall(PatchFDRuleDestroy(&nodes));
+  PetscCall(PatchFDRuleDestroy(&rule));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OperatorStresses(const PatchFDOperatorDesc *desc, const PetscReal u[], PetscReal sum[])
+{
+  const PatchFDPoints *points = desc->points;
+  const PetscInt       n      = points->dim == 3 ? 6 : 4;
+  const size_t         nodes  = PatchFDBoxSize(&desc->field[0].ybox);
+  PointsPlan          *p;
+  REAL                *X;
+
+  PetscFunctionBegin;
+  PetscCheck(sizeof(REAL) == sizeof(PetscReal), PETSC_COMM_SELF, PETSC_ERR_SUP, "Stresses are computed in double precision");
+  PetscCall(NodesFromPoints(points, &X));
+  PetscCall(PointsCreate(desc, &p));
+  for (PetscCount batch = 0; batch < p->nbatch; batch++) {
+    for (PetscInt c = 0; c < p->dim; c++) PointsGather(p, batch, c, (const REAL *)u, p->u + c * p->size);
+    SolidStresses(p, batch, X);
+    for (PetscInt i = 0; i < p->size; i++) p->u[i] = Splat(1);
+    for (PetscInt c = 0; c <= n; c++) PointsScatter(p, batch, 0, 1, c < n ? p->t + c * p->npoint : p->u, 1, (REAL *)sum + c * nodes);
+  }
+  PetscCall(PointsDestroy(p));
+  PetscCall(PetscFree(X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -375,6 +375,9 @@ PETSC_INTERN PetscErrorCode DMBoxCellDataGet(DM, const DMBoxCellData *, const Pa
 PETSC_INTERN PetscInt       DMBoxNumGauss(DM);             /* Gauss points in a direction of a cell, for operators by quadrature, */
 PETSC_INTERN PetscInt       DMBoxNumPoints(DM);            /* and in all of a cell */
 PETSC_INTERN PetscErrorCode VecView_Box(Vec, PetscViewer); /* vtk.c */
+/* a DMDA with dof numbers at each node of a field, distributed as the DM */
+PETSC_INTERN PetscErrorCode DMBoxCreateDMDA(DM, const DMBoxField *, PetscInt dof, DM *);
+PETSC_INTERN void           DMBoxLoadCells(const DM_Box *, PatchFDRange cells); /* that touch owned nodes: function.c */
 PETSC_INTERN PetscErrorCode DMBoxViewMeshVTK(DM, PetscViewer);
 PETSC_INTERN PetscErrorCode VecViewNatural_Box(Vec, PetscViewer); /* natural.c */
 PETSC_INTERN PetscErrorCode VecLoad_Box(Vec, PetscViewer);
