@@ -143,6 +143,23 @@ PetscErrorCode PatchFDCSRGet(PatchFDCSR A, PetscInt i[], PetscInt j[], PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+WORK BlockCompare(PatchFDCSR A, const CSRBlock *b, Columns c, const PetscInt j[], PetscBool *same)
+{
+  PetscInt others = 0;
+
+  for (PetscInt k = A->i[b->row]; k < A->i[b[1].row]; k++) others += j[k] != b->first + Column(c, k);
+  if (others) *same = PETSC_FALSE;
+}
+
+PetscErrorCode PatchFDCSRHasPattern(PatchFDCSR A, PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PetscBool *same)
+{
+  PetscFunctionBegin;
+  *same = (PetscBool)(A->m == m && A->n == n);
+  if (*same) PetscCall(PetscArraycmp(A->i, i, m + 1, same));
+  if (*same) FOR_BLOCKS(A, 1, BlockCompare, j, same);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDCSRGetSize(PatchFDCSR A, PetscCount *entries, PetscCount *narrow, PetscLogDouble *bytes)
 {
   PetscFunctionBegin;
