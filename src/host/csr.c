@@ -12,9 +12,9 @@ typedef struct {
 } CSRBlock;
 
 struct _n_PatchFDCSR {
-  PetscInt  refct, m, n, nblock;
-  PetscInt *i;     /* where the rows begin; m + 1 */
-  PetscInt *split; /* the first entries that are not left of the diagonal; NULL until they are needed */
+  PetscInt  refct, m, n, nblock, narrow; /* the last: entries whose columns have 16 bits */
+  PetscInt *i;                           /* where the rows begin; m + 1 */
+  PetscInt *split;                       /* the first entries that are not left of the diagonal; NULL until they are needed */
   float    *a;
   uint16_t *j;
   CSRBlock *block; /* nblock, and one more that ends the last */
@@ -39,6 +39,7 @@ static PetscErrorCode BlockCreate(PatchFDCSR A, const PetscInt j[], CSRBlock *b)
              "The rows from %" PetscInt_FMT " on have columns that are more than %d apart, found %" PetscInt_FMT " and %" PetscInt_FMT,
              b->row, PETSC_INT32_MAX, b->first, max);
   b->at += b->at & !b->narrow; /* numbers of 32 bits are aligned */
+  if (b->narrow) A->narrow += end - A->i[b->row];
   b[1].row = PetscMin(b->row + CSR_BLOCK, A->m);
   b[1].at  = b->at + (end - A->i[b->row]) * (b->narrow ? 1 : 2);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -164,10 +165,8 @@ PetscErrorCode PatchFDCSRGetSize(PatchFDCSR A, PetscCount *entries, PetscCount *
 {
   PetscFunctionBegin;
   *entries = A->i[A->m];
-  *narrow  = 0;
-  for (PetscInt b = 0; b < A->nblock; b++)
-    if (A->block[b].narrow) *narrow += A->i[A->block[b + 1].row] - A->i[A->block[b].row];
-  *bytes = (PetscLogDouble)(*entries * (PetscCount)sizeof(float) + A->block[A->nblock].at * (PetscCount)sizeof(uint16_t)) +
+  *narrow  = A->narrow;
+  *bytes   = (PetscLogDouble)(*entries * (PetscCount)sizeof(float) + A->block[A->nblock].at * (PetscCount)sizeof(uint16_t)) +
            (PetscLogDouble)((A->split ? 2 : 1) * (A->m + 1)) * sizeof(PetscInt) + (PetscLogDouble)(A->nblock + 1) * sizeof(CSRBlock);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
