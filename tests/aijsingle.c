@@ -1,5 +1,5 @@
 static char help[] = "MATAIJSINGLE: every operation against the MATAIJ that it is made from, with random entries.\n\
-  -test : products, sweeps, factors, reuse, types or levels\n\
+  -test : products, sweeps, factors, reuse, types, levels or decay\n\
   -bs   : rows of a block\n\n";
 
 #include "runtest.h"
@@ -473,8 +473,58 @@ static PetscErrorCode TestLevels(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A source in one place, from which solutions fall to a hundredth in each row, until the floats inside end: they are zero where they would
+   have fewer digits, for which processors take many times as long */
+static PetscErrorCode TestDecay(void)
+{
+  const PetscInt     n      = 60;
+  const PetscScalar  row[3] = {-1, 100, -1};
+  const PetscScalar *xa;
+  PetscInt           begin, end, few = 0, many = 0;
+  Mat                A;
+  Vec                b, x;
+  PC                 pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 3, NULL, 3, NULL, &A));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt r = begin; r < end; r++) {
+    const PetscInt col[3] = {r - 1, r, r < n - 1 ? r + 1 : -1};
+
+    PetscCall(MatSetValues(A, 1, &r, 3, col, row, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetValue(b, 0, 1, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCSINGLE));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(VecGetArrayRead(x, &xa));
+  for (PetscInt r = 0; r < end - begin; r++) {
+    few += PetscAbsScalar(xa[r]) > 0 && PetscAbsScalar(xa[r]) < 1.1e-38;
+    many += PetscAbsScalar(xa[r]) > 1e-37;
+  }
+  PetscCall(VecRestoreArrayRead(x, &xa));
+#if !defined(__SSE__)
+  few = 0;
+#endif
+  if (few || many < 15)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " numbers of few digits, %" PetscInt_FMT " of many\n", few, many));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"factors", TestFactors}, {"reuse", TestReuse},
-          {"types", TestTypes}, {"levels", TestLevels})
+          {"types", TestTypes}, {"levels", TestLevels}, {"decay", TestDecay})
 
 /*TEST
 
@@ -503,6 +553,11 @@ TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"fact
     suffix: reuse
     nsize: {{1 3}}
     args: -test reuse
+    output_file: output/ok.out
+
+  test:
+    suffix: decay
+    args: -test decay -single_pc_type {{ilu icc}}
     output_file: output/ok.out
 
   test:

@@ -319,6 +319,7 @@ static PetscErrorCode PCSingleApplyInner(PC pc, PetscBool transpose, Vec x)
   MatNullSpace   null[2][2] = {{NULL}};
   PetscErrorCode ierr;
   int            exponent;
+  unsigned       mode;
 
   PetscFunctionBegin;
   PetscCall(PCSingleGetInputExponent(pc, x, &exponent));
@@ -327,7 +328,9 @@ static PetscErrorCode PCSingleApplyInner(PC pc, PetscBool transpose, Vec x)
   PCSingleExchangeVecTypes(pc);
   PCSingleExchangeNullSpaces(pc, null);
   PCSingleDepth++;
+  mode = PatchFDSubnormalsOff(s->scale); /* else the input may be as small */
   ierr = transpose ? PCApplyTranspose(s->pc, s->x, s->y) : PCApply(s->pc, s->x, s->y);
+  PatchFDSubnormalsRestore(mode);
   PCSingleDepth--;
   PCSingleExchangeNullSpaces(pc, null);
   PCSingleExchangeVecTypes(pc);
