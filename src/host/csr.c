@@ -257,49 +257,65 @@ PetscErrorCode PatchFDCSRReciprocal(PetscInt n, float omega, float shift, float 
 
 /*
   A row waits for the row before it, whose x is in its last entry below the diagonal, or in its first one above.  That one is apart from the
-  others, so that a row ends with one multiplication and addition after it
+  others, so that a row ends with one multiplication and addition after it; and that x is handed on, since to write it and to read it again
+  takes longer than to compute it
 */
 typedef struct {
   float sum, a, x; /* of the others; the entry, and the number that it multiplies */
 } Waiting;
 
-static inline __attribute__((always_inline)) Waiting RowUpTo(PetscInt from, PetscInt to, const float a[], Columns c, const float x[])
+/* before: the x of row r - 1, or, downwards, of row r + 1 */
+static inline __attribute__((always_inline)) Waiting RowUpTo(PatchFDCSR A, const CSRBlock *b, Columns c, PetscInt r, PetscInt to,
+                                                             const float x[], float before)
 {
-  return from < to ? (Waiting){RowSum(from, to - 1, a, c, x), a[to - 1], x[Column(c, to - 1)]} : (Waiting){0, 0, 0};
+  PetscInt last;
+
+  if (to == A->i[r]) return (Waiting){0, 0, 0};
+  last = b->first + Column(c, to - 1);
+  return (Waiting){RowSum(A->i[r], to - 1, A->a, c, x + b->first), A->a[to - 1], last == r - 1 ? before : x[last]};
 }
 
-static inline __attribute__((always_inline)) Waiting RowDownTo(PetscInt from, PetscInt to, const float a[], Columns c, const float x[])
+static inline __attribute__((always_inline)) Waiting RowDownTo(PatchFDCSR A, const CSRBlock *b, Columns c, PetscInt r, PetscInt from,
+                                                               const float x[], float before)
 {
-  return from < to ? (Waiting){RowSum(from + 1, to, a, c, x), a[from], x[Column(c, from)]} : (Waiting){0, 0, 0};
+  PetscInt next;
+
+  if (from == A->i[r + 1]) return (Waiting){0, 0, 0};
+  next = b->first + Column(c, from);
+  return (Waiting){RowSum(from + 1, A->i[r + 1], A->a, c, x + b->first), A->a[from], next == r + 1 ? before : x[next]};
 }
 
 /* t = b - what is left of the diagonal, which a sweep backwards uses again */
 WORK BlockForward(PatchFDCSR A, const CSRBlock *b, Columns c, const PatchFDRelaxation *s, const float scale[], const float rhs[], float t[],
                   float x[])
 {
-  const float *xb = x + b->first;
+  const float *xb     = x + b->first;
+  float        before = b->row ? x[b->row - 1] : 0;
 
   for (PetscInt r = b->row; r < b[1].row; r++) {
-    const Waiting w     = RowUpTo(A->i[r], A->split[r], A->a, c, xb);
+    const Waiting w     = RowUpTo(A, b, c, r, A->split[r], x, before);
     const float   right = s->zero ? 0 : RowSum(A->split[r] + 1, A->i[r + 1], A->a, c, xb);
     const float   old   = s->zero ? 0 : (1 - s->omega) * x[r];
 
-    x[r] = old + scale[r] * (rhs[r] - w.sum - right) - scale[r] * w.a * w.x;
-    t[r] = rhs[r] - w.sum - w.a * w.x;
+    before = old + scale[r] * (rhs[r] - w.sum - right) - scale[r] * w.a * w.x;
+    t[r]   = rhs[r] - w.sum - w.a * w.x;
+    x[r]   = before;
   }
 }
 
 WORK BlockBackward(PatchFDCSR A, const CSRBlock *b, Columns c, const PatchFDRelaxation *s, const float scale[], const float rhs[],
                    const float t[], float x[])
 {
-  const float *xb = x + b->first;
+  const float *xb     = x + b->first;
+  float        before = b[1].row < A->m ? x[b[1].row] : 0;
 
   for (PetscInt r = b[1].row - 1; r >= b->row; r--) {
-    const Waiting w    = RowDownTo(A->split[r] + 1, A->i[r + 1], A->a, c, xb);
+    const Waiting w    = RowDownTo(A, b, c, r, A->split[r] + 1, x, before);
     const float   rest = s->forward ? t[r] : rhs[r] - (s->zero ? 0 : RowSum(A->i[r], A->split[r], A->a, c, xb));
     const float   old  = s->zero && !s->forward ? 0 : (1 - s->omega) * x[r];
 
-    x[r] = old + scale[r] * (rest - w.sum) - scale[r] * w.a * w.x;
+    before = old + scale[r] * (rest - w.sum) - scale[r] * w.a * w.x;
+    x[r]   = before;
   }
 }
 
@@ -315,19 +331,23 @@ PetscErrorCode PatchFDCSRSweep(PatchFDCSR A, const PatchFDRelaxation *s, const f
 
 WORK BlockLower(PatchFDCSR L, const CSRBlock *b, Columns c, const float rhs[], float x[])
 {
-  for (PetscInt r = b->row; r < b[1].row; r++) {
-    const Waiting w = RowUpTo(L->i[r], L->i[r + 1], L->a, c, x + b->first);
+  float before = b->row ? x[b->row - 1] : 0;
 
-    x[r] = rhs[r] - w.sum - w.a * w.x;
+  for (PetscInt r = b->row; r < b[1].row; r++) {
+    const Waiting w = RowUpTo(L, b, c, r, L->i[r + 1], x, before);
+
+    x[r] = before = rhs[r] - w.sum - w.a * w.x;
   }
 }
 
 WORK BlockUpper(PatchFDCSR U, const CSRBlock *b, Columns c, const float inverse[], float x[])
 {
-  for (PetscInt r = b[1].row - 1; r >= b->row; r--) {
-    const Waiting w = RowDownTo(U->i[r], U->i[r + 1], U->a, c, x + b->first);
+  float before = b[1].row < U->m ? x[b[1].row] : 0;
 
-    x[r] = inverse[r] * (x[r] - w.sum) - inverse[r] * w.a * w.x;
+  for (PetscInt r = b[1].row - 1; r >= b->row; r--) {
+    const Waiting w = RowDownTo(U, b, c, r, U->i[r], x, before);
+
+    x[r] = before = inverse[r] * (x[r] - w.sum) - inverse[r] * w.a * w.x;
   }
 }
 
