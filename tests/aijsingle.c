@@ -1,5 +1,5 @@
 static char help[] = "MATAIJSINGLE: every operation against the MATAIJ that it is made from, with random entries.\n\
-  -test : products, sweeps, factors, reuse, types, levels or decay\n\
+  -test : products, sweeps, factors, reuse, types, levels, decay or pivot\n\
   -bs   : rows of a block\n\n";
 
 #include "runtest.h"
@@ -523,8 +523,46 @@ static PetscErrorCode TestDecay(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a zero pivot on the last rank is a failure on all */
+static PetscErrorCode TestPivot(void)
+{
+  const PetscInt     n = 20;
+  PetscMPIInt        size, rank;
+  KSPConvergedReason reason;
+  Mat                A;
+  Vec                b, x;
+  KSP                ksp;
+  PC                 pc;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(CreateSparse(n, n - 2, &A));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  if (rank == size - 1) PetscCall(MatSetValue(A, n - 1, n - 1, 0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPFGMRES));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCSINGLE));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  if (reason != KSP_DIVERGED_PC_FAILED) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ended with %s\n", KSPConvergedReasons[reason]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"factors", TestFactors}, {"reuse", TestReuse},
-          {"types", TestTypes}, {"levels", TestLevels}, {"decay", TestDecay})
+          {"types", TestTypes}, {"levels", TestLevels}, {"decay", TestDecay}, {"pivot", TestPivot})
 
 /*TEST
 
@@ -558,6 +596,12 @@ TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"fact
   test:
     suffix: decay
     args: -test decay -single_pc_type {{ilu icc}}
+    output_file: output/ok.out
+
+  test:
+    suffix: pivot
+    nsize: {{1 3}}
+    args: -test pivot -single_pc_type bjacobi -single_sub_pc_type ilu
     output_file: output/ok.out
 
   test:
