@@ -263,7 +263,7 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
 
   Notes:
   `MatConvert()` makes it from a matrix of type `MATAIJ`, `MATBAIJ` or `MATSBAIJ`, and with `MAT_REUSE_MATRIX` gives it the entries of
-  another one with the same nonzeros. Entries cannot be set otherwise. It converts back to `MATAIJ`.
+  another one with the same nonzeros; others are an error. Entries cannot be set otherwise. It converts back to `MATAIJ`.
 
   An entry takes 6 bytes, or 8 where the columns of a group of 64 rows are more than 65536 apart, in place of the 12 (with 64-bit
   indices 16) of `MATAIJ`.
