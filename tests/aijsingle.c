@@ -1,5 +1,5 @@
 static char help[] = "MATAIJSINGLE: every operation against the MATAIJ that it is made from, with random entries.\n\
-  -test : products, sweeps, factors, types or levels\n\
+  -test : products, sweeps, factors, reuse, types, levels, decay or pivot\n\
   -bs   : rows of a block\n\n";
 
 #include "runtest.h"
@@ -253,6 +253,47 @@ static PetscErrorCode TestFactors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* n x n, with one entry a row: the one of the last row in the given column */
+static PetscErrorCode CreateSparse(PetscInt n, PetscInt last, Mat *A)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 1, NULL, 1, NULL, A));
+  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
+  for (PetscInt r = begin; r < end; r++) PetscCall(MatSetValue(*A, r, r == n - 1 ? last : r, 1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the entries of matrices of another size, with as many entries but one in another column, also of another rank, and of another type */
+static PetscErrorCode TestReuse(void)
+{
+  const PetscInt n[] = {20, 19, 20, 20}, last[] = {1, 1, 0, 18};
+  PetscErrorCode ierr;
+  Mat            A, B, C;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateSparse(n[0], last[0], &A));
+  PetscCall(MatConvert(A, MATAIJSINGLE, MAT_INITIAL_MATRIX, &B));
+  for (int i = 0; i < 4; i++) {
+    PetscCall(CreateSparse(n[i], last[i], &C));
+    CATCH(ierr, MatConvert(C, MATAIJSINGLE, MAT_REUSE_MATRIX, &B));
+    if (!i == !!ierr || !i == !!strstr(lastmessage, "MAT_REUSE_MATRIX"))
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "case %d: error %d: %s\n", i, (int)ierr, lastmessage));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscCall(MatConvert(B, MATAIJ, MAT_INITIAL_MATRIX, &C));
+  CATCH(ierr, MatConvert(A, MATAIJSINGLE, MAT_REUSE_MATRIX, &C));
+  if (!strstr(lastmessage, "type")) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "another type: %s\n", lastmessage));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* from block types, and what it refuses */
 static PetscErrorCode TestTypes(void)
 {
@@ -260,6 +301,7 @@ static PetscErrorCode TestTypes(void)
   Mat               A, B, C;
   Vec               x, y;
   PetscMPIInt       size;
+  PetscErrorCode    ierr;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -276,10 +318,8 @@ static PetscErrorCode TestTypes(void)
     if (!t) PetscCall(MatDestroy(&B));
   }
   PetscCall(MatCreateVecs(B, &x, &y));
-  PetscCall(PetscPushErrorHandler(Catch, NULL));
-  (void)MatSOR(B, y, 1, SOR_EISENSTAT, 0, 1, 1, x);
-  PetscCall(PetscPopErrorHandler());
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", lastmessage));
+  CATCH(ierr, MatSOR(B, y, 1, SOR_EISENSTAT, 0, 1, 1, x));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", ierr ? lastmessage : "no error"));
   PetscCall(PetscViewerPushFormat(PETSC_VIEWER_STDOUT_WORLD, PETSC_VIEWER_ASCII_INFO));
   if (size == 1) PetscCall(MatView(B, PETSC_VIEWER_STDOUT_WORLD));
   PetscCall(PetscViewerPopFormat(PETSC_VIEWER_STDOUT_WORLD));
@@ -433,8 +473,96 @@ static PetscErrorCode TestLevels(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"factors", TestFactors}, {"types", TestTypes},
-          {"levels", TestLevels})
+/* A source in one place, from which solutions fall to a hundredth in each row, until the floats inside end: they are zero where they would
+   have fewer digits, for which processors take many times as long */
+static PetscErrorCode TestDecay(void)
+{
+  const PetscInt     n      = 60;
+  const PetscScalar  row[3] = {-1, 100, -1};
+  const PetscScalar *xa;
+  PetscInt           begin, end, few = 0, many = 0;
+  Mat                A;
+  Vec                b, x;
+  PC                 pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 3, NULL, 3, NULL, &A));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt r = begin; r < end; r++) {
+    const PetscInt col[3] = {r - 1, r, r < n - 1 ? r + 1 : -1};
+
+    PetscCall(MatSetValues(A, 1, &r, 3, col, row, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetValue(b, 0, 1, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCSINGLE));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(VecGetArrayRead(x, &xa));
+  for (PetscInt r = 0; r < end - begin; r++) {
+    few += PetscAbsScalar(xa[r]) > 0 && PetscAbsScalar(xa[r]) < 1.1e-38;
+    many += PetscAbsScalar(xa[r]) > 1e-37;
+  }
+  PetscCall(VecRestoreArrayRead(x, &xa));
+#if !defined(__SSE__)
+  few = 0;
+#endif
+  if (few || many < 15)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " numbers of few digits, %" PetscInt_FMT " of many\n", few, many));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a zero pivot on the last rank is a failure on all */
+static PetscErrorCode TestPivot(void)
+{
+  const PetscInt     n = 20;
+  PetscMPIInt        size, rank;
+  KSPConvergedReason reason;
+  Mat                A;
+  Vec                b, x;
+  KSP                ksp;
+  PC                 pc;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(CreateSparse(n, n - 2, &A));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  if (rank == size - 1) PetscCall(MatSetValue(A, n - 1, n - 1, 0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPFGMRES));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCSINGLE));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  if (reason != KSP_DIVERGED_PC_FAILED) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ended with %s\n", KSPConvergedReasons[reason]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"factors", TestFactors}, {"reuse", TestReuse},
+          {"types", TestTypes}, {"levels", TestLevels}, {"decay", TestDecay}, {"pivot", TestPivot})
 
 /*TEST
 
@@ -457,6 +585,23 @@ TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"fact
     suffix: levels
     nsize: {{1 3}}
     args: -test levels -da_refine 2
+    output_file: output/ok.out
+
+  test:
+    suffix: reuse
+    nsize: {{1 3}}
+    args: -test reuse
+    output_file: output/ok.out
+
+  test:
+    suffix: decay
+    args: -test decay -single_pc_type {{ilu icc}}
+    output_file: output/ok.out
+
+  test:
+    suffix: pivot
+    nsize: {{1 3}}
+    args: -test pivot -single_pc_type bjacobi -single_sub_pc_type ilu
     output_file: output/ok.out
 
   test:
