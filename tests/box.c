@@ -363,7 +363,7 @@ static PetscErrorCode TestHierarchy(void)
   PetscCall(CheckGraded(dm, 4, 8));
   PetscCall(DMBoxSetSemicoarsening(dm, 0)); /* for all that is made from it, too */
   PetscCall(DMBoxGetNumCoarsenings(dm, &n));
-  PetscCheck(n == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " coarsenings", n);
+  PetscCheck(n == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " coarsenings", n);
   PetscCall(DMRefine(dm, MPI_COMM_NULL, &fine));
   PetscCall(CheckGraded(fine, 8, 16));
   PetscCall(DMCoarsen(fine, PETSC_COMM_WORLD, &coarse));
