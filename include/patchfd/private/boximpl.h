@@ -355,7 +355,8 @@ PETSC_INTERN PetscErrorCode DMBoxSetLowering(DM, PetscInt n);
 typedef struct {
   PetscInt  dim, cells[3];
   PetscInt  multiple[3]; /* numbers of cells around a ring that have patches are multiples of this; 1 for other directions */
-  PetscBool even;        /* must cells be equal? */
+  PetscBool even;        /* must cells be equal, and all directions halved? */
+  PetscInt  few;         /* a mesh of so many cells with at most two in a direction is the coarsest one */
   PetscReal coupling[3], threshold;
   PetscBool uneven; /* has a direction been left out? */
 } DMBoxCoarsening;
