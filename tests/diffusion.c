@@ -835,7 +835,7 @@ int main(int argc, char **argv)
   test:
     suffix: vecs
     nsize: {{1 3 4}}
-    args: -test vecs -map function -dm_box_galerkin false -dm_box_extra_points 2
+    args: -test vecs -map function -dm_box_galerkin false -dm_box_extra_points 2 -dm_box_semicoarsening 0
   testset:
     args: -test update
     nsize: {{1 3}}

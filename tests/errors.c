@@ -638,7 +638,11 @@ static PetscErrorCode TestMesh(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a mesh that cannot be halved and is too large to be factored on every process: the error comes before the memory is taken */
+#define RING2 "-dm_box_boundary periodic,periodic,dirichlet,dirichlet "
+#define RING3 "-dm_box_boundary periodic,periodic,dirichlet,dirichlet,dirichlet,dirichlet "
+
+/* a mesh that cannot be halved, around an odd ring, and is too large to be factored on every process: the error comes before the memory is
+   taken */
 static PetscErrorCode TestFactors(void)
 {
   const struct {
@@ -646,11 +650,11 @@ static PetscErrorCode TestFactors(void)
     PCType      type;
     const char *options, *limit, *found;
   } all[] = {
-    {3, {17, 17, 17}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_symmetric", "30000", "17 x 17 x 17"},
-    {3, {17, 17, 17}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "30000", "17 x 17 x 17"},
+    {3, {17, 17, 17}, 2, PCPATCHMG, RING3 "-dm_box_operator biharmonic -pc_patchmg_symmetric", "30000", "17 x 17 x 17"},
+    {3, {17, 17, 17}, 2, PCPATCHMG, RING3 "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "30000", "17 x 17 x 17"},
     {3, {17, 19, 17}, 2, PCPATCHFD, "-dm_box_operator diffusion -pc_patchfd_patch box", "30000", "17 x 19 x 17"},
-    {2, {275, 277}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "300000", "275 x 277 x 1"},
-    {2, {65, 63}, 1, PCPATCHMG, "-dm_box_space rt -dm_box_operator stokes -pc_patchmg_coarse_eq_limit 0", "dense", "65 x 63 x 1"},
+    {2, {275, 277}, 2, PCPATCHMG, RING2 "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "300000", "275 x 277 x 1"},
+    {2, {65, 63}, 1, PCPATCHMG, RING2 "-dm_box_space rt -dm_box_operator stokes -pc_patchmg_coarse_eq_limit 0", "dense", "65 x 63 x 1"},
   };
 
   PetscFunctionBeginUser;
@@ -669,8 +673,8 @@ static PetscErrorCode TestFactors(void)
     PetscCall(PCDestroy(&pc));
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&dm));
-    for (const char *const *name = (const char *const[]){"-dm_box_operator", "-dm_box_space", "-pc_patchmg_coarse_eq_limit",
-                                                         "-pc_patchfd_patch", "-pc_patchmg_symmetric", NULL};
+    for (const char *const *name = (const char *const[]){"-dm_box_operator", "-dm_box_space", "-dm_box_boundary",
+                                                         "-pc_patchmg_coarse_eq_limit", "-pc_patchfd_patch", "-pc_patchmg_symmetric", NULL};
          *name; name++)
       PetscCall(PetscOptionsClearValue(NULL, *name));
   }

@@ -7,19 +7,19 @@
 #include <patchfd/private/vecimpl.h>
 #include "diffusion.h"
 
-/* which directions a coarsening halved, the coarse cells that this rank has, and the fine ones that they consist of */
+/* how a coarsening unites cells, the coarse ones that this rank has, and the fine ones that they consist of */
 typedef struct {
-  PetscBool    halve[3];
+  PatchFDUnion dir[3];
   PatchFDRange coarse, fine;
 } Coarsening;
 
 static void CoarseningFind(const DM_Box *fine, const PetscBool halve[3], Coarsening *c)
 {
-  for (int d = 0; d < 3; d++) {
-    c->halve[d] = halve[d];
+  for (PetscInt d = 0; d < 3; d++) {
+    c->dir[d] = DMBoxUniteCells(fine, d, halve[d]);
     for (int e = 0; e < 2; e++) { /* a coarse cell belongs to the rank of its first fine cell */
-      c->coarse[d][e] = halve[d] ? (fine->owncells[d][e] + 1) / 2 : fine->owncells[d][e];
-      c->fine[d][e]   = c->coarse[d][e] * (halve[d] ? 2 : 1);
+      c->coarse[d][e] = PatchFDUnionBegin(&c->dir[d], fine->owncells[d][e]);
+      c->fine[d][e]   = PatchFDUnionFirst(&c->dir[d], c->coarse[d][e]);
     }
   }
 }
@@ -43,7 +43,7 @@ static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, cons
     PetscCall(VecGetArrayWrite(v[i], &array[i]));
   }
   PetscCall((*op->ops.points)(fine, op, coefficient, (const PetscInt(*)[2])c->fine, PETSC_FALSE, &points));
-  PetscCall(PatchFDHostRestrict(&points, (const PetscInt(*)[2])c->fine, c->halve, (const PetscInt(*)[2])c->coarse,
+  PetscCall(PatchFDHostRestrict(&points, (const PetscInt(*)[2])c->fine, c->dir, (const PetscInt(*)[2])c->coarse,
                                 ((const DM_Box *)coarse->data)->degree, array[0], array[1]));
   PetscCall((*op->ops.pointsdestroy)(&points));
   for (int i = 0; i < 2; i++) {
@@ -94,7 +94,7 @@ PetscErrorCode DMBoxDiffusionContrast(DM dm, DMBoxOperator op, const PetscBool h
   if ((!medium->Kfunction && !medium->Kdata) || PetscMemTypeDevice(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   CoarseningFind((const DM_Box *)dm->data, halve, &c);
   PetscCall((*op->ops.points)(dm, op, form, (const PetscInt(*)[2])c.fine, PETSC_FALSE, &points));
-  PetscCall(PatchFDHostContrast(&points, (const PetscInt(*)[2])c.fine, c.halve, (const PetscInt(*)[2])c.coarse, contrast));
+  PetscCall(PatchFDHostContrast(&points, (const PetscInt(*)[2])c.fine, c.dir, (const PetscInt(*)[2])c.coarse, contrast));
   PetscCall((*op->ops.pointsdestroy)(&points));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, contrast, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)dm)));
   PetscFunctionReturn(PETSC_SUCCESS);
