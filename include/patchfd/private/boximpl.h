@@ -180,6 +180,7 @@ struct _p_DMBoxOperator {
   char                    *name;
   PetscReal                coefficient[DMBOX_MAX_COEFFICIENTS];
   PetscInt                 mass;       /* the coefficient that multiplies the mass matrix, or -1 */
+  PetscInt                 robin;      /* the first of the six of Robin conditions, of the sides; 0: none */
   PetscBool                saddle;     /* a saddle point problem: the last field is the multiplier, and no coefficients make it definite */
   PetscBool                rings;      /* it takes periodic sides */
   PetscInt                 reach;      /* 1 if the rows of a cell see the cells beside it even in a continuous space, otherwise 0 */
