@@ -532,7 +532,7 @@ int main(int argc, char **argv)
       args: -dim 3 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
     test:
       suffix: step_robin
-      args: -degree {{1 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40
+      args: -degree {{2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40
     test:
       suffix: step_robin_3d
       args: -dim 3 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_robin 3,0,0.5,40,0,7
