@@ -283,7 +283,7 @@ static PetscErrorCode PointsPart(DM dm, const PetscReal c[], const Points *whole
 /* Functions are evaluated once for all that is made of the same points, or on the host of some of them: matrices in both precisions, fits
    */
 PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PetscBool device,
-                                            PatchFDPoints *p)
+                                     PatchFDPoints *p)
 {
   Diffusion       *data = (Diffusion *)op->data;
   const PetscReal *x    = ((const DM_Box *)dm->data)->shape->nodes.x;

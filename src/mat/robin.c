@@ -25,8 +25,8 @@ PetscErrorCode DMBoxOptionsRobin(DM dm, const DMBoxOperator op, PatchFDOptionIte
 
   PetscFunctionBegin;
   PetscCall(PetscArraycpy(h, &op->coefficient[op->robin], 6));
-  PetscCall(DMBoxOptionsSides(dm, "-dm_box_robin", "h in diffusion du/dn + h u = g, on each side", "DMBoxSetRobin", h, &flg,
-                              PetscOptionsObject));
+  PetscCall(
+    DMBoxOptionsSides(dm, "-dm_box_robin", "h in diffusion du/dn + h u = g, on each side", "DMBoxSetRobin", h, &flg, PetscOptionsObject));
   for (PetscInt s = 0; flg && s < 2 * dm->dim; s++) PetscCall(DMBoxSetRobin(dm, s, h[s]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

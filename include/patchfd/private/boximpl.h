@@ -442,6 +442,8 @@ static inline PetscInt DMBoxLayers(const DM_Box *box)
 {
   return !DMBoxIsContinuous(box) || box->op->reach ? 2 : 1;
 }
+/* solvers have patches on meshes whose numbers of cells around rings are multiples of this, 1 or twice the layers: coarsening.c */
+PETSC_INTERN PetscErrorCode DMBoxRingMultiple(DM, PetscInt *multiple);
 /* is there one rank?  Then it has ghosts on rings only, images of its own nodes */
 static inline PetscBool DMBoxIsAlone(const DM_Box *box)
 {

@@ -9,7 +9,7 @@ enum {
   MATBOX_MAX_BANDS  = 27,
   MATBOX_MAX_TERMS  = 24,
   MATBOX_MAX_ROWS   = 2 * MATBOX_MAX_BANDS, /* of bands in patches; a band may have several fields with lines of their own */
-  MATBOX_MAX_COLORS = 16                    /* two phases of eight parities */
+  MATBOX_MAX_COLORS = 250                   /* two phases; in a direction two parities, and three patches of a ring */
 };
 
 typedef struct _Mat_Box Mat_Box;
@@ -394,6 +394,8 @@ PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
 /* may the whole mesh be one, with a dense inverse that takes no more time and memory than a factorization? */
 #define MATBOX_WHOLE_ENTRIES_GPU 1.2e7 /* of the inverse of an operator by quadrature there */
 PETSC_INTERN PetscBool MatBoxLocalTakesWhole(const Mat_Box *, PatchFDKernels);
+/* how many patches of a direction are colours of their own: the last ones of a ring, see sweep.c */
+PETSC_INTERN PetscInt MatBoxLocalSingles(const MatBoxLocal *, int d);
 /*
   The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved,
   which needs no phases with terms; otherwise patches must not see what others of their colour write
