@@ -206,6 +206,8 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
                     "periodic in direction 1, which has 1 cell", "2 or more"));
   PetscCall(TestBox("-dm_box_robin 2,2,0,0 -dm_box_boundary periodic,periodic,neumann,neumann", PETSC_ERR_ARG_INCOMP,
                     "-dm_box_robin (DMBoxSetRobin()) would have no effect on side 0", "which is periodic"));
+  PetscCall(TestBox("-dm_box_operator diffusion -dm_box_robin 2,0,0,0", PETSC_ERR_ARG_INCOMP,
+                    "-dm_box_robin (DMBoxSetRobin()) would have no effect on side 0", "which is dirichlet"));
   PetscCall(TestBox("-dm_box_operator diffusion -dm_box_mapping annulus -dm_box_boundary dirichlet,dirichlet,periodic,periodic",
                     PETSC_ERR_ARG_OUTOFRANGE, "periodic in direction 1, but the map", "does not bring one side to the other"));
 

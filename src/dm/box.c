@@ -379,7 +379,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_viscosity nu        - stokes: viscosity (default 1)
 .  -dm_box_capacity c          - heat: capacity of a volume (default 1)
 .  -dm_box_conductivity kx,... - heat: conductivity in each direction (default 1)
-.  -dm_box_robin h0,...        - poisson and heat: h in D du/dn + h u = g on each side (default 0)
+.  -dm_box_robin h0,...        - poisson, diffusion and heat: h in D du/dn + h u = g on each side (default 0)
 .  -dm_box_outside T0,...      - heat: temperature outside of each side (default 0)
 .  -dm_box_steady              - heat: source, fluxes and given values do not depend on time (default false)
 .  -dm_box_penalty in,bd       - factors of the penalties on faces between cells and on Dirichlet sides, for dgq, biharmonic and stokes

@@ -60,11 +60,23 @@ static PetscBool DMBoxIsUneven(DM dm)
   return PETSC_FALSE;
 }
 
+PetscErrorCode DMBoxRingMultiple(DM dm, PetscInt *multiple)
+{
+  const DM_Box  *box = (const DM_Box *)dm->data;
+  PatchFDKernels kern;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  *multiple = PetscMemTypeHost(kern->memtype) && !DMBoxHasPoints(box) ? 1 : 2 * DMBoxLayers(box);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* It is decided when somebody asks for the first time, and remains until DMBoxUpdateCoarsening(): solvers count levels before they make
    them */
 PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
 {
-  DM_Box *box = (DM_Box *)dm->data;
+  DM_Box  *box = (DM_Box *)dm->data;
+  PetscInt multiple;
 
   PetscFunctionBegin;
   *c = (DMBoxCoarsening){.dim = dm->dim, .coupling = {1, 1, 1}, .uneven = DMBoxIsUneven(dm)};
@@ -79,9 +91,10 @@ PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
     }
     PetscCall(PetscArraycpy(c->coupling, box->coupling, 3));
   }
+  PetscCall(DMBoxRingMultiple(dm, &multiple));
   for (PetscInt d = 0; d < dm->dim; d++) {
     c->cells[d]    = box->cells[d];
-    c->multiple[d] = box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC ? 2 * DMBoxLayers(box) : 1;
+    c->multiple[d] = box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC ? multiple : 1;
   }
   c->even = (PetscBool)(box->space == DMBOX_SPACE_P1);
   c->few  = box->op->ops.coupling ? 0 : 64;

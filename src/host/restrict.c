@@ -202,7 +202,7 @@ PetscErrorCode PatchFDHostPositiveCreate(const PatchFDPoints *points, PatchFDPoi
   const PetscInt   n = points->degree + 1, c = points->gauss;
   const PetscCount all = points->ncells * PetscPowInt(n, points->dim);
   PatchFDRule      rule, few;
-  PetscReal       *X, *kappa, *shift;
+  PetscReal       *X, *kappa, *shift, *side;
 
   PetscFunctionBegin;
   *positive       = *points;
@@ -221,6 +221,15 @@ PetscErrorCode PatchFDHostPositiveCreate(const PatchFDPoints *points, PatchFDPoi
   if (points->shift) PetscCall(ContractCells(points->dim, 1, n, c, X, points->ncells, points->shift, shift));
   positive->kappa = kappa;
   positive->shift = points->shift ? shift : NULL;
+  for (PetscInt s = 0; s < 6; s++) { /* means will do */
+    const PetscInt size = PetscPowInt(c, points->dim - 1), less = PetscPowInt(n, points->dim - 1);
+
+    if (!points->side[s]) continue;
+    PetscCall(PetscCalloc1(PatchFDSideSize(positive, s), &side));
+    for (PetscCount i = 0; i < PatchFDSideSize(points, s); i++) side[i / size * less] += points->side[s][i] / less;
+    for (PetscCount i = 0; i < PatchFDSideSize(positive, s); i++) side[i] = side[i / less * less];
+    positive->side[s] = side;
+  }
   PetscCall(PetscFree(X));
   PetscCall(PatchFDRuleDestroy(&few));
   PetscCall(PatchFDRuleDestroy(&rule));
@@ -231,6 +240,7 @@ PetscErrorCode PatchFDHostPositiveDestroy(PatchFDPoints *positive)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree2(positive->kappa, positive->shift));
+  for (int s = 0; s < 6; s++) PetscCall(PetscFree(positive->side[s]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -26,8 +26,8 @@ static void CoarseningFind(const DM_Box *fine, const PetscBool halve[3], Coarsen
 
 /* the factors of the form with these coefficients, those of stiffnesses and of masses, as data of the coarse mesh; where they are asked for
    */
-static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, const PetscReal coefficient[MASS + 1],
-                                   DMBoxCellData **stiffness, DMBoxCellData **mass)
+static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, const PetscReal coefficient[], DMBoxCellData **stiffness,
+                                   DMBoxCellData **mass)
 {
   const DMBoxOperator   op      = ((const DM_Box *)fine->data)->op;
   const PetscInt        full    = fine->dim * (fine->dim + 1) / 2;
@@ -58,9 +58,10 @@ static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, cons
 PetscErrorCode DMBoxDiffusionRestrict(DM fine, DM coarse, PetscReal largest)
 {
   const DM_Box          *f = (const DM_Box *)fine->data, *box = (const DM_Box *)coarse->data;
-  const DiffusionMedium *from           = DMBoxDiffusionGetMedium(f->op);
-  const PetscBool        varies         = (PetscBool)(from->shiftfunction || from->shiftdata);
-  const PetscReal        form[MASS + 1] = {1, 1, 0}, mass[MASS + 1] = {0, 0, 1};
+  const DiffusionMedium *from               = DMBoxDiffusionGetMedium(f->op);
+  const PetscBool        varies             = (PetscBool)(from->shiftfunction || from->shiftdata);
+  const PetscReal        mass[COEFFICIENTS] = {[MASS] = 1};
+  PetscReal              form[COEFFICIENTS];
   DiffusionMedium        m = {.nK        = fine->dim * (fine->dim + 1) / 2,
                               .nconstant = 1,
                               .K         = {1},
@@ -72,6 +73,7 @@ PetscErrorCode DMBoxDiffusionRestrict(DM fine, DM coarse, PetscReal largest)
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) halve[d] = (PetscBool)(f->cells[d] != box->cells[d]);
   CoarseningFind(f, halve, &c);
+  DMBoxDiffusionCoefficients(f->op, 1, 0, form);
   PetscCall(RestrictForm(fine, coarse, &c, form, &m.Kdata, varies ? &m.shiftdata : NULL));
   PetscCall(RestrictForm(fine, coarse, &c, mass, NULL, &m.massdata));
   m.fine = from->fine ? from->fine : (DiffusionMedium *)from;
@@ -82,8 +84,8 @@ PetscErrorCode DMBoxDiffusionRestrict(DM fine, DM coarse, PetscReal largest)
 
 PetscErrorCode DMBoxDiffusionContrast(DM dm, DMBoxOperator op, const PetscBool halve[3], PetscReal *contrast)
 {
-  const DiffusionMedium *medium         = DMBoxDiffusionGetMedium(op);
-  const PetscReal        form[MASS + 1] = {1, 1, 0};
+  const DiffusionMedium *medium = DMBoxDiffusionGetMedium(op);
+  PetscReal              form[COEFFICIENTS];
   PatchFDKernels         kern;
   PatchFDPoints          points;
   Coarsening             c;
@@ -93,6 +95,7 @@ PetscErrorCode DMBoxDiffusionContrast(DM dm, DMBoxOperator op, const PetscBool h
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if ((!medium->Kfunction && !medium->Kdata) || PetscMemTypeDevice(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   CoarseningFind((const DM_Box *)dm->data, halve, &c);
+  DMBoxDiffusionCoefficients(op, 1, 0, form);
   PetscCall((*op->ops.points)(dm, op, form, (const PetscInt(*)[2])c.fine, PETSC_FALSE, &points));
   PetscCall(PatchFDHostContrast(&points, (const PetscInt(*)[2])c.fine, c.dir, (const PetscInt(*)[2])c.coarse, contrast));
   PetscCall((*op->ops.pointsdestroy)(&points));

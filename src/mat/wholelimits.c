@@ -85,7 +85,7 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool
   const DM_Box        *box      = (const DM_Box *)dm->data;
   const PetscLogDouble factored = dm->dim == 3 || box->op->saddle ? 8000 : 30000, most = 8000;
   PetscLogDouble       limit  = dm->dim == 3 ? 5000 : 50000, N;
-  PetscInt             more   = *n + 1, (*halvings)[3];
+  PetscInt             more   = *n + 1, multiple, (*halvings)[3];
   const PetscBool      points = DMBoxHasPoints(box);
   PetscBool            lower = (PetscBool)(box->degree > DMBoxLeastDegree(box)), patches = PETSC_TRUE;
   PatchFDKernels       kern;
@@ -100,8 +100,8 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool
   PetscCall(PetscMalloc1(more, &halvings));
   PetscCall(DMBoxGetHalvings(dm, *n, halvings));
   N = WholeUnknowns(dm, halvings[*n]);
-  for (int d = 0; d < 3; d++)
-    patches = (PetscBool)(patches && (box->field[0].line[d].turn >> halvings[*n][d]) % (2 * DMBoxLayers(box)) == 0);
+  PetscCall(DMBoxRingMultiple(dm, &multiple));
+  for (int d = 0; d < 3; d++) patches = (PetscBool)(patches && (box->field[0].line[d].turn >> halvings[*n][d]) % multiple == 0);
   PetscCall(PetscFree(halvings));
   if (N <= limit) PetscFunctionReturn(PETSC_SUCCESS);
   if (lower && patches) {

@@ -75,6 +75,10 @@ typedef struct {
 PETSC_INTERN PetscErrorCode PatchFDHostLoad(PetscInt dim, PetscInt nfield, const PatchFDFieldPoints[], const PatchFDRange cells,
                                             PatchFDFunction f, void *ctx, PetscReal time, PetscScalar b[]);
 
+/* v[cell][point] = a times the weights of the points in space: of a side, where they are at an end */
+PETSC_INTERN PetscErrorCode PatchFDHostPointWeights(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, PetscReal a,
+                                                    PetscReal v[]);
+
 /* a derivative of a field, by its orders (0 to 2) in the three directions: a part of a component of what is compared with a function */
 typedef struct {
   PetscInt component, field, order[3];
@@ -128,6 +132,7 @@ typedef enum {
 } PatchFDDefect;
 typedef struct {
   PetscReal     log[3], shift, weight, largest;
+  PetscReal     side[6];  /* integrals of h over the sides with h u v */
   PetscReal    *layer[3]; /* [points of direction d][4]: three logarithms and 1; or NULL */
   PatchFDDefect defect;
   PetscInt      cell[3];

@@ -184,6 +184,7 @@ struct _p_DMBoxOperator {
   char                    *name;
   PetscReal                coefficient[DMBOX_MAX_COEFFICIENTS];
   PetscInt                 mass;       /* the coefficient that multiplies the mass matrix, or -1 */
+  PetscInt                 robin;      /* the first of the six of Robin conditions, of the sides; 0: none */
   PetscBool                saddle;     /* a saddle point problem: the last field is the multiplier, and no coefficients make it definite */
   PetscBool                rings;      /* it takes periodic sides */
   PetscInt                 reach;      /* 1 if the rows of a cell see the cells beside it even in a continuous space, otherwise 0 */
@@ -452,6 +453,8 @@ static inline PetscInt DMBoxLayers(const DM_Box *box)
 {
   return !DMBoxIsContinuous(box) || box->op->reach ? 2 : 1;
 }
+/* solvers have patches on meshes whose numbers of cells around rings are multiples of this, 1 or twice the layers: coarsening.c */
+PETSC_INTERN PetscErrorCode DMBoxRingMultiple(DM, PetscInt *multiple);
 /* is there one rank?  Then it has ghosts on rings only, images of its own nodes */
 static inline PetscBool DMBoxIsAlone(const DM_Box *box)
 {

@@ -9,7 +9,7 @@ enum {
   MATBOX_MAX_BANDS  = 27,
   MATBOX_MAX_TERMS  = 24,
   MATBOX_MAX_ROWS   = 2 * MATBOX_MAX_BANDS, /* of bands in patches; a band may have several fields with lines of their own */
-  MATBOX_MAX_COLORS = 16                    /* two phases of eight parities */
+  MATBOX_MAX_COLORS = 250                   /* two phases; in a direction two parities, and three patches of a ring */
 };
 
 typedef struct _Mat_Box Mat_Box;
@@ -260,6 +260,12 @@ PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator);     /* st
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Elasticity(DMBoxOperator); /* elasticity.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator);       /* heat.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator);  /* diffusion.c */
+/* Robin conditions, of operators that have them: is one of these coefficients not zero?  And what `check`, `setfromoptions` and `view` do
+   (robin.c) */
+PETSC_INTERN PetscBool      DMBoxHasRobin(const DMBoxOperator, const PetscReal coefficient[]);
+PETSC_INTERN PetscErrorCode DMBoxCheckRobin(DM, const DMBoxOperator);
+PETSC_INTERN PetscErrorCode DMBoxOptionsRobin(DM, const DMBoxOperator, PatchFDOptionItems);
+PETSC_INTERN PetscErrorCode DMBoxViewRobin(PetscInt dim, const PetscReal h[], PetscViewer);
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
 /* an interpolation, not assembled, to the nodes with a one only */
 PETSC_INTERN PetscErrorCode MatTransferSetMask(Mat, Vec mask);
@@ -388,6 +394,8 @@ PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
 /* may the whole mesh be one, with a dense inverse that takes no more time and memory than a factorization? */
 #define MATBOX_WHOLE_ENTRIES_GPU 1.2e7 /* of the inverse of an operator by quadrature there */
 PETSC_INTERN PetscBool MatBoxLocalTakesWhole(const Mat_Box *, PatchFDKernels);
+/* how many patches of a direction are colours of their own: the last ones of a ring, see sweep.c */
+PETSC_INTERN PetscInt MatBoxLocalSingles(const MatBoxLocal *, int d);
 /*
   The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved,
   which needs no phases with terms; otherwise patches must not see what others of their colour write
@@ -448,7 +456,7 @@ PETSC_INTERN PetscErrorCode MatBoxFitSweep(Mat_Box *, const MatBoxLocal *, Patch
 PETSC_INTERN PetscErrorCode MatBoxFitView(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscViewer);
 PETSC_INTERN PetscLogDouble MatBoxFitBytes(const MatBoxLocal *, PatchFDKernels); /* this rank's */
 /* f or data, n numbers a point, times `scale` plus `added` at the points of these cells, or NULL where there is neither; Vecs of others are
-   not changed.  All ranks at once where there are data or rings (diffusion.c) */
+   not changed.  All ranks at once where there are data or rings (diffusionpoints.c) */
 PETSC_INTERN PetscErrorCode DMBoxPointsCoefficient(DM, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx,
                                                    DMBoxCellData *data, PetscReal scale, PetscReal added, Vec *);
 /* of an operator by quadrature, box.c: its points in these cells (until ops.pointsdestroy), and a plan, which belongs to the matrix */
