@@ -243,6 +243,7 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
   Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatInodeAdjustForInodes_C", NULL));
   PetscCall(PatchFDCSRDestroy(&m->diag));
   PetscCall(PatchFDCSRDestroy(&m->off));
   PetscCall(PetscSFDestroy(&m->sf));

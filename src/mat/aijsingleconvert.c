@@ -307,9 +307,20 @@ static PetscErrorCode MatRestoreRowIJ_AIJSingle(Mat A, PetscInt shift, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* an ordering of the rows that MatGetRowIJ() gave, which may stand for several each; factorizations rely on it */
+static PetscErrorCode MatInodeAdjustForInodes_AIJSingle(Mat A, IS *row, IS *column)
+{
+  PetscFunctionBegin;
+  PetscCall(NeedAIJ(A));
+  PetscCall(MatInodeAdjustForInodes(((Mat_AIJSingle *)A->data)->aij, row, column));
+  PetscCall(MatDestroy(&((Mat_AIJSingle *)A->data)->aij));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatAIJSingleSetConversions(Mat A)
 {
   PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatInodeAdjustForInodes_C", MatInodeAdjustForInodes_AIJSingle));
   A->ops->convertfrom         = MatConvertFrom_AIJSingle;
   A->ops->convert             = MatConvert_AIJSingle;
   A->ops->view                = MatView_AIJSingle;
