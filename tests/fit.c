@@ -503,6 +503,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
   PetscCall(SetDefault("-dm_box_extra_points", "2"));
+  PetscCall(SetDefault("-dm_box_semicoarsening", "0.17")); /* the reference halves all directions */
   PetscCall(SetDefault("-mg_levels_pc_patchfd_patch", "vertex"));
   PetscCall(SetDefault("-options_left", "no"));
   PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "iterations"));
