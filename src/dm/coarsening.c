@@ -301,8 +301,8 @@ PetscErrorCode DMBoxGetNumCoarsenings(DM dm, PetscInt *n)
   derivative of the map. Halving a direction divides its coupling by four.
 
   The default is 0.17 for `poisson`: cells may be 2.4 times as long as wide. It is 0.5 for `diffusion`, since a mean hides cells that
-  are longer, and skewed ones cost more. It is 0 for `diffusion` with vectors on a GPU, since the host computes the means, and for all other operators, which take no other value. With 1 only the direction of the
-  largest coupling is halved.
+  are longer, and skewed ones cost more. It is 0 for `diffusion` with vectors on a GPU, since the host computes the means, and for all
+  other operators, which take no other value. With 1 only the direction of the largest coupling is halved.
 
   The decision is made at the first call of `DMCoarsen()`, `DMBoxGetNumCoarsenings()` or `PCPATCHMG`. `PCPATCHMG` decides again in a
   set-up with other coefficients, and makes new levels if other directions are to be halved. For other hierarchies, call this

@@ -179,9 +179,9 @@ PetscErrorCode DMBoxSetLowering(DM dm, PetscInt n)
 }
 
 /*
-  What one mesh has from a finer one its coarser ones have, too.  Otherwise, by default, cells that fold, or coefficients that jump by this factor inside coarse
-  cells: functions of the coarse mesh may be small at all points of a cell in a
-  channel, where its own operator would be much less than that of the finer mesh, and corrections much too large (doc/guide/diffusion.md)
+  What one mesh has from a finer one its coarser ones have, too.  Otherwise, by default, cells that fold, or coefficients that jump by this
+  factor inside coarse cells: functions of the coarse mesh may be small at all points of a cell in a channel, where its own operator would
+  be much less than that of the finer mesh, and corrections much too large (doc/guide/diffusion.md)
 */
 static PetscErrorCode CoarseningIsGalerkin(DM dm, const PetscBool halve[3], PetscBool *galerkin)
 {

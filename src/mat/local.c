@@ -7,11 +7,6 @@
 
 /* ---- set-up ---- */
 
-PetscInt MatBoxLocalSingles(const MatBoxLocal *l, int d)
-{
-  return ((const DM_Box *)l->m->dm->data)->field[0].line[d].turn % (2 * l->nphase);
-}
-
 /*
   A colour is the parity of a patch's first cell in each direction, x fastest, and its phase, where neighbouring patches of one parity are
   coupled.
@@ -553,14 +548,6 @@ PetscInt MatBoxLocalColors(const MatBoxLocal *l, PetscBool residual, PatchFDColo
 PetscBool MatBoxLocalHasTerms(const MatBoxLocal *l)
 {
   return (PetscBool)(l->nterm > 0);
-}
-
-PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *l)
-{
-  for (int d = 0; d < 3; d++)
-    for (PetscInt i = 0; i < l->patches[0][d].npatch; i++)
-      if (l->patches[0][d].n[i] > 2) return PETSC_FALSE; /* two at a free end */
-  return PETSC_TRUE;
 }
 
 /* matrices and vectors of all classes of patches, in the kernels' precision */

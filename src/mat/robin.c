@@ -80,8 +80,8 @@ static PetscErrorCode GetOperator(DM dm, const char who[], DMBoxOperator *op)
   You may call it at any time, as `DMBoxSetPoisson()`. Where h is 1e12 times the diffusion over the length of a cell, or more, take a
   Dirichlet side: solvers see a singular matrix in the rounding.
 
-.seealso: `DMBOX`, `DMBoxGetRobin()`, `DMBoxSetPoisson()`, `DMBoxSetDiffusion()`, `DMBoxSetBoundary()`, `DMBoxAddNeumannLoad()`, `DMBoxSetHeatRobin()`,
-          `MatDiffusionPlexSetRobin()`
+.seealso: `DMBOX`, `DMBoxGetRobin()`, `DMBoxSetPoisson()`, `DMBoxSetDiffusion()`, `DMBoxSetBoundary()`, `DMBoxAddNeumannLoad()`,
+          `DMBoxSetHeatRobin()`, `MatDiffusionPlexSetRobin()`
 @*/
 PetscErrorCode DMBoxSetRobin(DM dm, PetscInt side, PetscReal h)
 {

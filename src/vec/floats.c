@@ -1,4 +1,5 @@
-/* The floats of any Vec on the host: those of a VECSINGLE are its own, those of others are a copy; and how the processor computes with them */
+/* The floats of any Vec on the host: those of a VECSINGLE are its own, those of others are a copy; and how the processor computes with
+   them */
 #include <patchfd/private/vecimpl.h>
 #if defined(__SSE__)
   #include <xmmintrin.h>

@@ -395,7 +395,10 @@ PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
 #define MATBOX_WHOLE_ENTRIES_GPU 1.2e7 /* of the inverse of an operator by quadrature there */
 PETSC_INTERN PetscBool MatBoxLocalTakesWhole(const Mat_Box *, PatchFDKernels);
 /* how many patches of a direction are colours of their own: the last ones of a ring, see sweep.c */
-PETSC_INTERN PetscInt MatBoxLocalSingles(const MatBoxLocal *, int d);
+static inline PetscInt MatBoxLocalSingles(const MatBoxLocal *l, int d)
+{
+  return ((const DM_Box *)l->m->dm->data)->field[0].line[d].turn % (2 * l->nphase);
+}
 /*
   The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved,
   which needs no phases with terms; otherwise patches must not see what others of their colour write
@@ -404,7 +407,13 @@ PETSC_INTERN PetscInt MatBoxLocalColors(const MatBoxLocal *, PetscBool residual,
 /* does the patches' residual have terms that are not in what is diagonalized, so that BOUNDARY does not exist? */
 PETSC_INTERN PetscBool MatBoxLocalHasTerms(const MatBoxLocal *);
 /* do all patches have one unknown? */
-PETSC_INTERN PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *);
+static inline PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *l)
+{
+  for (int d = 0; d < 3; d++)
+    for (PetscInt i = 0; i < l->patches[0][d].npatch; i++)
+      if (l->patches[0][d].n[i] > 2) return PETSC_FALSE; /* two at a free end */
+  return PETSC_TRUE;
+}
 /* n colours, one after another, on x, `its` times.  operation: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before
    their solves */
 PETSC_INTERN PetscErrorCode MatBoxLocalSweep(MatBoxLocal *, PatchFDKernels, PatchFDPrecision, PatchFDPatchOp operation, PetscInt64 its,
