@@ -1,5 +1,6 @@
 static char
   help[] = "The last coarsening of PCPATCHMG where coarser cells would fold and are too many to be factored: degree 1 on the same cells.\n\
+  -test krylov     : FGMRES takes few iterations where patches solve on the coarsest mesh of plates and solids\n\
   -test levels     : cells and degrees of the levels, what is on the coarsest one, and the way back by DMRefine()\n\
   -test transfer   : interpolation is exact for multilinear functions, and restriction its transpose\n\
   -test iterations : FGMRES takes at most 3 iterations more than with the factorization, also after the coefficients have changed\n\
@@ -173,6 +174,48 @@ static PetscErrorCode TestIterations(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- plates and solids ---- */
+
+static PetscErrorCode TestKrylov(void)
+{
+  const PetscInt most = 12;
+  DM             dm;
+  KSP            ksp, coarse;
+  KSPType        type;
+  PC             pc;
+  Mat            A;
+  Vec            x, b, r;
+  PetscReal      norm[2];
+  PetscInt       its, n;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDM(&dm));
+  PetscCall(CreateSolver(dm, "decide", &ksp, &pc));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PCMGGetSmoother(pc, 0, &coarse));
+  PetscCall(PCMGGetLevels(pc, &n));
+  PetscCall(KSPGetType(coarse, &type));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecSetRandom(x, NULL));
+  PetscCall(MatMult(A, x, b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(MatResidual(A, b, x, r));
+  PetscCall(VecNorm(r, NORM_2, &norm[0]));
+  PetscCall(VecNorm(b, NORM_2, &norm[1]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " levels, %s on the coarsest: ", n, type));
+  if (its <= most && norm[0] <= 1.01e-9 * norm[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "few iterations\n"));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " iterations to %g\n", its, (double)(norm[0] / norm[1])));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&r));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- symmetry ---- */
 
 static PetscErrorCode TestSymmetric(void)
@@ -205,7 +248,8 @@ static PetscErrorCode TestSymmetric(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-TEST_MAIN("levels", {"levels", TestLevels}, {"transfer", TestTransfer}, {"iterations", TestIterations}, {"symmetric", TestSymmetric})
+TEST_MAIN("levels", {"levels", TestLevels}, {"transfer", TestTransfer}, {"iterations", TestIterations}, {"krylov", TestKrylov},
+          {"symmetric", TestSymmetric})
 
 /*TEST
 
@@ -258,6 +302,18 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"transfer", TestTransfer}, {"iterat
       suffix: iterations_cuda_single
       requires: cuda gpu
       args: -dm_vec_type cuda -pc_type single -single_pc_type patchmg
+
+  # rings of odd numbers of cells
+  testset:
+    args: -test krylov
+    # degree 2 can be factored; solids keep their degree
+    test:
+      suffix: krylov_plate
+      nsize: {{1 3}}
+      args: -dm_box_operator biharmonic -dm_box_dim 2 -dm_box_cells 81,80 -dm_box_degree 3 -dm_box_boundary periodic,periodic,dirichlet,dirichlet
+    test:
+      suffix: krylov_solid
+      args: -dm_box_operator elasticity -dm_box_space vq -dm_box_cells 9,8,8 -dm_box_degree 2 -dm_box_boundary periodic,periodic,dirichlet,dirichlet,dirichlet,dirichlet
 
   testset:
     args: -test symmetric -pc_patchmg_symmetric

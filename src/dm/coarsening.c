@@ -94,7 +94,8 @@ PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
   PetscCall(DMBoxRingMultiple(dm, &multiple));
   for (PetscInt d = 0; d < dm->dim; d++) {
     c->cells[d]    = box->cells[d];
-    c->multiple[d] = box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC ? multiple : 1;
+    c->ring[d]     = (PetscBool)(box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC);
+    c->multiple[d] = c->ring[d] ? multiple : 1;
   }
   c->even = (PetscBool)(box->space == DMBOX_SPACE_P1);
   c->few  = box->op->ops.coupling ? 0 : 64;
@@ -135,7 +136,7 @@ PetscBool DMBoxCoarseningNext(DMBoxCoarsening *c, PetscBool halve[3], PetscInt *
   if (largest < 0 || (least <= 2 && cells <= c->few)) return PETSC_FALSE;
   for (PetscInt d = 0; d < 3; d++) { /* less by more than rounding, which the means of several ranks have */
     halve[d] = (PetscBool)(d < c->dim && c->cells[d] > 2 && c->coupling[d] >= (1 - 1e-6) * c->threshold * largest);
-    if (halve[d] && c->multiple[d] > 1 && c->cells[d] % 2) {
+    if (halve[d] && c->ring[d] && c->cells[d] % 2) {
       *end = d;
       return PETSC_FALSE;
     }

@@ -102,6 +102,26 @@ static PetscErrorCode PCPatchMGSetCells(KSP ksp, PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* where nothing can be factored: patches alone, with as many iterations as there may be cells in a direction; the outer solver corrects
+   what they leave */
+static PetscErrorCode PCPatchMGSetKrylov(KSP ksp, PC pc)
+{
+  const PetscInt  most = 60;
+  const PetscReal rtol = 1e-2;
+  void           *ctx;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPFGMRES));
+  PetscCall(KSPGMRESSetRestart(ksp, most));
+  PetscCall(KSPConvergedDefaultCreate(&ctx));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedDefault, ctx, KSPConvergedDefaultDestroy));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_DEFAULT));
+  PetscCall(KSPConvergedDefaultSetConvergedMaxits(ksp, PETSC_TRUE));
+  PetscCall(KSPSetTolerances(ksp, rtol, PETSC_CURRENT, PETSC_CURRENT, most));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_VERTEX));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* patchfd in place of what PCMG chose for this level: vertex patches, closed cells under Chebyshev's iteration, or the whole box; for mass
    matrices Jacobi; anything else is the user's choice */
 static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType type, PCPatchFDPatch patch, PatchMGCoarse coarse)
@@ -122,6 +142,10 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType t
   PetscCall(PCSetType(pc, type));
   PetscCall(PetscStrcmp(type, PCPATCHFD, &patchfd));
   if (!patchfd) PetscFunctionReturn(PETSC_SUCCESS);
+  if (coarsest && coarse == PATCHMG_COARSE_KRYLOV) {
+    PetscCall(PCPatchMGSetKrylov(ksp, pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (coarsest) patch = PC_PATCHFD_PATCH_BOX;
   else PetscCall(PCPatchMGGetPatch(ksp, &patch));
   PetscCall(PCPatchMGSetRichardson(ksp));
@@ -353,7 +377,11 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   50000; with vectors on a GPU 3464), there is an additional level of degree 1 on the same cells (L. F. Pavarino, Additive Schwarz
   methods for the p-version finite element method, Numer. Math. 66, 1993). If that has more than 8000 unknowns, or the mesh is of degree 1
   already, one cycle of `PCGAMG` on the assembled matrix solves it, in double precision, with the options prefix `mg_coarse_assembled_`.
-  Plates and flows of high degree get such a level, of degree 2 and 1, if two cells have more than 8000 unknowns.
+  Plates and flows get such a level, of degree 2 and 1, if the hierarchy ends at more than 8000 unknowns (plates in 2D: 30000), as it
+  does around a ring of an odd number of cells. If that still has more, up to 60 iterations of `KSPFGMRES` with patches solve there to
+  1e-2, with the options prefix `mg_coarse_`, also for solids; the outer method must be a flexible one then, such as `KSPFGMRES`. With a
+  symmetric cycle, for flows around a ring, whose flux patches do not change, and with vectors on a GPU, whose patches take no such number
+  of cells, the mesh is factored nevertheless, or there is an error.
 
   On a `DMPLEX` of quadrilaterals or hexahedra levels have the degrees N, N/2, ..., 1 on the same mesh. The matrix is one of
   `MatCreateDiffusionPlex()` or `MatCreateBakeoff()` (layout `MAT_BAKEOFF_LAYOUT_GLOBAL`), or any matrix of a solver that has a `DMPLEX`

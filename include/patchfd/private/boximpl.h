@@ -356,6 +356,7 @@ PETSC_INTERN PetscErrorCode DMBoxSetLowering(DM, PetscInt n);
 typedef struct {
   PetscInt  dim, cells[3];
   PetscInt  multiple[3]; /* numbers of cells around a ring that have patches are multiples of this; 1 for other directions */
+  PetscBool ring[3];     /* around which odd numbers are not halved */
   PetscBool even;        /* must cells be equal, and all directions halved? */
   PetscInt  few;         /* a mesh of so many cells with at most two in a direction is the coarsest one */
   PetscReal coupling[3], threshold;

@@ -498,8 +498,8 @@ static inline PetscBool DMBoxIsMirrored(const DM_Box *box, PetscInt d)
 /* of n coarsenings no more than it takes to have at most so many unknowns; PETSC_DECIDE: some thousands for large problems on GPUs */
 PETSC_INTERN PetscErrorCode MatBoxLimitCoarsenings(DM, PetscInt limit, PetscInt *n);
 /* where n of them lead to a mesh that nothing diagonalizes and that is too large to be factored one more, which is to lower the degree to 1
-   (DMBoxSetLowering()), if cells do not fold then, or to 2 for plates; whether even that of an operator by quadrature is too large */
-PETSC_INTERN PetscErrorCode MatBoxLowerDegree(DM, PetscInt *n, PetscInt *degree, PetscBool *large);
+   (DMBoxSetLowering()), if cells do not fold then, or to 2 for plates; whether even that is too large, and whether it is by quadrature */
+PETSC_INTERN PetscErrorCode MatBoxLowerDegree(DM, PetscInt *n, PetscInt *degree, PetscBool *large, PetscBool *points);
 /*
   Of n coarsenings as many as take the least time for set-up and one solve, by a model (cost.c) of operators that fast diagonalization
   solves; seconds, also of V-cycles after all n.
