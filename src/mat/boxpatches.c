@@ -178,7 +178,7 @@ static PetscErrorCode ChooseDamping(MatPatches p)
 {
   const BoxPatches *x        = (const BoxPatches *)p->data;
   const PetscInt    dim      = x->m->dm->dim;
-  const PetscBool   additive = (PetscBool)(p->spec.type == PC_PATCHFD_TYPE_ADDITIVE), inexact3 = (PetscBool)(IsInexact(x) && dim == 3);
+  const PetscBool   additive = MatPatchesSpecIsAdditive(&p->spec), inexact3 = (PetscBool)(IsInexact(x) && dim == 3);
 
   PetscFunctionBegin;
   p->omega = p->spec.damping;
@@ -218,7 +218,7 @@ static PetscErrorCode ChooseVariant(MatPatches p, PatchFDKernels kern)
 
   PetscFunctionBegin;
   x->use = variant;
-  if (p->spec.type == PC_PATCHFD_TYPE_ADDITIVE) x->use = PC_PATCHFD_VARIANT_GLOBAL;
+  if (MatPatchesSpecIsAdditive(&p->spec)) x->use = PC_PATCHFD_VARIANT_GLOBAL;
   else if (variant == PC_PATCHFD_VARIANT_AUTO) x->use = BestVariant(x, kern);
   if (x->method != PATCHES) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(!x->m->form.points || x->use == PC_PATCHFD_VARIANT_GLOBAL || (x->use == PC_PATCHFD_VARIANT_FUSED && FitIsFused(x, kern)), comm,
@@ -440,10 +440,7 @@ static PetscErrorCode MatPatchesView_Box(MatPatches p, PetscViewer viewer)
   PetscFunctionBegin;
   if (x->method == FACTORED_BOX) solve = "a factorization of the assembled matrix on the host";
   if (whole) PetscCall(PetscViewerASCIIPrintf(viewer, "  whole box as one patch: direct solve by %s\n", solve));
-  else
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %s vertex patches, %s order, damping %g, %" PetscInt_FMT " sweep(s), variant %s\n",
-                                     PCPatchFDTypes[p->spec.type], PCPatchFDOrders[p->spec.order], (double)p->omega, p->spec.sweeps,
-                                     PCPatchFDVariants[x->use]));
+  else PetscCall(MatPatchesViewSteps(p, "vertex patches", PCPatchFDVariants[x->use], viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(DMBoxViewHalvings(dm, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));

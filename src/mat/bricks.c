@@ -433,8 +433,7 @@ static PetscErrorCode MatPatchesView_Bricks(MatPatches p, PetscViewer viewer)
   const char          *separator = "";
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s bricks, %s order, damping %g, %" PetscInt_FMT " sweep(s)\n", PCPatchFDTypes[p->spec.type],
-                                   PCPatchFDOrders[p->spec.order], (double)p->omega, p->spec.sweeps));
+  PetscCall(MatPatchesViewSteps(p, "bricks", NULL, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  %" PetscInt64_FMT " bricks of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " unknowns of "
                                    "a DMDA, ",
@@ -462,32 +461,6 @@ static PetscErrorCode MatPatchesDestroy_Bricks(MatPatches p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* bricks have one kind of local solver and of kernels */
-static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
-{
-  PetscFunctionBegin;
-  PetscCheck(s->patch <= PC_PATCHFD_PATCH_VERTEX, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMPLEX or a DMBOX; an assembled matrix of a DMDA has bricks, use "
-             "vertex, or the "
-             "direct solve of a sum of Kronecker products, use box",
-             PCPatchFDPatches[s->patch]);
-  PetscCheck((s->local == PC_PATCHFD_LOCAL_AUTO || s->local == PC_PATCHFD_LOCAL_FD_INEXACT) && s->fit <= PC_PATCHFD_FIT_OWN, comm,
-             PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: bricks of a DMDA take -pc_patchfd_local auto or fd_inexact and -pc_patchfd_fit auto or own; found %s and %s",
-             PCPatchFDLocals[s->local], PCPatchFDFits[s->fit]);
-  PetscCheck((s->variant == PC_PATCHFD_VARIANT_AUTO || s->variant == PC_PATCHFD_VARIANT_FUSED) && s->classes == PC_PATCHFD_CLASSES_AUTO &&
-               s->precision <= PC_PATCHFD_PRECISION_SAME && s->update == PC_PATCHFD_UPDATE_COLORED,
-             comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: bricks of a DMDA take -pc_patchfd_variant auto or fused, -pc_patchfd_classes auto, -pc_patchfd_precision auto or "
-             "same, and -pc_patchfd_update colored; found %s, %s, %s and %s",
-             PCPatchFDVariants[s->variant], PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision],
-             PCPatchFDUpdates[s->update]);
-  PetscCheck(s->rule.exact < 0, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_fit_exact %g is for -dm_box_operator diffusion, not for bricks of a DMDA", (double)s->rule.exact);
-  PetscCall(MatPatchesCheckSpec(comm, s));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatCreatePatches_Bricks(Mat A, DM da, const MatPatchesSpec *spec, MatPatches *patches)
 {
   static const struct _MatPatchesOps ops = {.remedy  = "bricks take matrices like those of -div(K grad u), with positive diagonal entries",
@@ -502,7 +475,7 @@ PetscErrorCode MatCreatePatches_Bricks(Mat A, DM da, const MatPatchesSpec *spec,
   PatchFDKernels                     kern = NULL;
 
   PetscFunctionBegin;
-  PetscCall(CheckSpec(PetscObjectComm((PetscObject)A), spec));
+  PetscCall(MatPatchesCheckBricksSpec(PetscObjectComm((PetscObject)A), spec));
   PetscCall(MatGetVecType(A, &type));
   PetscCall(PatchFDVecTypeGetKernels(type, &kern));
   PetscCall(CheckHost(A, kern));
@@ -526,7 +499,7 @@ PetscErrorCode MatCreatePatches_Bricks(Mat A, DM da, const MatPatchesSpec *spec,
   PetscCall(MakeNumbers(A, &spec->rule, kern, b, &p->singular));
   p->omega = spec->damping;
   /* each brick has neighbours: sums of all corrections are too large by up to a factor of two */
-  if (p->omega == PETSC_DETERMINE) p->omega = spec->type == PC_PATCHFD_TYPE_ADDITIVE ? 0.75 : 1;
+  if (p->omega == PETSC_DETERMINE) p->omega = MatPatchesSpecIsAdditive(spec) ? 0.75 : 1;
   p->ncolor = b->desc.ncolor;
   p->turns  = PETSC_TRUE; /* bricks of the last colour would find no residual but what their fits leave */
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, A, 0, 0, 0));

@@ -36,10 +36,10 @@ PetscErrorCode MatPatchesCheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
              "PCPATCHFD: -pc_patchfd_type %s is for closed cells (-pc_patchfd_patch cell): found -pc_patchfd_patch %s, use "
              "multiplicative or additive",
              PCPatchFDTypes[s->type], PCPatchFDPatches[s->patch]);
-  PetscCheck(s->type == PC_PATCHFD_TYPE_ADDITIVE || s->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
+  PetscCheck(MatPatchesSpecIsAdditive(s) || s->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_update %s is for -pc_patchfd_type additive; with %s leave it at colored", PCPatchFDUpdates[s->update],
              PCPatchFDTypes[s->type]);
-  if (s->type == PC_PATCHFD_TYPE_ADDITIVE) {
+  if (MatPatchesSpecIsAdditive(s)) {
     PetscCheck(s->variant == PC_PATCHFD_VARIANT_AUTO || s->variant == PC_PATCHFD_VARIANT_GLOBAL, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto "
                "or global",
@@ -78,13 +78,48 @@ PetscErrorCode MatPatchesGetCellsSpec(MPI_Comm comm, const MatPatchesSpec *s, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatPatchesCheckBricksSpec(MPI_Comm comm, const MatPatchesSpec *s)
+{
+  PetscFunctionBegin;
+  PetscCheck(s->patch <= PC_PATCHFD_PATCH_VERTEX, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMPLEX or a DMBOX; an assembled matrix of a DMDA has bricks, use "
+             "vertex, or the "
+             "direct solve of a sum of Kronecker products, use box",
+             PCPatchFDPatches[s->patch]);
+  PetscCheck((s->local == PC_PATCHFD_LOCAL_AUTO || s->local == PC_PATCHFD_LOCAL_FD_INEXACT) && s->fit <= PC_PATCHFD_FIT_OWN, comm,
+             PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: bricks of a DMDA take -pc_patchfd_local auto or fd_inexact and -pc_patchfd_fit auto or own; found %s and %s",
+             PCPatchFDLocals[s->local], PCPatchFDFits[s->fit]);
+  PetscCheck((s->variant == PC_PATCHFD_VARIANT_AUTO || s->variant == PC_PATCHFD_VARIANT_FUSED) && s->classes == PC_PATCHFD_CLASSES_AUTO &&
+               s->precision <= PC_PATCHFD_PRECISION_SAME && s->update == PC_PATCHFD_UPDATE_COLORED,
+             comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: bricks of a DMDA take -pc_patchfd_variant auto or fused, -pc_patchfd_classes auto, -pc_patchfd_precision auto or "
+             "same, and -pc_patchfd_update colored; found %s, %s, %s and %s",
+             PCPatchFDVariants[s->variant], PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision],
+             PCPatchFDUpdates[s->update]);
+  PetscCheck(s->rule.exact < 0, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_fit_exact %g is for -dm_box_operator diffusion, not for bricks of a DMDA", (double)s->rule.exact);
+  PetscCall(MatPatchesCheckSpec(comm, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatPatchesViewSteps(MatPatches p, const char patches[], const char variant[], PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s %s, %s order, damping %g, %" PetscInt_FMT " sweep(s)%s%s\n", PCPatchFDTypes[p->spec.type],
+                                   patches, PCPatchFDOrders[p->spec.order], (double)p->omega, p->spec.sweeps, variant ? ", variant " : "",
+                                   variant ? variant : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* sums of all patches: what is made of them */
 PetscErrorCode MatPatchesViewSums(MatPatches p, PetscViewer viewer)
 {
+  const PetscBool chebyshev = MatPatchesSpecIsChebyshev(&p->spec);
+
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %" PetscInt_FMT " sweep(s)", PCPatchFDTypes[p->spec.type], p->spec.sweeps));
-  if (MatPatchesSpecIsChebyshev(&p->spec)) PetscCall(PetscViewerASCIIPrintf(viewer, ", eigenvalues below %g\n", (double)p->largest));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, ", damping %g\n", (double)p->omega));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %" PetscInt_FMT " sweep(s), %s %g\n", PCPatchFDTypes[p->spec.type], p->spec.sweeps,
+                                   chebyshev ? "eigenvalues below" : "damping", (double)(chebyshev ? p->largest : p->omega)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -348,7 +383,7 @@ PetscErrorCode MatPatchesSmooth(MatPatches p, PetscInt its, PetscBool transpose,
   PetscCall(PetscLogEventBegin(PATCHFD_Smooth, p->A, b, x, 0));
   if (zero && !p->overwrites) PetscCall(Zero(kern, x));
   if (p->spec.type == PC_PATCHFD_TYPE_MULTIPLICATIVE) PetscCall((*p->ops->sweep)(p, kern, steps, n, colors, zero, b, x));
-  else if (p->spec.type == PC_PATCHFD_TYPE_ADDITIVE) PetscCall(Additive(p, kern, steps, zero, b, x));
+  else if (MatPatchesSpecIsAdditive(&p->spec)) PetscCall(Additive(p, kern, steps, zero, b, x));
   else {
     for (PetscInt i = 0; i < its; i++) PetscCall(Chebyshev(p, kern, (PetscBool)(zero && i == 0), b, x));
   }

@@ -31,6 +31,10 @@ static inline PetscBool MatPatchesSpecIsWhole(const MatPatchesSpec *s)
 {
   return (PetscBool)(s->patch == PC_PATCHFD_PATCH_BOX);
 }
+static inline PetscBool MatPatchesSpecIsAdditive(const MatPatchesSpec *s)
+{
+  return (PetscBool)(s->type == PC_PATCHFD_TYPE_ADDITIVE);
+}
 static inline PetscBool MatPatchesSpecIsChebyshev(const MatPatchesSpec *s)
 {
   return (PetscBool)(s->type == PC_PATCHFD_TYPE_CHEBYSHEV_FOURTH || s->type == PC_PATCHFD_TYPE_CHEBYSHEV_FIRST);
@@ -114,8 +118,11 @@ PETSC_INTERN MatCreatePatchesOfDMDAFn MatCreatePatches_Bricks, MatCreatePatches_
 PETSC_INTERN PetscErrorCode MatPatchesCreate(Mat A, const MatPatchesSpec *, MatPatches *);
 /* errors where settings make no sense together, whatever the matrix is */
 PETSC_INTERN PetscErrorCode MatPatchesCheckSpec(MPI_Comm, const MatPatchesSpec *);
+PETSC_INTERN PetscErrorCode MatPatchesCheckBricksSpec(MPI_Comm, const MatPatchesSpec *); /* or for bricks, which have one local solver */
 /* those of closed cells, or errors where settings are not for them */
 PETSC_INTERN PetscErrorCode MatPatchesGetCellsSpec(MPI_Comm, const MatPatchesSpec *, MatPatchesSpec *cells);
+/* the type, order, damping and number of steps, and the variant, if there is one */
+PETSC_INTERN PetscErrorCode MatPatchesViewSteps(MatPatches, const char patches[], const char variant[], PetscViewer);
 /* the type of what is summed from one residual, its steps, its damping or bound */
 PETSC_INTERN PetscErrorCode MatPatchesViewSums(MatPatches, PetscViewer);
 /* p->largest, from steps of conjugate gradients from r, which becomes anything */
