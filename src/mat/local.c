@@ -422,13 +422,6 @@ const char *MatBoxLocalKernels(const MatBoxLocal *l, PatchFDKernels kern, PatchF
   return kern->localname && plan ? kern->localname(plan) : NULL;
 }
 
-PetscBool MatBoxLocalWraps(const MatBoxLocal *l, PatchFDKernels kern)
-{
-  const DM_Box *box = (const DM_Box *)l->m->dm->data;
-
-  return (PetscBool)(kern->localrings && box->halo && DMBoxIsAlone(box) && !MatBoxLocalIsPointwise(l));
-}
-
 /* a field in the patches of a plan.  Around a ring all nodes of its line exist */
 static void LocalFieldDescribe(const MatBoxLocal *l, PetscInt f, PetscBool wraps, PatchFDLocalField *p)
 {
@@ -447,7 +440,6 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
   const MatBoxLocalType type = l->rule.type;
   Mat_Box              *m    = l->m;
   const DM_Box         *box  = (const DM_Box *)m->dm->data;
-  PetscBool             wraps;
   PatchFDLocalDesc      desc;
 
   PetscFunctionBegin;
@@ -463,14 +455,14 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
     PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  wraps = MatBoxLocalWraps(l, kern);
-  for (PetscInt f = 0; f < box->nfield; f++) LocalFieldDescribe(l, f, wraps, &l->field[wraps][f]);
+  for (PetscInt f = 0; f < box->nfield; f++)
+    for (int wraps = 0; wraps < 2; wraps++) LocalFieldDescribe(l, f, (PetscBool)wraps, &l->field[wraps][f]);
   desc = (PatchFDLocalDesc){.kind      = PATCHFD_LOCAL_FD,
                             .rtol      = l->rule.rtol,
                             .maxit     = l->rule.maxit,
                             .nphase    = l->nphase,
                             .nfield    = box->nfield,
-                            .field     = l->field[wraps],
+                            .field     = l->field[0],
                             .dense     = l->dense,
                             .precision = precision,
                             .nterm     = l->nterm,
@@ -481,6 +473,8 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
     desc.nclass[d] = l->nclass[d];
     desc.cls[d]    = l->cls[d];
   }
+  l->wraps[kern->id] = (PetscBool)(box->halo && DMBoxIsAlone(box) && kern->localrings(&desc));
+  if (l->wraps[kern->id]) desc.field = l->field[1];
   PetscCall(kern->localcreate(&desc, &l->plan[kern->id][precision]));
   PetscCall(DMBoxInfoKernels(m->dm, kern, "patches", MatBoxLocalKernels(l, kern, precision)));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
@@ -546,10 +540,9 @@ PetscBool MatBoxLocalHasTerms(const MatBoxLocal *l)
 
 PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *l)
 {
-  for (int d = 0; d < 3; d++)
-    for (PetscInt i = 0; i < l->patches[0][d].npatch; i++)
-      if (l->patches[0][d].n[i] > 2) return PETSC_FALSE; /* two at a free end */
-  return PETSC_TRUE;
+  const PatchFDPatches *const dir[3] = {&l->patches[0][0], &l->patches[0][1], &l->patches[0][2]};
+
+  return PatchFDPatchesArePointwise(dir);
 }
 
 /* matrices and vectors of all classes of patches, in the kernels' precision */

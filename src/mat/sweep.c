@@ -38,7 +38,7 @@ static int LocalExchanges(const LocalStep *s, const PatchFDColor *before, const 
   const DM_Box *box = (const DM_Box *)s->m->dm->data;
   int           n   = 0;
 
-  for (int d = 0; d < 3 && box->halo && !MatBoxLocalWraps(s->local, s->kern); d++) {
+  for (int d = 0; d < 3 && box->halo && !s->local->wraps[s->kern->id]; d++) {
     if (!DMBoxHasGhosts(box, d)) continue;
     if (DMBoxIsWideRing(box, d)) {
       if (before->parity[d] != color->parity[d] && color->parity[d] == s->first.parity[d]) dir[n++] = d;
@@ -76,7 +76,7 @@ static void LocalRange(const LocalStep *s, PatchFDRange r)
 
   MatBoxLocalRange(s->m, s->local, r);
   for (int d = 0; d < 3; d++) {
-    if (MatBoxLocalWraps(s->local, s->kern) && box->field[0].line[d].turn) r[d][0]++;
+    if (s->local->wraps[s->kern->id] && box->field[0].line[d].turn) r[d][0]++;
     else if (DMBoxIsWideRing(box, d)) {
       r[d][0]--;
       r[d][1]++;
@@ -179,7 +179,7 @@ static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, co
     split += DMBoxHasGhosts(box, d);
     if (DMBoxHasGhosts(box, d)) reads = reads || DMBoxHaloIsStraddled(box, d, first->parity[d]);
   }
-  if (MatBoxLocalWraps(s->local, s->kern)) {
+  if (s->local->wraps[s->kern->id]) {
     s->x = x;
     s->b = b;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -242,7 +242,7 @@ PetscErrorCode MatBoxLocalSweep(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
       else PetscCall(LocalApplyAll(&s, step, &colors[i]));
     }
   }
-  if (!MatBoxLocalWraps(l, kern)) PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
+  if (!l->wraps[kern->id]) PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,7 +258,7 @@ PetscErrorCode MatBoxLocalCorrect(MatBoxLocal *l, PatchFDKernels kern, PatchFDPr
     PetscCall(MatBoxFitCorrect(m, l, kern, n, colors, omega, r, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (MatBoxLocalWraps(l, kern)) {
+  if (l->wraps[kern->id]) {
     s.r = (void *)r;
     s.x = x;
     PetscCall(LocalApplyAll(&s, n, colors));

@@ -100,32 +100,40 @@ struct OperatorDoor {
     POINTS
   };
 
-  static PetscErrorCode create(const PatchFDOperatorDesc *desc, void **plan)
+  /* A, M: of a sum */
+  static int kind(const PatchFDOperatorDesc *desc, const PatchFDBand *A[3], const PatchFDBand *M[3])
   {
-    const PatchFDBand *A[3], *M[3];
-    const bool         sum = !desc->points && PatchFDKroneckerSum(desc, A, M);
-    bool               dg = false, match = false;
-    DoorPlan          *p;
+    bool match = false;
 
-    PetscFunctionBegin;
-    if (desc->points) {
-      PetscCall(DoorCreate(POINTS, plan, &p));
-      PetscCall(PointsOperator<T>::create(desc, &p->plan));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    if (sum) {
+    if (desc->points) return POINTS;
+    if (PatchFDKroneckerSum(desc, A, M)) {
       const PetscInt nloc[] = {M[0]->nloc, M[1]->nloc, M[2]->nloc}, stride[] = {M[0]->stride, M[1]->stride, M[2]->stride};
 
       match = AllCells(false, nloc, stride);
-      dg    = !match && AllCells(true, nloc, stride);
+      if (!match && AllCells(true, nloc, stride)) return DG;
     }
     for (int d = 0; d < 3 && match; d++) match = PatchFDBandsMatch(A[d], M[d]);
-    PetscCall(DoorCreate(dg ? DG : (match ? SUM : (BandOperator<T>::takes(desc) ? BANDS : TERMS)), plan, &p));
+    return match ? SUM : (BandOperator<T>::takes(desc) ? BANDS : TERMS);
+  }
+  static PetscBool rings(const PatchFDOperatorDesc *desc)
+  {
+    const PatchFDBand *A[3], *M[3];
+
+    return (PetscBool)(kind(desc, A, M) == SUM && M[1]->nloc > 1);
+  }
+  static PetscErrorCode create(const PatchFDOperatorDesc *desc, void **plan)
+  {
+    const PatchFDBand *A[3], *M[3];
+    DoorPlan          *p;
+
+    PetscFunctionBegin;
+    PetscCall(DoorCreate(kind(desc, A, M), plan, &p));
     if (p->kind == SUM) {
       const SumDesc s = DescribeSum(desc, A, M);
 
       PetscCall(Operator<T>::create(&s, &p->plan));
     } else if (p->kind == DG) PetscCall(DGOperator<T>::create(desc, &p->plan));
+    else if (p->kind == POINTS) PetscCall(PointsOperator<T>::create(desc, &p->plan));
     else if (p->kind == BANDS) PetscCall(BandOperator<T>::create(desc, &p->plan));
     else PetscCall(TermsOperator<T>::create(desc, &p->plan));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -226,12 +234,20 @@ struct LocalDoor {
     return is;
   }
 
+  static int kind(const PatchFDLocalDesc *desc)
+  {
+    return desc->nfield > 1 || whole(desc) ? FIELDS : (desc->nterm ? TERMS : (desc->nphase > 1 ? DG : SUM));
+  }
+  static PetscBool rings(const PatchFDLocalDesc *desc)
+  {
+    return (PetscBool)(kind(desc) == SUM && desc->kind == PATCHFD_LOCAL_FD && desc->field->box.n[1] > 1);
+  }
   static PetscErrorCode create(const PatchFDLocalDesc *desc, void **plan)
   {
     DoorPlan *p;
 
     PetscFunctionBegin;
-    PetscCall(DoorCreate(desc->nfield > 1 || whole(desc) ? FIELDS : (desc->nterm ? TERMS : (desc->nphase > 1 ? DG : SUM)), plan, &p));
+    PetscCall(DoorCreate(kind(desc), plan, &p));
     PetscCall(call(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); }));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
