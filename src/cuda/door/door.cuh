@@ -97,7 +97,8 @@ struct OperatorDoor {
     DG,
     BANDS,
     TERMS,
-    POINTS
+    POINTS,
+    SOLID
   };
 
   static PetscErrorCode create(const PatchFDOperatorDesc *desc, void **plan)
@@ -108,6 +109,11 @@ struct OperatorDoor {
     DoorPlan          *p;
 
     PetscFunctionBegin;
+    if (desc->points && desc->points->solid) {
+      PetscCall(DoorCreate(SOLID, plan, &p));
+      PetscCall(SolidOperator<T>::create(desc, &p->plan));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     if (desc->points) {
       PetscCall(DoorCreate(POINTS, plan, &p));
       PetscCall(PointsOperator<T>::create(desc, &p->plan));
@@ -134,9 +140,8 @@ struct OperatorDoor {
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(p->kind, [&](auto kind) {
-      return decltype(kind)::type::apply(p->plan, alpha, x, y0, y);
-    });
+    return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>,
+                    SolidOperator<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, alpha, x, y0, y); });
   }
   static PetscErrorCode residual(void *plan, const PatchFDColor *color, const void *x, const void *b, void *r)
   {
@@ -152,8 +157,8 @@ struct OperatorDoor {
     DoorPlan *p = (DoorPlan *)plan;
 
     PetscFunctionBegin;
-    PetscCheck(p->kind == POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP, "The diagonal of an operator of terms is made by PatchFDHostDiagonal()");
-    PetscCall(PointsOperator<T>::diagonal(p->plan, diagonal));
+    PetscCheck(p->kind >= POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP, "The diagonal of an operator of terms is made by PatchFDHostDiagonal()");
+    PetscCall((p->kind == SOLID ? SolidOperator<T>::diagonal : PointsOperator<T>::diagonal)(p->plan, diagonal));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode sweep(void *plan, const void *d, const void *r, const void *q, void *dir, void *w, PatchFDSweep *sweep)
@@ -161,7 +166,8 @@ struct OperatorDoor {
     DoorPlan *p = (DoorPlan *)plan;
 
     PetscFunctionBegin;
-    PetscCheck(p->kind == POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP, "Only operators given by points have sweeps of conjugate gradients");
+    PetscCheck(p->kind == POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "Only scalar operators given by points have sweeps of conjugate gradients");
     PetscCall(PointsOperator<T>::sweep(p->plan, d, r, q, dir, w, sweep));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -202,7 +208,7 @@ struct OperatorDoor {
   }
   static PetscErrorCode destroy(void **plan)
   {
-    return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(plan);
+    return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>, SolidOperator<T>>(plan);
   }
 };
 
