@@ -2,10 +2,11 @@ static char
   help[] = "Times of the operator diffusion: a product, a smoothing step (patchfd), a V-cycle (patchmg), a solve to 1e-9, f = 1,\n\
 and set-up: of mesh and matrix, of the solver, and of both once more after the coefficients have changed, in seconds and in products.\n\
   -degrees <k,...>, -cells <n,...> : polynomial degrees and cells in a direction (default 2,4,7 and 32,16,8)\n\
-  -problem <kind:number>           : coefficients and map, see tests/variable.h (default smooth:0.5); const for K = 1; poisson for the \
+  -problem <kind:number,...>       : coefficients and map, see tests/variable.h (default smooth:0.5); const for K = 1; poisson for the \
 operator of that name on the box as it is\n\
   -vec <points|cells>              : K of the problem mix by a Vec in place of a function\n\
   -solve                           : nothing but the solve, for other preconditioners (-dm_mat_type aij -pc_type gamg)\n\
+  -once                            : nothing but set-up and one solve, a line of a table each\n\
   -dm_box_*, -dm_vec_type <type>   : as for any solve; dimension 3 unless -dm_box_dim says otherwise\n\n";
 
 #include <patchfd/private/boximpl.h>
@@ -133,7 +134,29 @@ static PetscErrorCode ChangeConductivity(DM dm, Problem *p, Vec K)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, const char vec[], Problem *p)
+/* set-up and a solve */
+static PetscErrorCode Once(KSP ksp, PetscInt degree, PetscInt n, const Problem *p, const Work *w)
+{
+  PetscLogDouble     t[3];
+  PetscInt           its, N;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscTime(&t[0]));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PetscTime(&t[1]));
+  PetscCall(KSPSolve(ksp, w->b, w->x));
+  PetscCall(PetscTime(&t[2]));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(VecGetSize(w->b, &N));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "| %s:%g | Q%" PetscInt_FMT " | %" PetscInt_FMT "^3 | %" PetscInt_FMT " | %" PetscInt_FMT "%s | %.2f | %.2f |\n",
+                        p->name, (double)p->value, degree, n, N, its, reason > 0 ? "" : " (no)", t[1] - t[0], t[2] - t[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, PetscBool once, const char vec[], Problem *p)
 {
   DM             dm;
   KSP            ksp;
@@ -163,11 +186,15 @@ static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, const c
   PetscCall(KSPGetPC(ksp, &w[2].pc));
   PetscCall(PCSetType(w[2].pc, PCPATCHMG));
   PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(VecSet(w[0].x, 1));
+  PetscCall(DMBoxAddLoadVec(dm, w[0].x, w[0].b));
+  if (once) {
+    PetscCall(Once(ksp, degree, n, p, w));
+    goto end;
+  }
   PetscCall(PetscTime(&setup));
   PetscCall(KSPSetUp(ksp));
   PetscCall(PetscTime(&t[1]));
-  PetscCall(VecSet(w[0].x, 1));
-  PetscCall(DMBoxAddLoadVec(dm, w[0].x, w[0].b));
   PetscCall(KSPSolve(ksp, w[0].b, w[0].x)); /* records, and finds room */
   PetscCall(PetscTime(&t[2]));
   PetscCall(ChangeConductivity(dm, p, K));
@@ -191,6 +218,7 @@ static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, const c
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "again both %.3f s, %.0f products, and %.3f s more in the first solve\n", t[3] - t[2],
                         (t[3] - t[2]) / product, first - (t[5] - t[4])));
   if (!solve) PetscCall(Parts(w, N));
+end:
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&K));
   PetscCall(VecDestroy(&w[0].x));
@@ -203,8 +231,9 @@ static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, const c
 int main(int argc, char **argv)
 {
   PetscInt  degrees[16] = {2, 4, 7}, cells[16] = {32, 16, 8}, n = 16, m = 16;
-  PetscBool set, solve = PETSC_FALSE;
-  char      name[64] = "smooth:0.5", vec[16] = "";
+  PetscBool set, solve = PETSC_FALSE, once = PETSC_FALSE;
+  char      names[512] = "smooth:0.5", vec[16] = "", **name;
+  int       nname;
   Problem   p;
 
   PetscFunctionBeginUser;
@@ -216,12 +245,17 @@ int main(int argc, char **argv)
   if (!set) m = 3;
   PetscCheck(n == m, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-degrees has %" PetscInt_FMT " numbers and -cells %" PetscInt_FMT, n, m);
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-solve", &solve, NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-problem", name, sizeof(name), NULL));
-  PetscCall(SetProblem(name, &p));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-once", &once, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-problem", names, sizeof(names), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-vec", vec, sizeof(vec), &set));
-  PetscCheck(!set || (!strcmp(p.name, "mix") && (!strcmp(vec, "points") || !strcmp(vec, "cells"))), PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP,
-             "-vec %s, -problem %s: it takes points or cells, and the problem mix", vec, p.name);
-  for (PetscInt i = 0; i < n; i++) PetscCall(Case(degrees[i], cells[i], solve, vec, &p));
+  PetscCall(PetscStrToArray(names, ',', &nname, &name));
+  for (int j = 0; j < nname; j++) {
+    PetscCall(SetProblem(name[j], &p));
+    PetscCheck(!set || (!strcmp(p.name, "mix") && (!strcmp(vec, "points") || !strcmp(vec, "cells"))), PETSC_COMM_WORLD,
+               PETSC_ERR_ARG_INCOMP, "-vec %s, -problem %s: it takes points or cells, and the problem mix", vec, p.name);
+    for (PetscInt i = 0; i < n; i++) PetscCall(Case(degrees[i], cells[i], solve, once, vec, &p));
+  }
+  PetscCall(PetscStrToArrayDestroy(nname, name));
   PetscCall(PetscFinalize());
   return 0;
 }

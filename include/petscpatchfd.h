@@ -242,6 +242,7 @@ PETSC_EXTERN PetscErrorCode DMBoxSetElasticModuliFunction(DM, DMBoxFunctionFn *y
 PETSC_EXTERN PetscErrorCode DMBoxGetElasticModuliFunction(DM, DMBoxFunctionFn **young, DMBoxFunctionFn **ratio, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxSetElasticModuliVec(DM, Vec young, Vec ratio, DMBoxPlaneType);
 PETSC_EXTERN PetscErrorCode DMBoxGetElasticModuliVec(DM, Vec *young, Vec *ratio);
+PETSC_EXTERN PetscErrorCode DMBoxComputeStresses(DM, Vec u, Vec *stress);
 PETSC_EXTERN PetscErrorCode DMBoxSetLambdaDegree(DM, PetscInt degree);
 PETSC_EXTERN PetscErrorCode DMBoxGetLambdaDegree(DM, PetscInt *degree);
 PETSC_EXTERN PetscErrorCode DMBoxSetDiffusion(DM, PetscInt n, const PetscReal K[], PetscReal shift);
@@ -467,6 +468,8 @@ PETSC_EXTERN PetscErrorCode DMBoxSNESComputeFunction(SNES, Vec, Vec, void *);
 PETSC_EXTERN PetscErrorCode DMBoxSNESComputeJacobian(SNES, Vec, Mat, Mat, void *);
 PETSC_EXTERN PetscErrorCode DMBoxTSComputeIFunction(TS, PetscReal, Vec, Vec, Vec, void *);
 PETSC_EXTERN PetscErrorCode DMBoxTSComputeIJacobian(TS, PetscReal, Vec, Vec, PetscReal, Mat, Mat, void *);
+PETSC_EXTERN PetscErrorCode DMBoxTSComputeI2Function(TS, PetscReal, Vec, Vec, Vec, Vec, void *);
+PETSC_EXTERN PetscErrorCode DMBoxTSComputeI2Jacobian(TS, PetscReal, Vec, Vec, Vec, PetscReal, PetscReal, Mat, Mat, void *);
 
 /* ---- PCPATCHFD ---- */
 /*E

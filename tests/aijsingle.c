@@ -1,5 +1,5 @@
 static char help[] = "MATAIJSINGLE: every operation against the MATAIJ that it is made from, with random entries.\n\
-  -test : products, sweeps, factors, types or levels\n\
+  -test : products, sweeps, factors, reuse, types, levels, decay or pivot\n\
   -bs   : rows of a block\n\n";
 
 #include "runtest.h"
@@ -242,6 +242,10 @@ static PetscErrorCode TestFactors(void)
   PetscCall(BlockSize(&bs));
   for (int symmetric = 0; symmetric < 2; symmetric++) {
     PetscCall(CreateRandom(120, 120, bs, 4, PETSC_TRUE, (PetscBool)symmetric, &A));
+    if (bs > 1) { /* rows with the same columns */
+      PetscCall(MatConvert(A, MATBAIJ, MAT_INPLACE_MATRIX, &A));
+      PetscCall(MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A));
+    }
     PetscCall(MatConvert(A, MATAIJSINGLE, MAT_INITIAL_MATRIX, &B));
     for (size_t i = 0; i < (symmetric ? PETSC_STATIC_ARRAY_LENGTH(cholesky) : PETSC_STATIC_ARRAY_LENGTH(lu)); i++)
       PetscCall(CheckPC(A, B, symmetric ? cholesky[i] : lu[i], (PetscBool)(!symmetric && i < 5)));
@@ -253,6 +257,47 @@ static PetscErrorCode TestFactors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* n x n, with one entry a row: the one of the last row in the given column */
+static PetscErrorCode CreateSparse(PetscInt n, PetscInt last, Mat *A)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 1, NULL, 1, NULL, A));
+  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
+  for (PetscInt r = begin; r < end; r++) PetscCall(MatSetValue(*A, r, r == n - 1 ? last : r, 1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the entries of matrices of another size, with as many entries but one in another column, also of another rank, and of another type */
+static PetscErrorCode TestReuse(void)
+{
+  const PetscInt n[] = {20, 19, 20, 20}, last[] = {1, 1, 0, 18};
+  PetscErrorCode ierr;
+  Mat            A, B, C;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateSparse(n[0], last[0], &A));
+  PetscCall(MatConvert(A, MATAIJSINGLE, MAT_INITIAL_MATRIX, &B));
+  for (int i = 0; i < 4; i++) {
+    PetscCall(CreateSparse(n[i], last[i], &C));
+    CATCH(ierr, MatConvert(C, MATAIJSINGLE, MAT_REUSE_MATRIX, &B));
+    if (!i == !!ierr || !i == !!strstr(lastmessage, "MAT_REUSE_MATRIX"))
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "case %d: error %d: %s\n", i, (int)ierr, lastmessage));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscCall(MatConvert(B, MATAIJ, MAT_INITIAL_MATRIX, &C));
+  CATCH(ierr, MatConvert(A, MATAIJSINGLE, MAT_REUSE_MATRIX, &C));
+  if (!strstr(lastmessage, "type")) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "another type: %s\n", lastmessage));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* from block types, and what it refuses */
 static PetscErrorCode TestTypes(void)
 {
@@ -260,6 +305,7 @@ static PetscErrorCode TestTypes(void)
   Mat               A, B, C;
   Vec               x, y;
   PetscMPIInt       size;
+  PetscErrorCode    ierr;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -276,10 +322,8 @@ static PetscErrorCode TestTypes(void)
     if (!t) PetscCall(MatDestroy(&B));
   }
   PetscCall(MatCreateVecs(B, &x, &y));
-  PetscCall(PetscPushErrorHandler(Catch, NULL));
-  (void)MatSOR(B, y, 1, SOR_EISENSTAT, 0, 1, 1, x);
-  PetscCall(PetscPopErrorHandler());
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", lastmessage));
+  CATCH(ierr, MatSOR(B, y, 1, SOR_EISENSTAT, 0, 1, 1, x));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", ierr ? lastmessage : "no error"));
   PetscCall(PetscViewerPushFormat(PETSC_VIEWER_STDOUT_WORLD, PETSC_VIEWER_ASCII_INFO));
   if (size == 1) PetscCall(MatView(B, PETSC_VIEWER_STDOUT_WORLD));
   PetscCall(PetscViewerPopFormat(PETSC_VIEWER_STDOUT_WORLD));
@@ -294,13 +338,14 @@ static PetscErrorCode TestTypes(void)
 
 /* ---- inside PCSINGLE ---- */
 
-/* the Laplacian of a square times `scale` */
-static PetscErrorCode Assemble(DM da, PetscReal scale, Mat A)
+/* the Laplacian of a square times `scale`; with `singular`, fluxes are zero at the boundary */
+static PetscErrorCode Assemble(DM da, PetscReal scale, PetscBool singular, Mat A)
 {
   DMDALocalInfo i;
 
   PetscFunctionBeginUser;
   PetscCall(DMDAGetLocalInfo(da, &i));
+  PetscCall(MatZeroEntries(A));
   for (PetscInt r = 0; r < i.xm * i.ym; r++) {
     const MatStencil  row     = {.i = i.xs + r % i.xm, .j = i.ys + r / i.xm};
     const PetscScalar v[5]    = {4 * scale, -scale, -scale, -scale, -scale};
@@ -309,8 +354,9 @@ static PetscErrorCode Assemble(DM da, PetscReal scale, Mat A)
     for (int e = 0; e < 5; e++) {
       const MatStencil col = {.i = row.i + step[e], .j = row.j + (e > 2 ? 2 * e - 7 : 0)};
 
-      if (col.i >= 0 && col.j >= 0 && col.i < i.mx && col.j < i.my)
-        PetscCall(MatSetValuesStencil(A, 1, &row, 1, &col, &v[e], INSERT_VALUES));
+      if (col.i >= 0 && col.j >= 0 && col.i < i.mx && col.j < i.my) {
+        PetscCall(MatSetValuesStencil(A, 1, &row, 1, &col, &v[e], ADD_VALUES));
+      } else if (singular) PetscCall(MatSetValuesStencil(A, 1, &row, 1, &row, &v[e], ADD_VALUES));
     }
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
@@ -374,17 +420,23 @@ static PetscErrorCode CompareSolves(DM da, const char options[], PetscInt double
   PC              pc, inner;
   Mat             A;
   Vec             b, x;
+  MatNullSpace    null;
+  PetscBool       singular = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-singular", &singular, NULL));
   PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &null));
+  if (singular) PetscCall(MatSetNullSpace(A, null));
   PetscCall(MatCreateVecs(A, &x, &b));
   for (int i = 0; i < 2; i++) PetscCall(CreateSolver(da, A, (PetscBool)i, &ksp[i]));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(scales); k++) {
     PetscInt floats, all;
 
-    PetscCall(Assemble(da, scales[k], A));
-    PetscCall(VecSet(b, 1));
+    PetscCall(Assemble(da, scales[k], singular, A));
+    PetscCall(VecSetRandom(b, NULL));
+    if (singular) PetscCall(MatNullSpaceRemove(null, b));
     for (int i = k ? 1 : 0; i < 2; i++) {
       PetscCall(KSPSolve(ksp[i], b, x));
       PetscCall(KSPGetIterationNumber(ksp[i], &its[i]));
@@ -399,6 +451,7 @@ static PetscErrorCode CompareSolves(DM da, const char options[], PetscInt double
                             options, (double)scales[k], its[0], its[1], floats, all));
   }
   for (int i = 0; i < 2; i++) PetscCall(KSPDestroy(&ksp[i]));
+  PetscCall(MatNullSpaceDestroy(&null));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
@@ -419,7 +472,8 @@ static PetscErrorCode TestLevels(void)
                {"-d_pc_type mg -d_pc_mg_galerkin both -d_mg_levels_pc_type bjacobi -d_mg_levels_sub_pc_type ilu", 1},
                {"-d_pc_type mg -d_mg_levels_pc_type asm -d_mg_levels_sub_pc_type icc", 1},
                {"-d_pc_type mg -d_mg_levels_ksp_type gmres -d_mg_levels_pc_type pbjacobi", 1},
-               {"-d_pc_type gamg -d_mg_levels_ksp_type richardson -d_mg_levels_pc_type sor -s_pc_single_coarse", 0}};
+               {"-d_pc_type gamg -d_mg_levels_ksp_type richardson -d_mg_levels_pc_type sor -s_pc_single_coarse", 0},
+               {"-d_pc_type gamg -singular -d_mg_levels_ksp_type chebyshev -d_mg_levels_pc_type jacobi", 0}};
   DM da;
 
   PetscFunctionBeginUser;
@@ -433,8 +487,96 @@ static PetscErrorCode TestLevels(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"factors", TestFactors}, {"types", TestTypes},
-          {"levels", TestLevels})
+/* A source in one place, from which solutions fall to a hundredth in each row, until the floats inside end: they are zero where they would
+   have fewer digits, for which processors take many times as long */
+static PetscErrorCode TestDecay(void)
+{
+  const PetscInt     n      = 60;
+  const PetscScalar  row[3] = {-1, 100, -1};
+  const PetscScalar *xa;
+  PetscInt           begin, end, few = 0, many = 0;
+  Mat                A;
+  Vec                b, x;
+  PC                 pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 3, NULL, 3, NULL, &A));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt r = begin; r < end; r++) {
+    const PetscInt col[3] = {r - 1, r, r < n - 1 ? r + 1 : -1};
+
+    PetscCall(MatSetValues(A, 1, &r, 3, col, row, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetValue(b, 0, 1, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCSINGLE));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(VecGetArrayRead(x, &xa));
+  for (PetscInt r = 0; r < end - begin; r++) {
+    few += PetscAbsScalar(xa[r]) > 0 && PetscAbsScalar(xa[r]) < 1.1e-38;
+    many += PetscAbsScalar(xa[r]) > 1e-37;
+  }
+  PetscCall(VecRestoreArrayRead(x, &xa));
+#if !defined(__SSE__)
+  few = 0;
+#endif
+  if (few || many < 15)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " numbers of few digits, %" PetscInt_FMT " of many\n", few, many));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a zero pivot on the last rank is a failure on all */
+static PetscErrorCode TestPivot(void)
+{
+  const PetscInt     n = 20;
+  PetscMPIInt        size, rank;
+  KSPConvergedReason reason;
+  Mat                A;
+  Vec                b, x;
+  KSP                ksp;
+  PC                 pc;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(CreateSparse(n, n - 2, &A));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  if (rank == size - 1) PetscCall(MatSetValue(A, n - 1, n - 1, 0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPFGMRES));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCSINGLE));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  if (reason != KSP_DIVERGED_PC_FAILED) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ended with %s\n", KSPConvergedReasons[reason]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"factors", TestFactors}, {"reuse", TestReuse},
+          {"types", TestTypes}, {"levels", TestLevels}, {"decay", TestDecay}, {"pivot", TestPivot})
 
 /*TEST
 
@@ -457,6 +599,23 @@ TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"fact
     suffix: levels
     nsize: {{1 3}}
     args: -test levels -da_refine 2
+    output_file: output/ok.out
+
+  test:
+    suffix: reuse
+    nsize: {{1 3}}
+    args: -test reuse
+    output_file: output/ok.out
+
+  test:
+    suffix: decay
+    args: -test decay -single_pc_type {{ilu icc}}
+    output_file: output/ok.out
+
+  test:
+    suffix: pivot
+    nsize: {{1 3}}
+    args: -test pivot -single_pc_type bjacobi -single_sub_pc_type ilu
     output_file: output/ok.out
 
   test:

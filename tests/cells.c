@@ -835,7 +835,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/cells_ranks_box.out
-    args: -box -degree 3 -numbers 3 -natural -cells 8,4,4 -solve -mg_levels_pc_patchfd_patch cell -dm_box_galerkin false
+    args: -box -degree 3 -numbers 3 -natural -cells 8,4,4 -solve -mg_levels_pc_patchfd_patch cell -dm_box_galerkin false -dm_box_semicoarsening 0
 
     test:
       suffix: ranks_box

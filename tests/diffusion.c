@@ -115,6 +115,7 @@ static PetscErrorCode TestOrder(Problem *p)
   PetscFunctionBeginUser;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cells", &cells, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-dm_box_robin", &p->robin, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_box_mapping", map, sizeof(map), NULL));
   p->annulus = (PetscBool)!strcmp(map, "annulus");
   for (PetscInt level = 0; level < 2; level++) {
@@ -753,6 +754,16 @@ int main(int argc, char **argv)
       suffix: action_2d
       args: -medium tensor -dm_box_dim 2 -dm_box_degree {{1 4 9}}
   testset:
+    nsize: {{1 3}}
+    args: -test action -map function -medium tensor -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann
+    output_file: output/diffusion_action.out
+    test:
+      suffix: action_robin
+      args: -dm_box_cells 2,3,4 -dm_box_robin 0.7,0,2,3,0,1.5
+    test:
+      suffix: action_robin_2d
+      args: -dm_box_dim 2 -dm_box_degree {{1 4}} -dm_box_robin 2,2,0.5,0 -dm_box_boundary neumann
+  testset:
     args: -test action -map function -medium tensor -dm_vec_type single
     output_file: output/diffusion_single.out
     test:
@@ -761,6 +772,10 @@ int main(int argc, char **argv)
       suffix: action_single_2d
       nsize: 2
       args: -dm_box_dim 2 -dm_box_degree 5
+    test:
+      suffix: action_single_robin
+      nsize: 2
+      args: -dm_box_boundary neumann -dm_box_robin 2
 
   testset:
     args: -test poisson
@@ -771,6 +786,10 @@ int main(int argc, char **argv)
     test:
       suffix: poisson_2d
       args: -dm_box_dim 2 -dm_box_boundary neumann -dm_box_degree 6
+    test:
+      suffix: poisson_robin
+      nsize: {{1 3}}
+      args: -dm_box_boundary neumann -dm_box_robin 1,2,0,4,5,6
 
   testset:
     args: -test order
@@ -778,6 +797,15 @@ int main(int argc, char **argv)
       suffix: order_2
       output_file: output/diffusion_order_2.out
       args: -dm_box_degree 2 -dm_box_mapping {{sine sine1 annulus}} -medium tensor -cells 8 -dm_box_boundary neumann,dirichlet,neumann,dirichlet
+    test:
+      suffix: order_2_robin
+      output_file: output/diffusion_order_2.out
+      args: -dm_box_degree 2 -dm_box_mapping {{sine sine1 annulus}} -medium tensor -cells 8 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3
+    test:
+      suffix: order_3d_robin
+      nsize: 2
+      output_file: output/diffusion_order_2.out
+      args: -dm_box_degree 2 -dim 3 -dm_box_mapping sine -medium tensor -dm_box_boundary neumann -dm_box_robin 3
     test:
       suffix: order_3
       output_file: output/diffusion_order_3.out
@@ -817,6 +845,22 @@ int main(int argc, char **argv)
       suffix: solve_3d
       args: -dm_box_dim 3 -dm_box_cells 8 -dm_box_mapping sine -medium high -contrast 1e4 -dm_box_degree 2
     test:
+      suffix: solve_robin
+      nsize: {{1 2 3}}
+      args: -dm_box_mapping annulus -medium tensor -dm_box_boundary neumann -dm_box_robin 300
+    test:
+      suffix: solve_robin_vertex
+      nsize: {{1 3}}
+      args: -dm_box_mapping annulus -medium tensor -dm_box_boundary neumann -dm_box_robin 300 -mg_levels_pc_patchfd_patch vertex
+    test:
+      suffix: solve_robin_3d
+      nsize: {{1 3}}
+      args: -dm_box_dim 3 -dm_box_cells 8 -dm_box_mapping sine -medium high -contrast 1e4 -dm_box_degree 2 -dm_box_boundary neumann -dm_box_robin 2
+    test:
+      suffix: solve_robin_ring
+      nsize: {{1 2}}
+      args: -dm_box_boundary periodic,periodic,neumann,neumann -dm_box_robin 0,0,1,5
+    test:
       suffix: solve_neumann
       args: -dm_box_mapping annulus -medium tensor -dm_box_boundary neumann -dm_box_semicoarsening 0
   testset:
@@ -835,7 +879,7 @@ int main(int argc, char **argv)
   test:
     suffix: vecs
     nsize: {{1 3 4}}
-    args: -test vecs -map function -dm_box_galerkin false -dm_box_extra_points 2
+    args: -test vecs -map function -dm_box_galerkin false -dm_box_extra_points 2 -dm_box_semicoarsening 0
   testset:
     args: -test update
     nsize: {{1 3}}

@@ -9,6 +9,7 @@ typedef struct {
   PetscReal   contrast;
   PetscInt    dim;
   PetscBool   annulus; /* for the normals of its sides */
+  PetscReal   robin;   /* h of all natural sides */
 } Problem;
 
 /* u = a(x) b(y) c(z), its derivatives of the given orders */
@@ -121,11 +122,12 @@ static PetscErrorCode Load(PetscInt dim, PETSC_UNUSED PetscReal time, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* n . K grad u on the sides of the unit cube, or of the annulus with the radii 0.5 and 1 */
+/* n . K grad u + h u on the sides of the unit cube, or of the annulus with the radii 0.5 and 1 */
 static PetscErrorCode Flux(PetscInt dim, PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar flux[], void *ctx)
 {
-  const Problem  *p       = (Problem *)ctx;
-  const PetscBool annulus = p->annulus;
+  const Problem  *p        = (Problem *)ctx;
+  const PetscBool annulus  = p->annulus;
+  const PetscInt  value[3] = {0, 0, 0};
   PetscReal       n[3] = {0, 0, 0}, slope[3], r = PetscSqrtReal(x[0] * x[0] + x[1] * x[1]);
   PetscScalar     g[3];
 
@@ -142,7 +144,7 @@ static PetscErrorCode Flux(PetscInt dim, PetscReal time, const PetscReal x[], PE
   flux[0] = 0;
   for (PetscInt a = 0; a < dim; a++)
     for (PetscInt b = 0; b < dim; b++) flux[0] += n[a] * Tensor(p, a, b) * g[b];
-  flux[0] *= Factor(p, x, slope);
+  flux[0] = Factor(p, x, slope) * flux[0] + p->robin * Product(dim, x, value);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,11 +237,11 @@ static void Inverse3(const PetscReal J[3][3], PetscReal inverse[3][3])
 }
 
 /*
-  The dense matrix of the cell with lower corner `corner` and edges h of the box: gradients of all basis functions at all points.  The map
-  is that of the test through the nodes of the degree `geo`.
+  The dense matrix of the cell with lower corner `corner` and edges h of the box, added to A: gradients of all basis functions at all points;
+  or that of `robin` u v on one of its sides, where that is not -1.  The map is that of the test through the nodes of the degree `geo`.
 */
 static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunctionFn *map, void *ctx, PetscInt k, PetscInt geo, const PetscReal corner[],
-                                 const PetscReal h[], PetscReal A[])
+                                 const PetscReal h[], PetscInt side, PetscReal robin, PetscReal A[])
 {
   const PetscInt dim = p->dim, n = k + 1, q = k + 1, g = geo + 1, size = PetscPowInt(n, dim), points = PetscPowInt(q, dim),
                  gsize = PetscPowInt(g, dim);
@@ -257,25 +259,35 @@ static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunctionFn *map, void *c
     for (PetscInt d = 0; d < dim; d++) t[d] = corner[d] + h[d] * gnode[at[d]];
     PetscCall((*map)(dim, 0, t, dim, &X[3 * i], ctx));
   }
-  PetscCall(PetscArrayzero(A, size * size));
   for (PetscInt m = 0; m < points; m++) {
     const PetscInt at[3]   = {m % q, m / q % q, m / q / q};
-    PetscReal      J[3][3] = {{0}}, R[3][3], y[3] = {0, 0, 0}, weight = 1, slope[3], k0;
+    PetscReal      J[3][3] = {{0}}, R[3][3], t[3], y[3] = {0, 0, 0}, weight = 1, slope[3], k0;
 
-    for (PetscInt d = 0; d < dim; d++) weight *= w[at[d]];
+    if (side >= 0 && at[side / 2]) continue; /* once for each point of the side */
+    for (PetscInt d = 0; d < dim; d++) {
+      const PetscBool end = (PetscBool)(side >= 0 && d == side / 2);
+
+      t[d] = end ? side % 2 : x[at[d]];
+      weight *= end ? 1 : w[at[d]];
+    }
     for (PetscInt i = 0; i < gsize; i++) {
       const PetscInt of[3] = {i % g, i / g % g, i / g / g};
 
       for (PetscInt e = -1; e < dim; e++) {
         PetscReal value = 1;
 
-        for (PetscInt d = 0; d < dim; d++) value *= Lagrange(g, gnode, of[d], x[at[d]], (PetscBool)(d == e));
+        for (PetscInt d = 0; d < dim; d++) value *= Lagrange(g, gnode, of[d], t[d], (PetscBool)(d == e));
         for (PetscInt a = 0; a < dim; a++) *(e < 0 ? &y[a] : &J[a][e]) += value * X[3 * i + a];
       }
     }
     for (PetscInt d = dim; d < 3; d++) J[d][d] = 1;
     Inverse3((const PetscReal(*)[3])J, R);
     weight *= Det3((const PetscReal(*)[3])J);
+    if (side >= 0) { /* Nanson's formula */
+      const PetscReal *normal = R[side / 2];
+
+      weight *= PetscSqrtReal(PetscSqr(normal[0]) + PetscSqr(normal[1]) + (dim == 3 ? PetscSqr(normal[2]) : 0));
+    }
     for (PetscInt i = 0; i < size; i++) { /* value and gradient in space */
       const PetscInt of[3] = {i % n, i / n % n, i / n / n};
       PetscReal      d[3]  = {0, 0, 0};
@@ -283,7 +295,7 @@ static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunctionFn *map, void *c
       for (PetscInt e = -1; e < dim; e++) {
         PetscReal value = 1;
 
-        for (PetscInt a = 0; a < dim; a++) value *= Lagrange(n, node, of[a], x[at[a]], (PetscBool)(a == e));
+        for (PetscInt a = 0; a < dim; a++) value *= Lagrange(n, node, of[a], t[a], (PetscBool)(a == e));
         if (e < 0) phi[4 * i + 3] = value;
         else d[e] = value;
       }
@@ -292,9 +304,9 @@ static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunctionFn *map, void *c
     k0 = Factor(p, y, slope);
     for (PetscInt i = 0; i < size; i++) {
       for (PetscInt j = 0; j < size; j++) {
-        PetscReal sum = Shift(p, y) * phi[4 * i + 3] * phi[4 * j + 3];
+        PetscReal sum = (side < 0 ? Shift(p, y) : robin) * phi[4 * i + 3] * phi[4 * j + 3];
 
-        for (PetscInt a = 0; a < dim; a++)
+        for (PetscInt a = 0; a < dim && side < 0; a++)
           for (PetscInt b = 0; b < dim; b++) sum += k0 * Tensor(p, a, b) * phi[4 * i + a] * phi[4 * j + b];
         A[i * size + j] += weight * sum;
       }
@@ -338,7 +350,14 @@ static PetscErrorCode Reference(DM dm, const Problem *p, DMBoxFunctionFn *map, v
       corner[d] = box->lower[d] + h[d] * (PetscReal)cell[d];
       first     = first * N[d] + cell[d] * k;
     }
-    PetscCall(CellMatrix(p, map, ctx, k, geo, corner, h, A));
+    PetscCall(PetscArrayzero(A, size * size));
+    PetscCall(CellMatrix(p, map, ctx, k, geo, corner, h, -1, 0, A));
+    for (PetscInt s = 0; s < 2 * dm->dim; s++) {
+      PetscReal robin;
+
+      PetscCall(DMBoxGetRobin(dm, s, &robin));
+      if (robin != 0 && cell[s / 2] == s % 2 * (nc[s / 2] - 1)) PetscCall(CellMatrix(p, map, ctx, k, geo, corner, h, s, robin, A));
+    }
     for (PetscInt i = 0; i < size; i++) {
       const PetscInt row = first + i % n + N[0] * (i / n % n + N[1] * (i / n / n));
 

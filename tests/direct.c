@@ -272,8 +272,8 @@ int main(int argc, char **argv)
        args: -dims 1 -kinds uniform,graded -cells 1024 -dm_box_degree {{1 3}}
        output_file: output/direct_choice_line.out
      test:
-       suffix: choice_odd
-       args: -kinds uniform
+       suffix: choice_coarsest
+       args: -kinds uniform -cells 2,2,2
      test:
        suffix: forced
        args: -kinds uniform,graded -cells 8,8,8 -pc_patchmg_coarse_eq_limit {{0 100 unlimited decide}separate output}

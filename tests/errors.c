@@ -91,7 +91,7 @@ static PetscErrorCode TestMaterials(DM dm)
 {
   DM  line;
   Mat A;
-  Vec v;
+  Vec v, stress;
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxSetElasticModuliFunction(dm, One, NULL, DMBOX_PLANE_STRAIN, NULL));
@@ -117,6 +117,10 @@ static PetscErrorCode TestMaterials(DM dm)
   PetscCall(DMBoxSetOperator(line, "elasticity"));
   FAILS("a material that varies in 1D", DMBoxSetElasticModuliFunction(line, One, NULL, DMBOX_PLANE_STRAIN, NULL), PETSC_ERR_SUP,
         "2 or 3 dimensions", "is 1");
+  PetscCall(DMSetUp(line));
+  PetscCall(DMCreateGlobalVector(line, &v));
+  FAILS("stresses in 1D", DMBoxComputeStresses(line, v, &stress), PETSC_ERR_ARG_OUTOFRANGE, "2 or 3 dimensions", "they are 1");
+  PetscCall(VecDestroy(&v));
   PetscCall(DMDestroy(&line));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -202,6 +206,8 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
                     "periodic in direction 1, which has 1 cell", "2 or more"));
   PetscCall(TestBox("-dm_box_robin 2,2,0,0 -dm_box_boundary periodic,periodic,neumann,neumann", PETSC_ERR_ARG_INCOMP,
                     "-dm_box_robin (DMBoxSetRobin()) would have no effect on side 0", "which is periodic"));
+  PetscCall(TestBox("-dm_box_operator diffusion -dm_box_robin 2,0,0,0", PETSC_ERR_ARG_INCOMP,
+                    "-dm_box_robin (DMBoxSetRobin()) would have no effect on side 0", "which is dirichlet"));
   PetscCall(TestBox("-dm_box_operator diffusion -dm_box_mapping annulus -dm_box_boundary dirichlet,dirichlet,periodic,periodic",
                     PETSC_ERR_ARG_OUTOFRANGE, "periodic in direction 1, but the map", "does not bring one side to the other"));
 
@@ -634,7 +640,11 @@ static PetscErrorCode TestMesh(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a mesh that cannot be halved and is too large to be factored on every process: the error comes before the memory is taken */
+#define RING2 "-dm_box_boundary periodic,periodic,dirichlet,dirichlet "
+#define RING3 "-dm_box_boundary periodic,periodic,dirichlet,dirichlet,dirichlet,dirichlet "
+
+/* a mesh that cannot be halved, around an odd ring, and is too large to be factored on every process: the error comes before the memory is
+   taken */
 static PetscErrorCode TestFactors(void)
 {
   const struct {
@@ -642,11 +652,11 @@ static PetscErrorCode TestFactors(void)
     PCType      type;
     const char *options, *limit, *found;
   } all[] = {
-    {3, {17, 17, 17}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_symmetric", "30000", "17 x 17 x 17"},
-    {3, {17, 17, 17}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "30000", "17 x 17 x 17"},
+    {3, {17, 17, 17}, 2, PCPATCHMG, RING3 "-dm_box_operator biharmonic -pc_patchmg_symmetric", "30000", "17 x 17 x 17"},
+    {3, {17, 17, 17}, 2, PCPATCHMG, RING3 "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "30000", "17 x 17 x 17"},
     {3, {17, 19, 17}, 2, PCPATCHFD, "-dm_box_operator diffusion -pc_patchfd_patch box", "30000", "17 x 19 x 17"},
-    {2, {275, 277}, 2, PCPATCHMG, "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "300000", "275 x 277 x 1"},
-    {2, {65, 63}, 1, PCPATCHMG, "-dm_box_space rt -dm_box_operator stokes -pc_patchmg_coarse_eq_limit 0", "dense", "65 x 63 x 1"},
+    {2, {275, 277}, 2, PCPATCHMG, RING2 "-dm_box_operator biharmonic -pc_patchmg_coarse_eq_limit 0", "300000", "275 x 277 x 1"},
+    {2, {65, 63}, 1, PCPATCHMG, RING2 "-dm_box_space rt -dm_box_operator stokes -pc_patchmg_coarse_eq_limit 0", "dense", "65 x 63 x 1"},
   };
 
   PetscFunctionBeginUser;
@@ -665,8 +675,8 @@ static PetscErrorCode TestFactors(void)
     PetscCall(PCDestroy(&pc));
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&dm));
-    for (const char *const *name = (const char *const[]){"-dm_box_operator", "-dm_box_space", "-pc_patchmg_coarse_eq_limit",
-                                                         "-pc_patchfd_patch", "-pc_patchmg_symmetric", NULL};
+    for (const char *const *name = (const char *const[]){"-dm_box_operator", "-dm_box_space", "-dm_box_boundary",
+                                                         "-pc_patchmg_coarse_eq_limit", "-pc_patchfd_patch", "-pc_patchmg_symmetric", NULL};
          *name; name++)
       PetscCall(PetscOptionsClearValue(NULL, *name));
   }

@@ -330,6 +330,21 @@ static PetscErrorCode Halve(const PatchFDLine *coarse, PetscInt degree, Spacing 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the same, but for the cell at an end, which remains whole */
+static PetscErrorCode HalveButOne(const PatchFDLine *coarse, PetscInt degree, Spacing spacing, int end, PatchFDLine *fine)
+{
+  PatchFDLine    all;
+  const PetscInt n = 2 * coarse->ncells;
+
+  PetscFunctionBeginUser;
+  PetscCall(Halve(coarse, degree, spacing, &all));
+  if (end) all.vertices[n - 1] = all.vertices[n];
+  else all.vertices[1] = all.vertices[0];
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, degree, n - 1, all.vertices + !end, coarse->dirichlet, fine));
+  PetscCall(PatchFDLineDestroy(&all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* fine = P coarse; nodes that two coarse cells share have to get the same value from both: the largest difference is returned */
 static PetscReal Embed(const PatchFDEmbedding *e, const PetscReal coarse[], PetscReal fine[])
 {
@@ -357,17 +372,19 @@ static PetscErrorCode CheckEmbedding(const PatchFDLine *coarse, const PatchFDLin
 {
   PetscReal        xc[MAXCELLS * MAXDEGREE + 1], xf[MAXCELLS * MAXDEGREE + 1], uc[MAXCELLS * MAXDEGREE + 1], uf[MAXCELLS * MAXDEGREE + 1];
   PatchFDEmbedding e;
+  PetscInt         before;
 
   PetscFunctionBeginUser;
   PetscCall(PatchFDEmbeddingCreate(coarse, fine, &e));
   PetscCall(PatchFDLineNodes(coarse, xc));
   PetscCall(PatchFDLineNodes(fine, xf));
-  Worst(&d->shapes, (PetscReal)(e.ncells * (e.nf - 1) + 1 - fine->nnodes));
+  before = e.before * fine->degree;
+  Worst(&d->shapes, (PetscReal)(e.ncells * (e.nf - 1) - (e.ratio * e.ncells - fine->ncells) * fine->degree + 1 - fine->nnodes));
   for (PetscInt m = 0; m <= coarse->degree; m++) {
     for (PetscInt i = 0; i < coarse->nnodes; i++) uc[i] = Power(xc[i], m);
     Worst(&d->jumps, Embed(&e, uc, uf));
     for (PetscInt i = 0; i < fine->nnodes; i++)
-      Worst(&d->polynomials, (uf[i] - Power(xf[i], m)) / Power(PetscMax(xf[fine->nnodes - 1], 1.0), m));
+      Worst(&d->polynomials, (uf[before + i] - Power(xf[i], m)) / Power(PetscMax(xf[fine->nnodes - 1], 1.0), m));
   }
   PetscCall(PatchFDEmbeddingDestroy(&e));
   PetscCall(PatchFDEmbeddingDestroy(&e));
@@ -423,6 +440,13 @@ static PetscErrorCode TestEmbeddings(void)
           PetscCall(CheckEmbedding(&lines[1], &lines[2], &d));
           PetscCall(CheckEmbedding(&lines[0], &same, &d));
           PetscCall(CheckLevels(lines, &d));
+          for (int end = 0; end < 2 && ncells > 1; end++) {
+            PatchFDLine odd;
+
+            PetscCall(HalveButOne(&lines[0], k + raise, (Spacing)spacing, end, &odd));
+            PetscCall(CheckEmbedding(&lines[0], &odd, &d));
+            PetscCall(PatchFDLineDestroy(&odd));
+          }
           for (int l = 0; l < 3; l++) PetscCall(PatchFDLineDestroy(&lines[l]));
           PetscCall(PatchFDLineDestroy(&same));
         }

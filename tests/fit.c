@@ -503,6 +503,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
   PetscCall(SetDefault("-dm_box_extra_points", "2"));
+  PetscCall(SetDefault("-dm_box_semicoarsening", "0.17")); /* the reference halves all directions */
   PetscCall(SetDefault("-mg_levels_pc_patchfd_patch", "vertex"));
   PetscCall(SetDefault("-options_left", "no"));
   PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "iterations"));
@@ -530,6 +531,18 @@ int main(int argc, char **argv)
     test:
       suffix: step_3d
       args: -dim 3 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
+    test:
+      suffix: step_robin
+      args: -degree {{2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40
+    test:
+      suffix: step_robin_3d
+      args: -dim 3 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_robin 3,0,0.5,40,0,7
+    test:
+      suffix: step_robin_inner
+      args: -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_reduction 0.2 -tolerance 1e-3 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40
+    test:
+      suffix: step_robin_exact
+      args: -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40 -pc_patchfd_variant {{fused global}}
     test:
       suffix: step_exact
       args: -degree {{1 3}} -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann -pc_patchfd_variant {{fused global}}

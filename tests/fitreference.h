@@ -99,6 +99,8 @@ static PetscReal Lagrange(PetscInt n, const PetscReal node[], PetscInt i, PetscR
 typedef struct {
   PetscInt  dim, k, q, cell[3], cells[3], first[3], n[3], size; /* k: degree, q: points in a direction of a cell */
   PetscReal A[3][1024], M[3][1024], g[4];
+  PetscInt  mesh[3]; /* its cells, and h of its sides */
+  PetscReal robin[6];
 } Patch;
 
 /* the integrals of weight times derivatives (or values) of the functions of direction d */
@@ -154,9 +156,44 @@ static PetscErrorCode PatchMean(const Patch *p, const PetscReal h[], int b, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the mean of h |surface| over the cells' side at the end of direction d of the mesh, if the patch has that */
+static PetscErrorCode PatchEnd(const Patch *p, const PetscReal h[], PetscInt d, PetscInt end, PetscReal *mean)
+{
+  const PetscInt q = p->q, a = (d + 1) % p->dim, b = p->dim == 3 ? (d + 2) % 3 : 2, side = end ? p->mesh[d] : 0;
+  const PetscInt n[2] = {q * p->cells[a], p->dim == 3 ? q * p->cells[b] : 1};
+  PetscReal      x[16], w[16], J[3][3], t[3] = {0, 0, 0}, total = 0;
+
+  PetscFunctionBeginUser;
+  *mean = 0;
+  if ((end ? p->cell[d] + p->cells[d] : p->cell[d]) != side) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscDTGaussQuadrature(q, 0, 1, x, w));
+  t[d] = h[d] * (PetscReal)side;
+  for (PetscInt i = 0; i < n[0] * n[1]; i++) {
+    const PetscInt of[2]  = {i % n[0], i / n[0]};
+    PetscReal      weight = w[of[0] % q], area = 0;
+
+    t[a] = h[a] * ((PetscReal)(p->cell[a] + of[0] / q) + x[of[0] % q]);
+    if (p->dim == 3) {
+      t[b] = h[b] * ((PetscReal)(p->cell[b] + of[1] / q) + x[of[1] % q]);
+      weight *= w[of[1] % q];
+    }
+    BendDerivatives(p->dim, t, J);
+    for (int e = 0; e < p->dim; e++) { /* of the cross product of the tangents, or the length of one */
+      const int       f = (e + 1) % 3, g = (e + 2) % 3;
+      const PetscReal c = p->dim == 3 ? J[f][a] * J[g][b] - J[g][a] * J[f][b] : J[e][a];
+
+      area += c * c;
+    }
+    *mean += weight * PetscSqrtReal(area) * h[a] * (p->dim == 3 ? h[b] : 1);
+    total += weight;
+  }
+  *mean *= p->robin[2 * d + end] / total;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PatchFit(Patch *p, const PetscReal h[], PetscBool shared)
 {
-  PetscReal mean[4], line[4], a[64], m[64];
+  PetscReal mean[4], line[4], a[64], m[64], sum;
 
   PetscFunctionBeginUser;
   PetscCall(PatchMean(p, h, -1, 0, mean));
@@ -167,8 +204,7 @@ static PetscErrorCode PatchFit(Patch *p, const PetscReal h[], PetscBool shared)
       continue;
     }
     for (PetscInt i = 0; i < p->cells[d] * p->q; i++) {
-      PetscReal sum = 0;
-
+      sum = 0;
       PetscCall(PatchMean(p, h, d, i, line));
       for (PetscInt e = 0; e < p->dim; e++)
         if (e != d) sum += (line[e] - mean[e]) / (PetscReal)(p->dim - 1);
@@ -177,6 +213,10 @@ static PetscErrorCode PatchFit(Patch *p, const PetscReal h[], PetscBool shared)
     }
     PetscCall(PatchMatrix(p, d, PETSC_TRUE, a, p->A[d]));
     PetscCall(PatchMatrix(p, d, PETSC_FALSE, m, p->M[d]));
+    for (PetscInt e = 0; e < 2; e++) {
+      PetscCall(PatchEnd(p, h, d, e, &sum));
+      p->A[d][e * (p->n[d] * p->n[d] - 1)] += sum;
+    }
     p->g[d] = shared ? PetscExpReal(mean[d]) : 1;
   }
   p->g[3] = mean[3];
@@ -306,6 +346,11 @@ static PetscErrorCode DenseStep(DM dm, PC pc, PetscBool shared, const PetscScala
   PetscInt      end[3], c[3];
 
   PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) p.mesh[d] = box->cells[d];
+  for (PetscInt s = 0; s < 2 * dm->dim; s++) {
+    PetscCall(DMBoxGetRobin(dm, s, &p.robin[s]));
+    shared = (PetscBool)(shared && p.robin[s] == 0); /* which matrices of constants do not have */
+  }
   for (int d = 0; d < 3; d++) end[d] = PetscMax(1, box->cells[d] - 1);
   for (PetscInt color = 0; color < 8; color++) {
     for (c[2] = color / 4; c[2] < end[2]; c[2] += 2) {

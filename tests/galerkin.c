@@ -279,20 +279,23 @@ static PetscErrorCode TestChannel(void)
 
 static PetscErrorCode TestFold(void)
 {
+  const PetscBool3  choice[3] = {PETSC_BOOL3_FALSE, PETSC_BOOL3_TRUE, PETSC_BOOL3_UNKNOWN};
+  const char *const name[3]   = {"false", "true", "auto"};
+
   PetscFunctionBeginUser;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 3; i++) {
     DM        dm;
     KSP       ksp;
     PC        pc;
     PetscInt  levels, its;
     PetscReal nu;
 
-    PetscCall(CreateDM(i ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE, &dm));
+    PetscCall(CreateDM(choice[i], &dm));
     PetscCall(CreateKSP(dm, &ksp));
     PetscCall(SolveKSP(ksp, &its, &nu));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCMGGetLevels(pc, &levels));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " levels, %s iterations\n", i ? "true" : "false", levels,
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " levels, %s iterations\n", name[i], levels,
                           its < 30 ? "less than 30" : "30 or more"));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(DMDestroy(&dm));

@@ -138,6 +138,23 @@ static PetscErrorCode AloneCreate(const Problem *p, const PetscInt v[3], Problem
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+enum {
+  COLORS = 250
+};
+
+static PetscBool HasPhases(const Problem *p)
+{
+  return (PetscBool)(p->line[0].reach > p->line[0].k);
+}
+
+/* that of a vertex, or, for each of the last ones that are too many around a ring, a number of its own */
+static PetscInt Parity(const Problem *p, PetscInt d, PetscInt v)
+{
+  const PetscInt cells = p->line[d].cells, last = p->line[d].ring ? cells - cells % (HasPhases(p) ? 4 : 2) : cells;
+
+  return v < last ? v % 2 : 2 + v - last;
+}
+
 /* alone: with the matrices of patches as plates of their own */
 static PetscErrorCode PatchesCreate(const Problem *p, PetscBool alone, PetscInt *np, Patch **patches)
 {
@@ -155,8 +172,8 @@ static PetscErrorCode PatchesCreate(const Problem *p, PetscBool alone, PetscInt 
 
     for (int d = 0; d < 3; d++) PatchExtent(&p->line[d], v[d] + 1, &lo[d], &hi[d]);
     q->n     = (hi[0] - lo[0] + 1) * (hi[1] - lo[1] + 1) * (hi[2] - lo[2] + 1);
-    q->color = 2 * (v[0] % 2 + 2 * (v[1] % 2) + 4 * (v[2] % 2)); /* twice the parity, plus the phase */
-    if (p->line[0].reach > p->line[0].k) q->color += (v[0] / 2 + v[1] / 2 + v[2] / 2) % 2;
+    q->color = 2 * (Parity(p, 0, v[0]) + 5 * (Parity(p, 1, v[1]) + 5 * Parity(p, 2, v[2]))); /* twice the parity, plus the phase */
+    if (HasPhases(p)) q->color += (v[0] / 2 + v[1] / 2 + v[2] / 2) % 2;
     if (q->n <= 0) continue;
     PetscCall(PetscMalloc2(q->n, &q->node, q->n * q->n, &q->L));
     for (at[2] = lo[2]; at[2] <= hi[2]; at[2]++)
@@ -212,13 +229,13 @@ static PetscErrorCode ReferenceStep(const Problem *p, PetscInt np, const Patch q
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(p->N, &r));
-  for (PetscInt s = 0; s < (type == PC_PATCHFD_TYPE_ADDITIVE ? 1 : (order == PC_PATCHFD_ORDER_SYMMETRIC ? 32 : 16)); s++) {
-    const PetscInt color = order == PC_PATCHFD_ORDER_BACKWARD || s >= 16 ? 15 - s % 16 : s;
+  for (PetscInt s = 0; s < (type == PC_PATCHFD_TYPE_ADDITIVE ? 1 : (order == PC_PATCHFD_ORDER_SYMMETRIC ? 2 * COLORS : COLORS)); s++) {
+    const PetscInt color = order == PC_PATCHFD_ORDER_BACKWARD || s >= COLORS ? COLORS - 1 - s % COLORS : s;
     const PetscInt mask  = phases ? ~0 : ~1;
     PetscBool      last  = PETSC_TRUE; /* of the first half */
 
     for (PetscInt i = 0; i < np; i++) last = (PetscBool)(last && (q[i].color & mask) <= color);
-    if (s >= 16 && last && omega == 1 && exact) continue; /* an exact solve repeated */
+    if (s >= COLORS && last && omega == 1 && exact) continue; /* an exact solve repeated */
     /* the residual of all patches of the colour, then their solves; patches of a colour have no common nodes */
     if (type == PC_PATCHFD_TYPE_ADDITIVE) {
       for (PetscInt i = 0; i < p->N; i++) r[i] = b[i] - MultiplyRow(p, i, x);

@@ -1,19 +1,18 @@
-static char help[] =
-  "The last coarsening of PCPATCHMG where cells cannot be halved any more and are too many to be factored: degree 1 on the same cells.\n\
-  -test krylov     : FGMRES takes few iterations where patches solve on the coarsest mesh of plates, flows and solids\n\
+static char
+  help[] = "The last coarsening of PCPATCHMG where coarser cells would fold and are too many to be factored: degree 1 on the same cells.\n\
   -test levels     : cells and degrees of the levels, what is on the coarsest one, and the way back by DMRefine()\n\
   -test transfer   : interpolation is exact for multilinear functions, and restriction its transpose\n\
   -test iterations : FGMRES takes at most 3 iterations more than with the factorization, also after the coefficients have changed\n\
   -test symmetric  : x'My = y'Mx for a symmetric cycle\n\
   -dm_box_*        : the mesh\n\n";
 
-#include <petscpatchfd.h>
+#include <patchfd/private/boximpl.h>
 #include "convergence.h"
 #include "runtest.h"
 
 static PetscErrorCode CreateDM(DM *dm)
 {
-  const PetscInt cells[3] = {5, 5, 5};
+  const PetscInt cells[3] = {6, 6, 6};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 4, dm));
@@ -92,21 +91,19 @@ static PetscErrorCode TestLevels(void)
 
 /* ---- transfer ---- */
 
-/* one of the functions that both degrees have on five cells a direction, zero on the sides of the unit box */
+/* one of the functions that both degrees have on six cells a direction, zero on the sides of the unit box */
 static PetscErrorCode Multilinear(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[],
                                   PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   f[0] = 1;
-  for (PetscInt d = 0; d < dim; d++) f[0] *= PetscMin(1, 5 * PetscMin(x[d], 1 - x[d]));
+  for (PetscInt d = 0; d < dim; d++) f[0] *= PetscMin(1, 6 * PetscMin(x[d], 1 - x[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode TestTransfer(void)
 {
   DM          dm[2];
-  KSP         ksp, smoother;
-  PC          pc;
   Mat         P;
   Vec         x[2], y[2];
   PetscReal   norm[2];
@@ -114,11 +111,9 @@ static PetscErrorCode TestTransfer(void)
 
   PetscFunctionBeginUser;
   PetscCall(CreateDM(&dm[1]));
-  PetscCall(CreateSolver(dm[1], "decide", &ksp, &pc));
-  PetscCall(KSPSetUp(ksp));
-  PetscCall(PCMGGetSmoother(pc, 0, &smoother));
-  PetscCall(KSPGetDM(smoother, &dm[0]));
-  PetscCall(PCMGGetInterpolation(pc, 1, &P));
+  PetscCall(DMBoxSetLowering(dm[1], 0));
+  PetscCall(DMCoarsen(dm[1], MPI_COMM_NULL, &dm[0]));
+  PetscCall(DMCreateInterpolation(dm[0], dm[1], &P, NULL));
   for (int i = 0; i < 2; i++) {
     PetscCall(DMCreateGlobalVector(dm[i], &x[i]));
     PetscCall(VecDuplicate(x[i], &y[i]));
@@ -138,9 +133,9 @@ static PetscErrorCode TestTransfer(void)
   for (int i = 0; i < 2; i++) {
     PetscCall(VecDestroy(&x[i]));
     PetscCall(VecDestroy(&y[i]));
+    PetscCall(DMDestroy(&dm[i]));
   }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(DMDestroy(&dm[1]));
+  PetscCall(MatDestroy(&P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -178,48 +173,6 @@ static PetscErrorCode TestIterations(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- plates, flows and solids ---- */
-
-static PetscErrorCode TestKrylov(void)
-{
-  const PetscInt most = 12;
-  DM             dm;
-  KSP            ksp, coarse;
-  KSPType        type;
-  PC             pc;
-  Mat            A;
-  Vec            x, b, r;
-  PetscReal      norm[2];
-  PetscInt       its, n;
-
-  PetscFunctionBeginUser;
-  PetscCall(CreateDM(&dm));
-  PetscCall(CreateSolver(dm, "decide", &ksp, &pc));
-  PetscCall(KSPSetUp(ksp));
-  PetscCall(PCMGGetSmoother(pc, 0, &coarse));
-  PetscCall(PCMGGetLevels(pc, &n));
-  PetscCall(KSPGetType(coarse, &type));
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(VecSetRandom(x, NULL));
-  PetscCall(MatMult(A, x, b));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(MatResidual(A, b, x, r));
-  PetscCall(VecNorm(r, NORM_2, &norm[0]));
-  PetscCall(VecNorm(b, NORM_2, &norm[1]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " levels, %s on the coarsest: ", n, type));
-  if (its <= most && norm[0] <= 1.01e-9 * norm[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "few iterations\n"));
-  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " iterations to %g\n", its, (double)(norm[0] / norm[1])));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&r));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(DMDestroy(&dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ---- symmetry ---- */
 
 static PetscErrorCode TestSymmetric(void)
@@ -252,61 +205,46 @@ static PetscErrorCode TestSymmetric(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-TEST_MAIN("levels", {"levels", TestLevels}, {"transfer", TestTransfer}, {"iterations", TestIterations}, {"krylov", TestKrylov},
-          {"symmetric", TestSymmetric})
+TEST_MAIN("levels", {"levels", TestLevels}, {"transfer", TestTransfer}, {"iterations", TestIterations}, {"symmetric", TestSymmetric})
 
 /*TEST
 
   testset:
-    args: -test levels
-    # halving ends at an odd number of cells, or at once; one direction alone; cells that fold (Kershaw's)
+    args: -test levels -dm_box_mapping kershaw -dm_box_galerkin false
     test:
       suffix: levels
       nsize: {{1 2 4}}
-      args: -dm_box_cells 10
     test:
-      suffix: levels_odd
-      args: -dm_box_cells 7,5,5 -dm_box_degree 5
-    test:
-      suffix: levels_fold
-      args: -dm_box_cells 6 -dm_box_degree 4 -dm_box_mapping kershaw
-    # degree 1 has many unknowns, too
-    test:
-      suffix: levels_gamg
-      args: -dm_box_cells 23 -dm_box_degree 2
-    test:
-      suffix: levels_gamg_1
-      args: -dm_box_cells 23 -dm_box_degree 1
-    # small enough to be factored, by user's choice, or in two dimensions
+      suffix: levels_12
+      args: -dm_box_cells 12
+    # small enough to be factored, or by user's choice
     test:
       suffix: levels_small
-      args: -dm_box_cells 5 -dm_box_degree 3
+      args: -dm_box_degree 2
     test:
       suffix: levels_set
       args: -pc_mg_levels 1
-    test:
-      suffix: levels_2d
-      args: -dm_box_dim 2 -dm_box_cells 15 -dm_box_degree 8
 
+  # an odd number around a ring cannot be halved, and degree 1 has many unknowns, too
+  test:
+    suffix: levels_gamg
+    args: -test levels -dm_box_boundary periodic,periodic,dirichlet,dirichlet,dirichlet,dirichlet -dm_box_cells 23 -dm_box_degree 1
   test:
     suffix: transfer
     nsize: {{1 3}}
     args: -test transfer -dm_box_degree {{4 7}}
 
   testset:
-    args: -test iterations -dm_box_cells 10
+    args: -test iterations -dm_box_mapping kershaw -dm_box_galerkin false -dm_box_degree 3
     output_file: output/lowering_iterations.out
     test:
       suffix: iterations
-    test:
-      suffix: iterations_mapped
-      nsize: 2
-      args: -dm_box_mapping sine2
+      nsize: {{1 2}}
     # singular at first: the factorization fixes an unknown
     test:
       suffix: iterations_neumann
       nsize: {{1 2}}
-      args: -dm_box_boundary neumann -dm_box_degree 3 -dm_box_cells 14
+      args: -dm_box_boundary neumann
     test:
       suffix: iterations_single
       args: -pc_type single -single_pc_type patchmg
@@ -317,31 +255,9 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"transfer", TestTransfer}, {"iterat
       nsize: {{1 2}}
       args: -dm_vec_type cuda -use_gpu_aware_mpi 0
     test:
-      suffix: iterations_cuda_neumann
-      requires: cuda gpu
-      args: -dm_vec_type cuda -dm_box_boundary neumann -dm_box_degree 3 -dm_box_cells 14
-    test:
       suffix: iterations_cuda_single
       requires: cuda gpu
       args: -dm_vec_type cuda -pc_type single -single_pc_type patchmg
-
-  testset:
-    args: -test krylov
-    output_file: output/lowering_krylov.out
-    test:
-      suffix: krylov_flow
-      nsize: {{1 2}}
-      args: -dm_box_operator stokes -dm_box_space rt -dm_box_cells 9,11,7 -dm_box_degree 2
-    # degree 2 can be factored; solids keep their degree
-    test:
-      suffix: krylov_plate
-      nsize: {{1 3}}
-      output_file: output/lowering_krylov_plate.out
-      args: -dm_box_operator biharmonic -dm_box_dim 2 -dm_box_cells 81 -dm_box_degree 3
-    test:
-      suffix: krylov_solid
-      output_file: output/lowering_krylov_solid.out
-      args: -dm_box_operator elasticity -dm_box_space vq -dm_box_cells 9,7,7 -dm_box_degree 2
 
   testset:
     args: -test symmetric -pc_patchmg_symmetric
@@ -349,9 +265,9 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"transfer", TestTransfer}, {"iterat
     test:
       suffix: symmetric
       nsize: {{1 2}}
-      args: -dm_box_mapping sine
+      args: -dm_box_mapping kershaw -dm_box_galerkin false
     test:
       suffix: symmetric_gamg
-      args: -dm_box_cells 23 -dm_box_degree 2
+      args: -dm_box_boundary periodic,periodic,dirichlet,dirichlet,dirichlet,dirichlet -dm_box_cells 23 -dm_box_degree 1
 
 TEST*/

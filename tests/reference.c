@@ -600,6 +600,15 @@ int main(int argc, char **argv)
        suffix: periodic_direct
        args: -dm_box_dim 2 -dm_box_cells 8,6 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 1
      test:
+       suffix: periodic_odd
+       args: -dm_box_dim 2 -dm_box_cells 7,5 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 1 -graded
+     test:
+       suffix: periodic_odd_1d
+       args: -dm_box_dim 1 -dm_box_cells 9 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 1
+     test:
+       suffix: periodic_odd_3d
+       args: -dm_box_cells 5,4,3 -degrees 1,2,3 -dm_box_boundary periodic,periodic,dirichlet,neumann,periodic,periodic -dm_box_shift 2
+     test:
        suffix: periodic_3d
        args: -dm_box_cells 4,3,2 -degrees 1,2,3 -dm_box_boundary periodic,periodic,dirichlet,neumann,periodic,periodic -dm_box_shift 2
    testset:
@@ -609,6 +618,12 @@ int main(int argc, char **argv)
      test:
        suffix: periodic_plates
        args: -dm_box_cells 4,3 -dm_box_boundary periodic,periodic,dirichlet,supported
+     test:
+       suffix: periodic_plates_odd
+       args: -dm_box_cells {{5 6 7}},3 -dm_box_boundary periodic,periodic,dirichlet,supported
+     test:
+       suffix: periodic_plates_odd_rings
+       args: -dm_box_cells 7,6 -dm_box_boundary periodic -dm_box_shift 100 -graded
      test:
        suffix: periodic_plates_graded
        args: -dm_box_cells 4,8 -dm_box_boundary periodic -dm_box_shift 100 -graded
@@ -621,6 +636,11 @@ int main(int argc, char **argv)
        nsize: {{1 3}}
        output_file: output/reference_dgq_1d.out
        args: -dm_box_dim 1 -dm_box_cells 6 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_periodic_odd
+       nsize: {{1 2 4}}
+       output_file: output/reference_periodic.out
+       args: -dm_box_dim 2 -dm_box_cells 7,6 -degrees 1,2,3 -graded -dm_box_boundary periodic -dm_box_shift 2
      test:
        suffix: dgq_periodic
        nsize: {{1 2 4}}

@@ -107,6 +107,8 @@ static PETSC_UNUSED PetscErrorCode TestTransfer(const PatchFDLine coarse[3], con
     desc.cbox.lo[d] = desc.fbox.lo[d] = 0;
     desc.cbox.n[d]                    = coarse[d].nnodes;
     desc.fbox.n[d]                    = fine[d].nnodes;
+    desc.fbox.lo[d] += e[d].before * fine[d].stride;
+    for (int i = 0; i < 2; i++) desc.fine[d][i] += e[d].before * fine[d].stride;
   }
   for (int d = 0; d < 3; d++) {
     const PetscInt c = coarse[d].ncells / 2, k = coarse[d].stride, K = e[d].fstride;

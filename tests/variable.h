@@ -1,6 +1,6 @@
 /*
   Problems for the operator diffusion on the unit square or cube, by names "kind:number": what varies (smooth, contrast, check, finecheck,
-  random, circle, tensor) or how the box is bent (sine1, sine2, kershaw, annulus, graded, aspect, shear), or both (mix; bent, with K a
+  random, inclusions in one cell of twenty, layers one cell wide, circle, tensor) or how the box is bent (sine1, sine2, kershaw, annulus, graded, aspect, shear), or both (mix; bent, with K a
   function of space, which is quicker to evaluate)
 */
 #pragma once
@@ -13,6 +13,8 @@ typedef enum {
   CHECK,
   FINECHECK,
   RANDOM,
+  INCLUSIONS,
+  LAYERS,
   CIRCLE,
   TENSOR,
   SINE1,
@@ -26,8 +28,9 @@ typedef enum {
   BENT,
   OTHER
 } ProblemKind;
-static const char *const problems[] = {"const", "smooth",  "contrast", "check",  "finecheck", "random", "circle", "tensor", "sine1",
-                                       "sine2", "kershaw", "annulus",  "graded", "aspect",    "shear",  "mix",    "bent"};
+static const char *const problems[] = {"const",  "smooth", "contrast", "check", "finecheck", "random",  "inclusions",
+                                       "layers", "circle", "tensor",   "sine1", "sine2",     "kershaw", "annulus",
+                                       "graded", "aspect", "shear",    "mix",   "bent"};
 
 typedef struct {
   char        name[32];
@@ -151,6 +154,8 @@ static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, co
   if (p->kind == CHECK && blocks % 2) K[0] = p->value;
   if (p->kind == FINECHECK && parity % 2) K[0] = p->value;
   if (p->kind == RANDOM) K[0] = PetscPowReal(p->value, CellNoise(dim, p->cells, x));
+  if (p->kind == INCLUSIONS && CellNoise(dim, p->cells, x) < 0.05) K[0] = p->value;
+  if (p->kind == LAYERS && (PetscInt)((PetscReal)p->cells * x[dim - 1]) % 4 == 1) K[0] = p->value;
   if (p->kind == CIRCLE) {
     const PetscReal centre[3] = {0.46, 0.53, 0.49};
     PetscReal       square    = 0;

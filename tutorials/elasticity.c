@@ -1,18 +1,22 @@
 static char help
   [] = "Solids: displacements u with -div (2 mu eps(u) + lambda div u) = f on a box, with Q_k elements and multigrid with vertex patches.\n\
   -problem cantilever : a beam, clamped at the lower side of x, with a force across it at the other end;\n\
-                        the mean deflection of the end beside those of the theories of beams\n\
-  -problem rubber     : a block between two rigid plates, which are pressed together by a tenth of its height; Poisson's ratio is 0.4999\n\
+                        the mean deflection of the end beside those of the theories of beams, and the stress along the beam in the\n\
+                        middle of its lower side, in theory 18\n\
+  -problem rubber     : a block between two rigid plates, which are pressed together by a tenth of its height; Poisson's ratio is 0.4999;\n\
+                        its stiffness, and the stress across the plates in its middle\n\
   -problem cook       : Cook's membrane, a tapered panel that is clamped at the left and sheared at the right, in 2D by a map;\n\
-                        the vertical displacements of the middle and of the upper corner of the loaded side\n\
+                        the vertical displacements of the middle and of the upper corner of the loaded side, and von Mises' stress in the\n\
+                        middle of the lower side\n\
   -problem cylinder   : a quarter of a thick-walled cylinder under pressure from inside, in 2D by a map; the radial\n\
-                        displacements of both walls beside those of Lame's solution\n\
+                        displacements of both walls, and the stress along the inner one, beside those of Lame's solution\n\
   -levels n           : on n meshes, each with half the cell size of the one before (default 3)\n\
   -dm_box_dim, -dm_box_cells, -dm_box_degree, -dm_box_young, -dm_box_poisson_ratio, ... : the first mesh, the element, the material\n\
   -ksp_*, -pc_*       : the solver (default: CG, PCPATCHMG with symmetric cycles)\n\
-  -view_solution vtk:solid.vts : write the displacement on the finest mesh for ParaView\n\n";
+  -view_solution vtk:solid.vts : write the displacement and the stresses on the finest mesh for ParaView\n\n";
 
 #include <petscpatchfd.h>
+#include <petscdmda.h>
 
 typedef enum {
   CANTILEVER,
@@ -111,23 +115,34 @@ static PetscErrorCode MappedMeshCreate(Problem problem, DM *dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a component of the displacement at a node, the sum over the ranks: one of them has it */
-static PetscErrorCode NodeValue(DM dm, Vec u, PetscReal x, PetscReal y, PetscInt component, PetscReal *value)
+/* A number of a node, the sum over the ranks: one of them has it.  The components of displacements are one after another, those of stresses
+   node by node */
+static PetscErrorCode NodeValue(Vec v, const PetscReal x[], PetscInt component, PetscReal *value)
 {
   const PetscScalar *coordinate, *a;
-  PetscInt           n;
+  PetscInt           n, nodes, dim;
+  PetscBool          stress;
   Vec                coordinates;
+  DM                 dm;
 
   PetscFunctionBeginUser;
   *value = 0;
+  PetscCall(VecGetDM(v, &dm));
+  PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &stress));
+  PetscCall(DMGetDimension(dm, &dim));
   PetscCall(DMGetCoordinates(dm, &coordinates));
-  PetscCall(VecGetLocalSize(u, &n));
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetLocalSize(coordinates, &nodes));
+  nodes /= dim;
   PetscCall(VecGetArrayRead(coordinates, &coordinate));
-  PetscCall(VecGetArrayRead(u, &a));
-  for (PetscInt i = 0; i < n / 2; i++) /* the components one after another */
-    if (PetscAbsReal(PetscRealPart(coordinate[2 * i]) - x) + PetscAbsReal(PetscRealPart(coordinate[2 * i + 1]) - y) < 1e-6)
-      *value = PetscRealPart(a[component * (n / 2) + i]);
-  PetscCall(VecRestoreArrayRead(u, &a));
+  PetscCall(VecGetArrayRead(v, &a));
+  for (PetscInt i = 0; i < nodes; i++) {
+    PetscReal distance = 0;
+
+    for (PetscInt d = 0; d < dim; d++) distance += PetscAbsScalar(coordinate[dim * i + d] - x[d]);
+    if (distance < 1e-6) *value = PetscRealPart(stress ? a[n / nodes * i + component] : a[component * nodes + i]);
+  }
+  PetscCall(VecRestoreArrayRead(v, &a));
   PetscCall(VecRestoreArrayRead(coordinates, &coordinate));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, value, 1, MPIU_REAL, MPIU_SUM, PETSC_COMM_WORLD));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -169,8 +184,9 @@ static PetscErrorCode MeshCreate(Problem problem, DM *dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Deflections under a force of 1: L^3 / (3 E I), and that with the shear L / (5/6 mu A).  E is that of the dimension */
-static PetscErrorCode BeamTheories(DM dm, PetscReal *bernoulli, PetscReal *timoshenko)
+/* Deflections under a force of 1: L^3 / (3 E I), and that with the shear L / (5/6 mu A).  E is that of the dimension.  The stress in the
+   middle of the lower side, (L / 2) (height / 2) / I */
+static PetscErrorCode BeamTheories(DM dm, PetscReal *bernoulli, PetscReal *timoshenko, PetscReal *stress)
 {
   PetscReal lower[3], upper[3], lambda, mu, E, width, height, length;
   PetscInt  dim;
@@ -185,6 +201,7 @@ static PetscErrorCode BeamTheories(DM dm, PetscReal *bernoulli, PetscReal *timos
   height      = upper[dim - 1] - lower[dim - 1];
   *bernoulli  = 4 * PetscPowRealInt(length / height, 3) / (E * width);
   *timoshenko = *bernoulli + 1.2 * length / (mu * width * height);
+  *stress     = 3 * length / (width * height * height);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,14 +242,14 @@ static PetscErrorCode Solve(DM dm, Problem problem, Vec b, Vec *x, PetscInt *its
    Others have two numbers */
 static PetscErrorCode Measure(DM dm, Problem problem, Vec b, Vec x, PetscReal number[2])
 {
-  PetscReal   energy, lower[3], upper[3];
-  PetscScalar work;
-  PetscInt    dim;
+  const PetscReal place[2][2][2] = {{{48, 52}, {48, 60}}, {{1, 0}, {2, 0}}};
+  PetscReal       energy, lower[3], upper[3];
+  PetscScalar     work;
+  PetscInt        dim;
 
   PetscFunctionBeginUser;
   if (problem == COOK || problem == CYLINDER) {
-    PetscCall(NodeValue(dm, x, problem == COOK ? 48 : 1, problem == COOK ? 52 : 0, problem == COOK, &number[0]));
-    PetscCall(NodeValue(dm, x, problem == COOK ? 48 : 2, problem == COOK ? 60 : 0, problem == COOK, &number[1]));
+    for (int i = 0; i < 2; i++) PetscCall(NodeValue(x, place[problem == CYLINDER][i], problem == COOK, &number[i]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecDot(b, x, &work));
@@ -245,14 +262,76 @@ static PetscErrorCode Measure(DM dm, Problem problem, Vec b, Vec x, PetscReal nu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a component of the stress somewhere; displacement and stresses are written on the last mesh */
+static PetscErrorCode Stress(DM dm, Problem problem, Vec x, PetscBool last, PetscReal *number)
+{
+  PetscReal         lower[3], upper[3], place[3] = {0, 0, 0};
+  PetscInt          dim;
+  PetscViewerFormat format;
+  PetscViewer       viewer;
+  PetscBool         view = PETSC_FALSE;
+  Vec               stress;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetDimension(dm, &dim));
+  PetscCall(DMBoxGetBounds(dm, lower, upper));
+  for (PetscInt d = 0; d < dim; d++) place[d] = 0.5 * (lower[d] + upper[d]);
+  if (problem == CANTILEVER) place[dim - 1] = lower[dim - 1];
+  if (problem == COOK) {
+    place[0] = 24;
+    place[1] = 22;
+  }
+  if (problem == CYLINDER) {
+    place[0] = 1;
+    place[1] = 0;
+  }
+  PetscCall(DMBoxComputeStresses(dm, x, &stress));
+  if (problem == CANTILEVER) PetscCall(NodeValue(stress, place, 0, number));               /* xx */
+  else if (problem == COOK) PetscCall(NodeValue(stress, place, 4, number));                /* von Mises */
+  else PetscCall(NodeValue(stress, place, problem == RUBBER && dim == 3 ? 5 : 2, number)); /* zz in 3D, yy */
+  if (last) PetscCall(PetscOptionsCreateViewer(PETSC_COMM_WORLD, NULL, NULL, "-view_solution", &viewer, &format, &view));
+  if (view) {
+    PetscCall(PetscViewerPushFormat(viewer, format));
+    PetscCall(VecView(x, viewer));
+    PetscCall(VecView(stress, viewer));
+    PetscCall(PetscViewerPopFormat(viewer));
+    PetscCall(PetscViewerDestroy(&viewer));
+  }
+  PetscCall(VecDestroy(&stress));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the solutions of theories, and the titles of columns */
+static PetscErrorCode Header(DM dm, Problem problem)
+{
+  const char *const titles[] = {"deflection", "stiffness ", "middle      corner    ", "inner       outer     "};
+  PetscInt          degree;
+  PetscReal         first = 0, second = 0, stress = 0, ratio;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxGetDegree(dm, &degree));
+  PetscCall(DMBoxGetElasticModuli(dm, NULL, &ratio));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, Q%" PetscInt_FMT ", Poisson's ratio %g\n", Problems[problem], degree, (double)ratio));
+  if (problem == CANTILEVER) {
+    PetscCall(BeamTheories(dm, &first, &second, &stress));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, "Euler-Bernoulli %.4f, Timoshenko %.4f, stress %.4f\n", (double)first, (double)second, (double)stress));
+  }
+  if (problem == CYLINDER) {
+    PetscCall(LameSolution(dm, 1, &first));
+    PetscCall(LameSolution(dm, 2, &second));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Lame %.6f, %.6f, stress %.6f\n", (double)first, (double)second, 5.0 / 3));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "unknowns  %s  stress      iterations\n", titles[problem]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  const char *const names[2][2] = {{"middle", "corner"}, {"inner", "outer"}};
-  PetscEnum         problem     = (PetscEnum)CANTILEVER;
-  PetscInt          levels      = 3, degree;
-  PetscReal         bernoulli = 0, timoshenko = 0, ratio;
-  PetscBool         mapped;
-  DM                dm, finer;
+  PetscEnum problem = (PetscEnum)CANTILEVER;
+  PetscInt  levels  = 3;
+  PetscBool mapped;
+  DM        dm, finer;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -262,39 +341,24 @@ int main(int argc, char **argv)
   mapped = (PetscBool)(problem == (PetscEnum)COOK || problem == (PetscEnum)CYLINDER);
   if (mapped) PetscCall(MappedMeshCreate((Problem)problem, &dm));
   else PetscCall(MeshCreate((Problem)problem, &dm));
-  PetscCall(DMBoxGetDegree(dm, &degree));
-  PetscCall(DMBoxGetElasticModuli(dm, NULL, &ratio));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, Q%" PetscInt_FMT ", Poisson's ratio %g\n", Problems[problem], degree, (double)ratio));
-  if (problem == (PetscEnum)CANTILEVER) {
-    PetscCall(BeamTheories(dm, &bernoulli, &timoshenko));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Euler-Bernoulli %.4f, Timoshenko %.4f\n", (double)bernoulli, (double)timoshenko));
-  }
-  if (problem == (PetscEnum)CYLINDER) {
-    PetscCall(LameSolution(dm, 1, &bernoulli));
-    PetscCall(LameSolution(dm, 2, &timoshenko));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Lame %.6f, %.6f\n", (double)bernoulli, (double)timoshenko));
-  }
-  if (mapped)
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "unknowns  %-10s  %-10s  iterations\n", names[problem == (PetscEnum)CYLINDER][0],
-                          names[problem == (PetscEnum)CYLINDER][1]));
-  else
-    PetscCall(
-      PetscPrintf(PETSC_COMM_WORLD, "unknowns  %-10s  iterations\n", problem == (PetscEnum)CANTILEVER ? "deflection" : "stiffness"));
+  PetscCall(Header(dm, (Problem)problem));
   for (PetscInt l = 0; l < levels; l++) {
     Vec       b, x;
     PetscInt  N, its;
-    PetscReal number[2] = {0, 0};
+    PetscReal number[2] = {0, 0}, stress;
 
     PetscCall(DMCreateGlobalVector(dm, &b));
     PetscCall(VecGetSize(b, &N));
     PetscCall(Solve(dm, (Problem)problem, b, &x, &its));
     PetscCall(Measure(dm, (Problem)problem, b, x, number));
-    if (mapped)
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%8" PetscInt_FMT "  %10.6f  %10.6f  %10" PetscInt_FMT "\n", N, (double)number[0],
-                            (double)number[1], its));
-    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%8" PetscInt_FMT "  %10.4f  %10" PetscInt_FMT "\n", N, (double)number[0], its));
     PetscCall(PetscObjectSetName((PetscObject)x, "solid"));
-    if (l == levels - 1) PetscCall(VecViewFromOptions(x, NULL, "-view_solution"));
+    PetscCall(Stress(dm, (Problem)problem, x, (PetscBool)(l == levels - 1), &stress));
+    if (mapped)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%8" PetscInt_FMT "  %10.6f  %10.6f  %10.6f  %10" PetscInt_FMT "\n", N, (double)number[0],
+                            (double)number[1], (double)stress, its));
+    else
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%8" PetscInt_FMT "  %10.4f  %10.4f  %10" PetscInt_FMT "\n", N, (double)number[0],
+                            (double)stress, its));
     PetscCall(VecDestroy(&b));
     PetscCall(VecDestroy(&x));
     if (l == levels - 1) break;

@@ -369,7 +369,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_galerkin (true|false|auto) - coarse meshes have element-wise Galerkin operators, for `diffusion` (default auto: where they jump
   much inside coarse cells), see `DMBoxSetGalerkin()`
 .  -dm_box_semicoarsening t    - leave out directions that are coupled less than t times the strongest when cells are halved; 0: none
-  (default 0.17 for poisson and diffusion), see `DMBoxSetSemicoarsening()`
+  (default 0.17 for poisson, 0.5 for diffusion), see `DMBoxSetSemicoarsening()`
 .  -dm_box_extra_points e,s    - diffusion: Gauss points in a direction of a cell, more than the degree, in double and in single precision
   (default 2,determine), see `DMBoxSetExtraPoints()`
 .  -dm_box_halo type           - how values travel between MPI processes: auto (default), mpi, host, nccl or peer, see `PatchFDHaloType`
@@ -379,7 +379,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_viscosity nu        - stokes: viscosity (default 1)
 .  -dm_box_capacity c          - heat: capacity of a volume (default 1)
 .  -dm_box_conductivity kx,... - heat: conductivity in each direction (default 1)
-.  -dm_box_robin h0,...        - poisson and heat: h in D du/dn + h u = g on each side (default 0)
+.  -dm_box_robin h0,...        - poisson, diffusion and heat: h in D du/dn + h u = g on each side (default 0)
 .  -dm_box_outside T0,...      - heat: temperature outside of each side (default 0)
 .  -dm_box_steady              - heat: source, fluxes and given values do not depend on time (default false)
 .  -dm_box_penalty in,bd       - factors of the penalties on faces between cells and on Dirichlet sides, for dgq, biharmonic and stokes
@@ -450,6 +450,7 @@ PetscErrorCode DMCreate_Box(DM dm)
   box->semicoarsening = PETSC_DETERMINE;
   box->galerkin       = PETSC_BOOL3_UNKNOWN;
   box->lowering       = -1;
+  box->folding        = -1;
   if (dm->dim == PETSC_DETERMINE) PetscCall(DMSetDimension(dm, 3));
   /* MATAIJ is what DMCreate() says */
   PetscCall(PetscStrcmp(dm->mattype, MATAIJ, &aij));

@@ -16,7 +16,7 @@ PetscErrorCode DMBoxCellDataDestroy(DMBoxCellData **data)
   PetscFunctionBegin;
   *data = NULL;
   if (!c || --c->refct > 0) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree(c->splits[d]));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree2(c->splits[d], c->vertices[d]));
   PetscCall(PetscFree(c->first));
   PetscCall(VecDestroy(&c->values));
   PetscCall(PetscFree(c));
@@ -121,8 +121,10 @@ PetscErrorCode DMBoxCellDataCreate(DM dm, PetscInt n, Vec v, const char who[], D
   for (int d = 0; d < 3; d++) {
     c->cells[d]     = box->cells[d];
     c->processes[d] = box->processes[d];
-    PetscCall(PetscMalloc1(box->processes[d] + 1, &c->splits[d]));
+    c->nvertices[d] = box->field[0].line[d].ncells + 1;
+    PetscCall(PetscMalloc2(box->processes[d] + 1, &c->splits[d], c->nvertices[d], &c->vertices[d]));
     PetscCall(PetscArraycpy(c->splits[d], box->splits[d], box->processes[d] + 1));
+    PetscCall(PetscArraycpy(c->vertices[d], box->field[0].line[d].vertices, c->nvertices[d]));
   }
   PetscCall(CellDataNumber(c));
   PetscCall(CellDataCreateVec(c, PetscObjectComm((PetscObject)dm), size, &c->values));
@@ -197,9 +199,24 @@ static PetscErrorCode CellDataFetch(const DMBoxCellData *c, const PatchFDRange r
 
 /* ---- other meshes ---- */
 
+/* the cell that a point is in, the upper one of two; a line of one cell may be a point */
+static PetscInt FindCell(const DMBoxCellData *c, PetscInt d, PetscReal x)
+{
+  const PetscReal *v    = c->vertices[d];
+  PetscInt         cell = 0, end = c->nvertices[d] - 1;
+
+  while (end - cell > 1) {
+    const PetscInt middle = (cell + end) / 2;
+
+    if (x >= v[middle] - 1e-10 * (v[middle] - v[middle - 1])) cell = middle;
+    else end = middle;
+  }
+  return cell;
+}
+
 /* where the points of the target's cells lo .. hi - 1 lie in a direction: in which cell, counted from `first`, behind which of its groups,
    and how far towards the next one */
-static PetscErrorCode LocatePoints(const DMBoxCellData *c, PetscInt d, PetscInt ncells, const PetscInt range[2], PetscInt first,
+static PetscErrorCode LocatePoints(const DMBoxCellData *c, PetscInt d, const PatchFDLine *line, const PetscInt range[2], PetscInt first,
                                    PetscInt npoint, PatchFDCellValues *v)
 {
   const PetscInt   groups = d < c->dim ? c->points : 1;
@@ -211,11 +228,11 @@ static PetscErrorCode LocatePoints(const DMBoxCellData *c, PetscInt d, PetscInt 
   PetscCall(PatchFDRuleCreate(1, npoint, &target));
   PetscCall(PatchFDRuleCreate(1, groups, &rule));
   for (PetscCount i = 0; i < count; i++) {
-    const PetscReal x = ((PetscReal)(range[0] + i / npoint) + (npoint == 1 ? 0.5 : target.x[i % npoint])) * (PetscReal)c->cells[d] /
-                        (PetscReal)ncells;
-    const PetscInt  cell = PetscMin(first + v->from[d] - 1, (PetscInt)x);
-    const PetscReal t    = x - (PetscReal)cell;
-    PetscInt        g    = 0;
+    const PetscReal *at   = line->vertices + range[0] + i / npoint;
+    const PetscReal  x    = at[0] + (npoint == 1 ? 0.5 : target.x[i % npoint]) * (at[1] - at[0]);
+    const PetscInt   cell = FindCell(c, d, x);
+    const PetscReal *own = c->vertices[d] + cell, t = groups > 1 ? (x - own[0]) / (own[1] - own[0]) : 0;
+    PetscInt         g = 0;
 
     while (groups > 1 && g < groups - 1 && t >= rule.x[g + 1]) g++;
     v->cell[d][i]   = cell - first;
@@ -240,15 +257,17 @@ static PetscErrorCode CellDataEvaluate(DM dm, const DMBoxCellData *c, const Patc
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
-    range[d][0] = (PetscInt)((PetscInt64)cells[d][0] * c->cells[d] / box->cells[d]);
-    range[d][1] = cells[d][1] > cells[d][0] ? (PetscInt)(((PetscInt64)cells[d][1] * c->cells[d] + box->cells[d] - 1) / box->cells[d])
-                                            : range[d][0];
+    const PatchFDLine *line = &box->field[0].line[d];
+    const PetscReal   *at = line->vertices + cells[d][0], *end = line->vertices + cells[d][1];
+
+    range[d][0] = FindCell(c, d, *at);
+    range[d][1] = cells[d][1] > cells[d][0] ? FindCell(c, d, *end - 1e-9 * (end[0] - end[-1])) + 1 : range[d][0];
     v.cells[d]  = cells[d][1] - cells[d][0];
     v.points[d] = d < dm->dim ? DMBoxNumGauss(dm) : 1;
     v.from[d]   = range[d][1] - range[d][0];
     v.groups[d] = d < dm->dim ? c->points : 1;
     size *= (PetscCount)v.cells[d] * v.points[d];
-    PetscCall(LocatePoints(c, d, box->cells[d], cells[d], range[d][0], v.points[d], &v));
+    PetscCall(LocatePoints(c, d, line, cells[d], range[d][0], v.points[d], &v));
   }
   PetscCall(CellDataFetch(c, (const PetscInt(*)[2])range, &local));
   PetscCall(CellDataCreateVec(c, PETSC_COMM_SELF, size, values));

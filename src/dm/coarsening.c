@@ -14,7 +14,8 @@ PetscReal DMBoxMeanCellSize(const DM_Box *box, PetscInt d)
 
 /*
   Cells twice as long as wide, whose couplings are as 1 to 4, cost full coarsening a third more iterations at most, which an additional
-  level would, too; four times as long it takes twice as many.
+  level would, too; four times as long it takes twice as many.  On mapped meshes the mean hides cells that are longer, and skewed ones
+  cost more: Kershaw's, with couplings as 1 to 3, takes half of the iterations if all but one direction are halved.
   On a GPU the means over the points of a large mesh would take most of set-up, which is for the user to say
 */
 static PetscErrorCode DMBoxGetThreshold(DM dm, PetscReal *threshold)
@@ -23,7 +24,7 @@ static PetscErrorCode DMBoxGetThreshold(DM dm, PetscReal *threshold)
   PatchFDKernels kern;
 
   PetscFunctionBegin;
-  *threshold = box->op->ops.coupling ? 0.17 : 0;
+  *threshold = !box->op->ops.coupling ? 0 : box->op->mapped ? 0.5 : 0.17;
   if (box->semicoarsening != (PetscReal)PETSC_DETERMINE) *threshold = box->semicoarsening;
   else if (box->op->mapped && *threshold > 0) {
     PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
@@ -59,11 +60,23 @@ static PetscBool DMBoxIsUneven(DM dm)
   return PETSC_FALSE;
 }
 
+PetscErrorCode DMBoxRingMultiple(DM dm, PetscInt *multiple)
+{
+  const DM_Box  *box = (const DM_Box *)dm->data;
+  PatchFDKernels kern;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  *multiple = PetscMemTypeHost(kern->memtype) && !DMBoxHasPoints(box) ? 1 : 2 * DMBoxLayers(box);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* It is decided when somebody asks for the first time, and remains until DMBoxUpdateCoarsening(): solvers count levels before they make
    them */
 PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
 {
-  DM_Box *box = (DM_Box *)dm->data;
+  DM_Box  *box = (DM_Box *)dm->data;
+  PetscInt multiple;
 
   PetscFunctionBegin;
   *c = (DMBoxCoarsening){.dim = dm->dim, .coupling = {1, 1, 1}, .uneven = DMBoxIsUneven(dm)};
@@ -78,46 +91,62 @@ PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
     }
     PetscCall(PetscArraycpy(c->coupling, box->coupling, 3));
   }
+  PetscCall(DMBoxRingMultiple(dm, &multiple));
   for (PetscInt d = 0; d < dm->dim; d++) {
     c->cells[d]    = box->cells[d];
-    c->multiple[d] = box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC ? 2 * DMBoxLayers(box) : 1;
+    c->multiple[d] = box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC ? multiple : 1;
   }
+  c->even = (PetscBool)(box->space == DMBOX_SPACE_P1);
+  c->few  = box->op->ops.coupling ? 0 : 64;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Less than `limit` of the largest number is less by more than rounding, which the means of several ranks have */
-static PetscReal CoarseningLimit(const DMBoxCoarsening *c, const PetscBool counts[])
+/* the cell that an odd number leaves as it is lies at the end where cells are larger, which makes them more equal */
+PatchFDUnion DMBoxUniteCells(const DM_Box *box, PetscInt d, PetscBool halve)
 {
-  PetscReal largest = 0;
+  const PetscReal *v = box->vertices[d];
+  const PetscInt   n = box->cells[d];
+  PatchFDUnion     u = {.ratio = halve ? 2 : 1, .fine = &box->field[0].line[d]};
 
-  for (PetscInt d = 0; d < c->dim; d++)
-    if (counts[d]) largest = PetscMax(largest, c->coupling[d]);
-  return (1 - 1e-6) * c->threshold * largest;
+  u.before = halve && n % 2 && v && v[1] - v[0] > (1 + 1e-6) * (v[n] - v[n - 1]);
+  return u;
 }
 
-/* A mesh that has a coarser one has patches.  Where directions are not alike those of at most two cells, which are within patches, are done
-   and do not stop the others.  Halving a direction divides its coupling by four */
+/*
+  A mesh that has a coarser one has patches.  Directions of at most two cells, which are within patches, do not stop the others, but where
+  nobody knows the couplings and few cells are left: a beam of 12 x 2 x 2 takes two thirds of the iterations if it is solved exactly.
+  Halving a direction divides its coupling by four
+*/
 PetscBool DMBoxCoarseningNext(DMBoxCoarsening *c, PetscBool halve[3], PetscInt *end)
 {
-  PetscBool counts[3] = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE};
-  PetscReal limit     = CoarseningLimit(c, counts);
+  PetscReal largest = -1;
+  PetscInt  cells = 1, least = 3;
 
-  for (PetscInt d = 0; d < c->dim; d++) c->uneven = (PetscBool)(c->uneven || c->coupling[d] < limit);
-  for (PetscInt d = 0; d < c->dim; d++) counts[d] = (PetscBool) !(c->uneven && c->cells[d] <= 2);
-  limit = CoarseningLimit(c, counts);
-  *end  = 0;
-  for (PetscInt d = 0; d < 3; d++) {
-    halve[d] = (PetscBool)(d < c->dim && counts[d] && c->coupling[d] >= limit);
-    if ((halve[d] && (c->cells[d] < 4 || c->cells[d] % 2)) || (d < c->dim && c->cells[d] % c->multiple[d])) {
+  *end = 0;
+  for (PetscInt d = 0; d < c->dim; d++) {
+    cells *= PetscMin(c->cells[d], 1024);
+    least = PetscMin(least, c->cells[d]);
+    if (c->cells[d] > 2) largest = PetscMax(largest, c->coupling[d]);
+    if (c->cells[d] % c->multiple[d] || (c->even && (c->cells[d] < 4 || c->cells[d] % 2))) {
+      *end = d;
+      return PETSC_FALSE;
+    }
+  }
+  if (largest < 0 || (least <= 2 && cells <= c->few)) return PETSC_FALSE;
+  for (PetscInt d = 0; d < 3; d++) { /* less by more than rounding, which the means of several ranks have */
+    halve[d] = (PetscBool)(d < c->dim && c->cells[d] > 2 && c->coupling[d] >= (1 - 1e-6) * c->threshold * largest);
+    if (halve[d] && c->multiple[d] > 1 && c->cells[d] % 2) {
       *end = d;
       return PETSC_FALSE;
     }
   }
   for (PetscInt d = 0; d < c->dim; d++) {
-    c->cells[d] /= halve[d] ? 2 : 1;
-    c->coupling[d] /= halve[d] ? 4 : 1;
+    c->uneven = (PetscBool)(c->uneven || !halve[d]);
+    if (!halve[d]) continue;
+    c->cells[d] = (c->cells[d] + 1) / 2;
+    c->coupling[d] /= 4;
   }
-  return (PetscBool)(halve[0] || halve[1] || halve[2]);
+  return PETSC_TRUE;
 }
 
 PetscErrorCode DMBoxUpdateCoarsening(DM dm)
@@ -223,8 +252,10 @@ PetscErrorCode DMBoxViewSemicoarsening(DM dm, PetscViewer viewer)
   Level: intermediate
 
   Notes:
-  Each direction that is halved must have an even number of cells, at least 4. These are all directions, or, with semicoarsening
-  (`DMBoxSetSemicoarsening()`), those of strong coupling. `PCMG` can have `n` + 1 levels.
+  Cells are united in pairs in all directions of more than two cells, or, with semicoarsening (`DMBoxSetSemicoarsening()`), in those of
+  strong coupling, until no direction has more. Of an odd number the cell at one end remains as it is. Around rings numbers must be even,
+  and for the space `p1` also at least 4 in all directions. For operators without semicoarsening a mesh of at most 64 cells, at most two in
+  one direction, is the coarsest one. `PCMG` can have `n` + 1 levels.
 
   Before `DMSetUp()` the number does not include refinement by `-dm_refine`, and all directions count as halved.
 
@@ -269,12 +300,9 @@ PetscErrorCode DMBoxGetNumCoarsenings(DM dm, PetscInt *n)
   the operator `diffusion` it is a geometric mean over the mesh; for `diffusion` of the diagonal of |J| J^{-1} K J^{-T}, with J the
   derivative of the map. Halving a direction divides its coupling by four.
 
-  The default is 0.17 for `poisson` and `diffusion`: cells may be 2.4 times as long as wide. It is 0 for `diffusion` with vectors on
-  a GPU, since the host computes the means, and for all other operators, which take no other value. With 1 only the direction of the
-  largest coupling is halved.
-
-  As soon as a direction is left out, directions of at most two cells no longer stop the coarsening, since they are within the
-  patches.
+  The default is 0.17 for `poisson`: cells may be 2.4 times as long as wide. It is 0.5 for `diffusion`, since a mean hides cells that
+  are longer, and skewed ones cost more. It is 0 for `diffusion` with vectors on a GPU, since the host computes the means, and for all
+  other operators, which take no other value. With 1 only the direction of the largest coupling is halved.
 
   The decision is made at the first call of `DMCoarsen()`, `DMBoxGetNumCoarsenings()` or `PCPATCHMG`. `PCPATCHMG` decides again in a
   set-up with other coefficients, and makes new levels if other directions are to be halved. For other hierarchies, call this
@@ -358,8 +386,9 @@ PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
   as otherwise.
 
   By default a mesh has a Galerkin operator if the finer mesh has one, or if the means of K in two finer cells of one of its cells
-  differ by a factor above 10. With vectors on a GPU the default is no, since the host would have to compare. The decision is made
-  when the mesh is made; later changes of coefficients do not change it.
+  differ by a factor above 10. With vectors on a GPU nobody compares, since the host would have to. The decision is made
+  when the mesh is made; later changes of coefficients do not change it. `PCPATCHMG` also chooses Galerkin operators from the first mesh
+  on that has cells that fold.
 
   With `PETSC_BOOL3_TRUE` cells of coarse meshes may fold, since their maps are not used.
 

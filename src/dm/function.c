@@ -111,8 +111,7 @@ PetscErrorCode DMBoxInterpolateFunctionBatch(DM dm, PetscReal time, DMBoxFunctio
 
 /* ------------------------------------------------ load vectors ------------------------------------------------ */
 
-/* cells that touch owned nodes */
-static void DMBoxLoadCells(const DM_Box *box, PatchFDRange cells)
+void DMBoxLoadCells(const DM_Box *box, PatchFDRange cells)
 {
   for (PetscInt d = 0; d < 3; d++) {
     const PetscBool empty = (PetscBool)(box->owncells[d][0] >= box->owncells[d][1]);

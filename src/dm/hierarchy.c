@@ -40,6 +40,7 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
   PetscCall(PetscArraycpy(b->coupledfor, a->coupledfor, DMBOX_MAX_COEFFICIENTS));
   b->coarsenings = a->coarsenings;
   b->lowering    = a->lowering;
+  b->folding     = a->folding;
   b->higher      = a->higher;
   PetscCall(DMBoxCopyMapping(from, to));
   PetscCall(DMBoxCopyOperator(from, to));
@@ -53,6 +54,7 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
     b->nvertices[d] = a->nvertices[d];
     b->coupling[d]  = a->coupling[d];
     b->halved[d]    = a->halved[d];
+    for (int e = 0; e < 2; e++) b->alone[e][d] = a->alone[e][d];
     PetscCall(DMBoxCopyReals(a->nvertices[d], a->vertices[d], &b->vertices[d]));
     if (a->splits[d]) {
       PetscCall(PetscMalloc1(a->processes[d] + 1, &b->splits[d]));
@@ -140,16 +142,22 @@ PetscErrorCode DMRefine_Box(DM dm, MPI_Comm comm, DM *fine)
   f    = (DM_Box *)(*fine)->data;
   back = (PetscBool)(f->coarsenings > 0);
   for (PetscInt d = 0; d < dm->dim; d++) {
-    const PetscBool twice = (PetscBool)(!back || f->halved[d] & 1);
+    const PetscBool twice  = (PetscBool)(!back || f->halved[d] & 1);
+    const PetscInt  before = (PetscInt)(f->alone[0][d] & 1), behind = (PetscInt)(f->alone[1][d] & 1);
 
     f->halved[d] >>= 1;
+    for (int e = 0; e < 2; e++) f->alone[e][d] >>= 1;
     if (!twice) continue;
     PetscCheck(f->cells[d] <= PETSC_INT_MAX / 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
                "Cannot refine %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": too many", f->cells[d], d);
-    f->cells[d] *= 2;
+    f->cells[d] = 2 * f->cells[d] - before - behind;
     f->coupling[d] *= 4;
-    for (PetscInt p = 0; p <= f->processes[d]; p++) f->splits[d][p] *= 2;
-    if (f->nvertices[d]) PetscCall(DMBoxBisect(&f->nvertices[d], &f->vertices[d]));
+    for (PetscInt p = 0; p <= f->processes[d]; p++) f->splits[d][p] = PetscMin(PetscMax(2 * f->splits[d][p] - before, 0), f->cells[d]);
+    if (!f->nvertices[d]) continue;
+    PetscCall(DMBoxBisect(&f->nvertices[d], &f->vertices[d]));
+    if (before) PetscCall(PetscArraymove(f->vertices[d] + 1, f->vertices[d] + 2, f->cells[d]));
+    if (behind) f->vertices[d][f->cells[d]] = f->upper[d];
+    f->nvertices[d] = f->cells[d] + 1;
   }
   if (f->higher) f->degree = f->higher;
   f->restricted = PETSC_FALSE;
@@ -171,9 +179,9 @@ PetscErrorCode DMBoxSetLowering(DM dm, PetscInt n)
 }
 
 /*
-  What one mesh has from a finer one its coarser ones have, too.  Otherwise, by default, coefficients that jump by this factor inside coarse
-  cells: functions of the coarse mesh may be small at all points of a cell in a
-  channel, where its own operator would be much less than that of the finer mesh, and corrections much too large (doc/guide/diffusion.md)
+  What one mesh has from a finer one its coarser ones have, too.  Otherwise, by default, cells that fold, or coefficients that jump by this
+  factor inside coarse cells: functions of the coarse mesh may be small at all points of a cell in a channel, where its own operator would
+  be much less than that of the finer mesh, and corrections much too large (doc/guide/diffusion.md)
 */
 static PetscErrorCode CoarseningIsGalerkin(DM dm, const PetscBool halve[3], PetscBool *galerkin)
 {
@@ -182,7 +190,7 @@ static PetscErrorCode CoarseningIsGalerkin(DM dm, const PetscBool halve[3], Pets
   PetscReal       contrast;
 
   PetscFunctionBegin;
-  *galerkin = (PetscBool)(box->restricted || box->galerkin == PETSC_BOOL3_TRUE);
+  *galerkin = (PetscBool)(box->restricted || box->galerkin == PETSC_BOOL3_TRUE || box->folding == box->coarsenings);
   if (*galerkin || box->galerkin == PETSC_BOOL3_FALSE || !box->op->ops.contrast || box->degree > DMBOX_GALERKIN_MAX_DEGREE)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*box->op->ops.contrast)(dm, box->op, halve, &contrast));
@@ -206,9 +214,10 @@ PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM 
   lower = (PetscBool)(box->lowering == box->coarsenings);
   PetscCall(DMBoxCoarseningBegin(dm, &next));
   PetscCheck(lower || DMBoxCoarseningNext(&next, halve, &end), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4, "
-             "around rings of dgq, rt and biharmonic a multiple of 4.  DMBoxGetNumCoarsenings() tells how many coarser levels there are; "
-             "multigrid has at most one level more than that "
+             "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT
+             ": there must be more than 2 in some direction, and an even "
+             "number around rings and with -dm_box_space p1, around rings of dgq, rt and biharmonic a multiple of 4.  "
+             "DMBoxGetNumCoarsenings() tells how many coarser levels there are; multigrid has at most one level more than that "
              "(-pc_mg_levels)",
              box->cells[end], end);
   if (mayfold) galerkin = PETSC_FALSE; /* somebody wants to know the mesh alone */
@@ -225,15 +234,21 @@ PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM 
     PetscCall(PetscInfo(dm, "Degree %" PetscInt_FMT " in place of %" PetscInt_FMT " on the same cells\n", c->degree, c->higher));
   }
   for (PetscInt d = 0; d < dm->dim; d++) {
+    const PatchFDUnion u   = DMBoxUniteCells(box, d, halve[d]);
+    const PetscBool    odd = (PetscBool)(halve[d] && box->cells[d] % 2);
+
     c->coupling[d] = next.coupling[d];
     c->halved[d]   = 2 * c->halved[d] + halve[d];
+    c->alone[0][d] = 2 * c->alone[0][d] + u.before;
+    c->alone[1][d] = 2 * c->alone[1][d] + (odd && !u.before);
     if (!halve[d]) continue;
-    c->cells[d] /= 2;
-    for (PetscInt p = 0; p <= c->processes[d]; p++) c->splits[d][p] = (c->splits[d][p] + 1) / 2;
-    if (c->nvertices[d]) {
-      for (PetscInt i = 0; i <= c->cells[d]; i++) c->vertices[d][i] = c->vertices[d][2 * i];
-      c->nvertices[d] = c->cells[d] + 1;
-    }
+    c->cells[d] = (c->cells[d] + 1) / 2;
+    for (PetscInt p = 0; p <= c->processes[d]; p++) c->splits[d][p] = PatchFDUnionBegin(&u, c->splits[d][p]);
+    if (!box->nvertices[d] && !odd) continue;
+    c->nvertices[d] = c->cells[d] + 1;
+    PetscCall(PetscFree(c->vertices[d]));
+    PetscCall(PetscMalloc1(c->nvertices[d], &c->vertices[d]));
+    for (PetscInt i = 0; i <= c->cells[d]; i++) c->vertices[d][i] = u.fine->vertices[u.fine->turn + PatchFDUnionFirst(&u, i)];
   }
   if (next.uneven && !lower) {
     PetscCall(DMBoxCoarseningDescribe(dm, halve, sizeof(text), text));
@@ -271,12 +286,13 @@ PetscErrorCode DMRestrictHook_Box(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSE
 */
 PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
 {
-  const DM_Box    *box   = (const DM_Box *)dm->data;
+  DM_Box          *box   = (DM_Box *)dm->data;
   const PetscCount limit = 32768; /* cells of a rank */
   DM               at    = dm;
   PatchFDKernels   kern;
 
   PetscFunctionBegin;
+  box->folding = -1;
   if (!dm->setupcalled || !box->op->mapped || !DMBoxIsMapped(box) || box->galerkin == PETSC_BOOL3_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   PetscCall(PetscObjectReference((PetscObject)at));
@@ -294,6 +310,10 @@ PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
     if (first == PETSC_INT64_MAX) continue;
     PetscCall(
       PetscInfo(dm, "Coarsened %" PetscInt_FMT " of %" PetscInt_FMT " times: the next mesh has cells that fold (-pc_mg_levels)\n", l, *n));
+    if (box->op->ops.contrast && box->galerkin != PETSC_BOOL3_FALSE && box->degree <= DMBOX_GALERKIN_MAX_DEGREE) {
+      box->folding = box->coarsenings + l;
+      break;
+    }
     *n = l;
   }
   PetscCall(DMDestroy(&at));

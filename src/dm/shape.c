@@ -339,6 +339,7 @@ PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
             c[0], c[1], c[2], box->cells[0], box->cells[1], box->cells[2], wrong[first % 4]);
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 5, MPIU_REAL, MPIU_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, m->side, 6, MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &m->largest, 1, MPIU_REAL, MPIU_MAX, comm));
   PetscCall(PetscArraycpy(m->log, sum, 3));
   m->shift  = sum[3];

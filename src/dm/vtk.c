@@ -2,8 +2,9 @@
   VecView() and DMView() with a VTK viewer.  The points of a file are those of a DMDA with the ownership of the DMBOX, and PETSc writes
   DMDAs.  The viewer keeps the DMDA and a copy of the values until it is destroyed; it knows nothing of the DMBOX.
 
-  A space with one field is written at its nodes, entry by entry.  The fields of others have no nodes in common: their values at the
-  Gauss-Lobatto nodes of the highest degree in each cell are written, all components of a velocity as a vector, and the pressure.
+  A space with one field is written at its nodes, and so are displacements, whose components have the same.  The fields of a flow have no
+  nodes in common: their values at the Gauss-Lobatto nodes of the highest degree in each cell are written, all components of the velocity as
+  a vector, and the pressure.  A vector has three components in the file in two dimensions, too: what ParaView takes for one.
 */
 #include <patchfd/private/boximpl.h>
 #include <petscdmda.h>
@@ -31,8 +32,7 @@ static PetscErrorCode DMBoxCheckPieces(DM dm, const DMBoxField *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* dof numbers a node of the field f */
-static PetscErrorCode DMBoxCreateDMDA(DM dm, const DMBoxField *f, PetscInt dof, DM *da)
+PetscErrorCode DMBoxCreateDMDA(DM dm, const DMBoxField *f, PetscInt dof, DM *da)
 {
   const DM_Box    *box  = (const DM_Box *)dm->data;
   const PatchFDBox mesh = DMBoxMesh(f);
@@ -66,25 +66,42 @@ static PetscErrorCode DMBoxCreateDMDA(DM dm, const DMBoxField *f, PetscInt dof, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ------------------------------------------------ one field ------------------------------------------------ */
+/* the name of v and `what` */
+static PetscErrorCode SetName(Vec w, Vec v, const char what[])
+{
+  const char *name = ((PetscObject)v)->name;
+  char        full[256];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(full, sizeof(full), "%s%s%s", name ? name : "", name && what[0] ? "_" : "", what));
+  if (full[0]) PetscCall(PetscObjectSetName((PetscObject)w, full));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ one field, or displacements ------------------------------------------------ */
 
 static PetscErrorCode DMBoxViewVTK(DM dm, Vec v, PetscViewer viewer)
 {
-  const DMBoxField  *f = &((const DM_Box *)dm->data)->field[0];
+  const DM_Box      *box    = (const DM_Box *)dm->data;
+  const DMBoxField  *f      = &box->field[0];
+  const PetscBool    vector = (PetscBool)(box->space == DMBOX_SPACE_VQ);
   DM                 da;
   Vec                w;
   const PetscScalar *array;
+  PetscScalar       *to;
 
   PetscFunctionBegin;
   PetscCall(DMBoxCheckPieces(dm, f));
-  PetscCall(DMBoxCreateDMDA(dm, f, 1, &da));
+  PetscCall(DMBoxCreateDMDA(dm, f, vector ? 3 : 1, &da));
   PetscCall(DMCreateGlobalVector(da, &w));
-  if (((PetscObject)v)->name) PetscCall(PetscObjectSetName((PetscObject)w, ((PetscObject)v)->name));
+  PetscCall(SetName(w, v, vector ? "displacement" : ""));
   PetscCall(VecGetArrayRead(v, &array));
-  PetscCall(VecPlaceArray(w, array));
-  PetscCall(VecView(w, viewer)); /* copies w */
-  PetscCall(VecResetArray(w));
+  PetscCall(VecGetArray(w, &to));
+  for (PetscInt i = 0; i < box->nfield; i++)
+    PatchFDHostSetComponent((PetscCount)PatchFDBoxSize(&f->global), vector ? 3 : 1, i, array + box->field[i].global0, to);
+  PetscCall(VecRestoreArray(w, &to));
   PetscCall(VecRestoreArrayRead(v, &array));
+  PetscCall(VecView(w, viewer));
   PetscCall(VecDestroy(&w));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -107,12 +124,10 @@ static PetscErrorCode DMBoxPointsCreate(DM dm, DMBoxField *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* n fields from `first` on, as a Vec with dof numbers a point; its name is that of v and `what` */
+/* n fields from `first` on, as a Vec with dof numbers a point */
 static PetscErrorCode DMBoxViewFields(DM dm, const DMBoxField *points, const PatchFDFieldPoints fields[], const PetscScalar u[], Vec v,
                                       PetscInt first, PetscInt n, PetscInt dof, const char what[], PetscViewer viewer)
 {
-  const char  *name = ((PetscObject)v)->name;
-  char         full[256];
   DM           da;
   Vec          w;
   PetscScalar *array;
@@ -120,8 +135,7 @@ static PetscErrorCode DMBoxViewFields(DM dm, const DMBoxField *points, const Pat
   PetscFunctionBegin;
   PetscCall(DMBoxCreateDMDA(dm, points, dof, &da));
   PetscCall(DMCreateGlobalVector(da, &w));
-  PetscCall(PetscSNPrintf(full, sizeof(full), "%s%s%s", name ? name : "", name ? "_" : "", what));
-  PetscCall(PetscObjectSetName((PetscObject)w, full));
+  PetscCall(SetName(w, v, what));
   PetscCall(VecSet(w, 0));
   PetscCall(VecGetArray(w, &array));
   for (PetscInt i = 0; i < n; i++)
@@ -134,11 +148,9 @@ static PetscErrorCode DMBoxViewFields(DM dm, const DMBoxField *points, const Pat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A vector has three components in the file in two dimensions, too: what ParaView takes for one. */
-static PetscErrorCode DMBoxViewVectorVTK(DM dm, Vec v, PetscViewer viewer)
+static PetscErrorCode DMBoxViewFlowVTK(DM dm, Vec v, PetscViewer viewer)
 {
   const DM_Box      *box    = (const DM_Box *)dm->data;
-  const PetscBool    flow   = (PetscBool)(box->space == DMBOX_SPACE_RT);
   DMBoxField         points = {0};
   PatchFDFieldPoints fields[DMBOX_MAX_FIELDS];
   const PetscScalar *array, *local;
@@ -148,8 +160,8 @@ static PetscErrorCode DMBoxViewVectorVTK(DM dm, Vec v, PetscViewer viewer)
   PetscCall(DMBoxCheckPieces(dm, &points));
   PetscCall(DMBoxFieldPointsCreate(dm, box->degree + 1, PETSC_TRUE, fields));
   PetscCall(DMBoxGetLocalRead(dm, v, &array, &local));
-  PetscCall(DMBoxViewFields(dm, &points, fields, local, v, 0, dm->dim, 3, flow ? "velocity" : "displacement", viewer));
-  if (flow) PetscCall(DMBoxViewFields(dm, &points, fields, local, v, dm->dim, 1, 1, "pressure", viewer));
+  PetscCall(DMBoxViewFields(dm, &points, fields, local, v, 0, dm->dim, 3, "velocity", viewer));
+  PetscCall(DMBoxViewFields(dm, &points, fields, local, v, dm->dim, 1, 1, "pressure", viewer));
   PetscCall(DMBoxRestoreLocalRead(dm, v, &array, &local));
   PetscCall(DMBoxFieldPointsDestroy(dm, fields));
   for (PetscInt d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&points.line[d]));
@@ -170,7 +182,7 @@ PetscErrorCode DMBoxViewMeshVTK(DM dm, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  f = box->nfield == 1 ? &box->field[0] : &points;
+  f = box->space == DMBOX_SPACE_RT ? &points : &box->field[0];
   if (f == &points) PetscCall(DMBoxPointsCreate(dm, &points));
   PetscCall(DMBoxCheckPieces(dm, f));
   PetscCall(DMBoxCreateDMDA(dm, f, 1, &da));
@@ -205,7 +217,7 @@ PetscErrorCode VecView_Box(Vec v, PetscViewer viewer)
   PetscCheck(dm, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE,
              "The Vec has lost its DMBOX, without which it cannot be written for VTK; use VecSetDM()");
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  if (box->nfield == 1) PetscCall(DMBoxViewVTK(dm, v, viewer));
-  else PetscCall(DMBoxViewVectorVTK(dm, v, viewer));
+  if (box->space == DMBOX_SPACE_RT) PetscCall(DMBoxViewFlowVTK(dm, v, viewer));
+  else PetscCall(DMBoxViewVTK(dm, v, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

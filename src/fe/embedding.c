@@ -6,7 +6,7 @@
 static PetscErrorCode CheckShapes(const PatchFDLine *coarse, const PatchFDLine *fine)
 {
   PetscFunctionBegin;
-  PetscCheck(fine->ncells == coarse->ncells || fine->ncells == 2 * coarse->ncells, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+  PetscCheck(fine->ncells == coarse->ncells || (fine->ncells + 1) / 2 == coarse->ncells, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
              "The lines are not nested: %" PetscInt_FMT " fine and %" PetscInt_FMT
              " coarse cells; there have to be one or two fine cells a coarse cell",
              fine->ncells, coarse->ncells);
@@ -21,33 +21,38 @@ static PetscErrorCode CheckShapes(const PatchFDLine *coarse, const PatchFDLine *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckVertices(const PatchFDLine *coarse, const PatchFDLine *fine, PetscInt ratio)
+static PetscErrorCode UnionCreate(const PatchFDLine *coarse, const PatchFDLine *fine, PatchFDUnion *u)
 {
   const PetscReal *vc = coarse->vertices, *vf = fine->vertices;
   const PetscReal  tol = 1e-10 * (vc[coarse->ncells] - vc[0]);
 
   PetscFunctionBegin;
+  *u        = (PatchFDUnion){.ratio = fine->ncells == coarse->ncells ? 1 : 2, .fine = fine};
+  u->before = fine->ncells % u->ratio && PetscAbsReal(vf[1] - vc[1]) <= tol;
   for (PetscInt i = 0; i <= (coarse->degree ? coarse->ncells : 0); i++) {
-    PetscCheck(PetscAbsReal(vf[ratio * i] - vc[i]) <= tol, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+    const PetscInt j = PatchFDUnionFirst(u, i);
+
+    PetscCheck(PetscAbsReal(vf[j] - vc[i]) <= tol, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
                "The lines are not nested: coarse vertex %" PetscInt_FMT " is at %.17g, fine vertex %" PetscInt_FMT " at %.17g", i,
-               (double)vc[i], ratio * i, (double)vf[ratio * i]);
+               (double)vc[i], j, (double)vf[j]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  split[c]: where on [0, 1] the fine vertex inside coarse cell c lies.  Neighbouring cells with equal splits are one class, and
-  a split that is 1/2 but for rounding is exactly 1/2, so that nodes that coincide do so exactly.
+  split[c]: where on [0, 1] the fine vertex inside coarse cell c lies, or at which end there is no other cell.  Neighbouring cells with
+  equal splits are one class, and a split that is 1/2 but for rounding is exactly 1/2, so that nodes that coincide do so exactly.
 */
-static void FindSplits(const PatchFDLine *fine, PetscInt ncoarse, PetscInt cls[], PetscReal split[], PetscInt *nclass)
+static void FindSplits(const PatchFDUnion *u, PetscInt ncoarse, PetscInt cls[], PetscReal split[], PetscInt *nclass)
 {
-  const PetscReal *v        = fine->vertices;
-  const PetscReal  rounding = 4.0 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(v[0]), PetscAbsReal(v[fine->ncells]));
+  const PetscInt   n        = u->fine->ncells;
+  const PetscReal *v        = u->fine->vertices;
+  const PetscReal  rounding = 4.0 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(v[0]), PetscAbsReal(v[n]));
 
   *nclass = 0;
   for (PetscInt c = 0; c < ncoarse; c++) {
-    const PetscReal length = v[2 * c + 2] - v[2 * c], tol = 1e-12 + rounding / length;
-    PetscReal       s = (v[2 * c + 1] - v[2 * c]) / length;
+    const PetscReal lo = v[PatchFDUnionFirst(u, c)], length = v[PatchFDUnionFirst(u, c + 1)] - lo, tol = 1e-12 + rounding / length;
+    PetscReal       s = (v[PetscMin(PetscMax(2 * c + 1 - u->before, 0), n)] - lo) / length;
 
     if (PetscAbsReal(s - 0.5) <= tol) s = 0.5;
     if (c == 0 || PetscAbsReal(s - split[*nclass - 1]) > tol) split[(*nclass)++] = s;
@@ -73,13 +78,15 @@ static PetscErrorCode FineNodes(const PatchFDLine *fine, PetscInt ratio, PetscRe
 /* A coarse function is known at the fine nodes: P_ij = coarse basis function j at fine node i */
 PetscErrorCode PatchFDEmbeddingCreate(const PatchFDLine *coarse, const PatchFDLine *fine, PatchFDEmbedding *e)
 {
-  PetscReal *split, *x;
+  PatchFDUnion u;
+  PetscReal   *split, *x;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(e, sizeof(*e)));
   PetscCall(CheckShapes(coarse, fine));
-  PetscCall(CheckVertices(coarse, fine, fine->ncells / coarse->ncells));
-  e->ratio  = fine->ncells / coarse->ncells;
+  PetscCall(UnionCreate(coarse, fine, &u));
+  e->ratio  = u.ratio;
+  e->before = u.before;
   e->ncells = coarse->ncells;
   e->nc     = coarse->degree + 1;
 
@@ -90,7 +97,7 @@ PetscErrorCode PatchFDEmbeddingCreate(const PatchFDLine *coarse, const PatchFDLi
   PetscCall(PetscCalloc1(e->ncells, &e->cls));
   PetscCall(PetscMalloc2(e->ncells, &split, e->nf, &x));
   split[0] = 1.0;
-  if (e->ratio == 2) FindSplits(fine, e->ncells, e->cls, split, &e->nclass);
+  if (e->ratio == 2) FindSplits(&u, e->ncells, e->cls, split, &e->nclass);
   PetscCall(PetscMalloc1(e->nclass * e->nf * e->nc, &e->P));
   for (PetscInt r = 0; r < e->nclass; r++) {
     PetscCall(FineNodes(fine, e->ratio, split[r], x));

@@ -257,6 +257,7 @@ static PetscErrorCode BoxSolveProduct(void *plan, int d, PetscInt ninner, PetscI
   if (!length || !ninner || !nouter) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->wave[d].n) {
     HartleyLines(&p->wave[d], ninner, nouter, back, (REAL *)(back ? modes : numbers), (REAL *)(back ? numbers : modes), p->room);
+    PetscCall(PetscLogFlops(HartleyFlops(length) * ninner * nouter));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscBLASIntCast(p->size[d], &h));

@@ -70,6 +70,24 @@ PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange from, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+void PatchFDHostMeanStresses(PetscInt dim, PetscBool plane, size_t count, const PetscReal sum[], PetscScalar stress[])
+{
+  const PetscInt n = dim == 3 ? 6 : 4;
+
+  for (size_t i = 0; i < count; i++, stress += n + 1) {
+    PetscReal s[6], x, y, z, shear;
+
+    for (PetscInt c = 0; c < n; c++) s[c] = sum[c * count + i] / sum[n * count + i];
+    if (plane) s[3] = 0;
+    x     = s[0];
+    y     = s[dim];
+    z     = s[n - 1];
+    shear = dim == 3 ? s[1] * s[1] + s[2] * s[2] + s[4] * s[4] : s[1] * s[1];
+    for (PetscInt c = 0; c < n; c++) stress[c] = s[c];
+    stress[n] = PetscSqrtReal(0.5 * (PetscSqr(x - y) + PetscSqr(y - z) + PetscSqr(z - x)) + 3 * shear);
+  }
+}
+
 const struct _PatchFDCellKernels PatchFDCellKernelsHost = {CellEvaluate, CellTensors};
 
 void PatchFDHostLame(PetscCount count, PetscReal missing, const PetscReal constant[2], const PetscReal *const moduli[2],

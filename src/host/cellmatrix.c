@@ -97,12 +97,49 @@ static void AddTerms(PatchFDCellMatrices *m, PetscInt derivatives)
   for (PetscInt i = 0; i < size * size && derivatives == 1; i++) LaneAdd(1, x + m->place[i % size * size + i / size], m->E + m->place[i]);
 }
 
+/* E of lane l += the mass matrix of a side, from the factors of its points */
+static void AddSide(PatchFDCellMatrices *m, PetscInt s, PetscInt l, const PetscReal factor[])
+{
+  const PetscInt   dim = m->geometry.p->dim, n = m->geometry.rule.nodes, n2 = n * n, c = m->geometry.rule.points, cb = dim == 3 ? c : 1;
+  const PetscInt   a = s / 2 == 0 ? 1 : 0, b = s / 2 == 2 ? 1 : 2, stride[3] = {1, n2, n2 * n2}, first = s % 2 * (n2 - 1) * stride[s / 2];
+  const PetscReal *pair = m->pair; /* of values */
+
+  for (PetscInt i = 0; i < n2; i++) {
+    PetscReal line[PATCHFD_POINTS_MAX_DEGREE + 2] = {0};
+
+    for (PetscInt q = 0; q < cb; q++)
+      for (PetscInt p = 0; p < c; p++) line[q] += factor[q * c + p] * pair[i * c + p];
+    for (PetscInt j = 0; j < (dim == 3 ? n2 : 1); j++) {
+      PetscReal sum = 0;
+
+      for (PetscInt q = 0; q < cb; q++) sum += line[q] * (dim == 3 ? pair[j * c + q] : 1);
+      m->E[first + i * stride[a] + j * stride[b]][l] += sum;
+    }
+  }
+}
+
+/* the terms of sides in all lanes */
+static void AddSides(PatchFDCellMatrices *m, PetscCount first)
+{
+  const PatchFDPoints *p    = m->geometry.p;
+  const PetscInt       size = PetscPowInt(m->geometry.rule.points, p->dim - 1);
+
+  for (PetscInt s = 0; s < 6; s++) {
+    for (PetscInt l = 0; l < LANES && p->side[s] && first + l < p->ncells; l++) {
+      const PetscCount cell = PatchFDSideCell(p->grid, s, first + l);
+
+      if (cell >= 0) AddSide(m, s, l, p->side[s] + cell * size);
+    }
+  }
+}
+
 PetscErrorCode PatchFDCellMatricesGet(PatchFDCellMatrices *m, PetscCount first)
 {
   PetscFunctionBegin;
   PetscCall(PatchFDGeometryCells(&m->geometry, first, m->factor));
   PetscCall(PetscArrayzero(m->E, m->size * m->size));
   for (PetscInt derivatives = 0; derivatives <= (m->geometry.p->nkappa ? 2 : 0); derivatives++) AddTerms(m, derivatives);
+  AddSides(m, first);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -65,6 +65,27 @@ void PatchFDHostCellSidesGet(const PatchFDPoints *p, PetscInt k, const double su
   }
 }
 
+PetscCount PatchFDHostCellSides(const PatchFDPoints *p, PetscInt side[], PetscReal mean[])
+{
+  const PetscInt size  = PetscPowInt(p->gauss, p->dim - 1);
+  PetscCount     count = 0;
+
+  for (PetscCount cell = 0; cell < p->ncells; cell++) {
+    for (PetscInt s = 0; s < 2 * p->dim; s++) {
+      const PetscCount at = p->side[s] ? PatchFDSideCell(p->grid, s, cell) : -1;
+
+      if (at < 0) continue;
+      if (side) {
+        side[count] = (PetscInt)(cell * 2 * p->dim + s);
+        mean[count] = 0;
+        for (PetscInt q = 0; q < size; q++) mean[count] += p->side[s][at * size + q];
+      }
+      count++;
+    }
+  }
+  return count;
+}
+
 void PatchFDHostCellSidesRobin(const PatchFDCellsDesc *desc, PatchFDCellFit *fit)
 {
   for (PetscCount i = 0; i < desc->nside; i++) {

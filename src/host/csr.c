@@ -12,9 +12,9 @@ typedef struct {
 } CSRBlock;
 
 struct _n_PatchFDCSR {
-  PetscInt  refct, m, n, nblock;
-  PetscInt *i;     /* where the rows begin; m + 1 */
-  PetscInt *split; /* the first entries that are not left of the diagonal; NULL until they are needed */
+  PetscInt  refct, m, n, nblock, narrow; /* the last: entries whose columns have 16 bits */
+  PetscInt *i;                           /* where the rows begin; m + 1 */
+  PetscInt *split;                       /* the first entries that are not left of the diagonal; NULL until they are needed */
   float    *a;
   uint16_t *j;
   CSRBlock *block; /* nblock, and one more that ends the last */
@@ -39,6 +39,7 @@ static PetscErrorCode BlockCreate(PatchFDCSR A, const PetscInt j[], CSRBlock *b)
              "The rows from %" PetscInt_FMT " on have columns that are more than %d apart, found %" PetscInt_FMT " and %" PetscInt_FMT,
              b->row, PETSC_INT32_MAX, b->first, max);
   b->at += b->at & !b->narrow; /* numbers of 32 bits are aligned */
+  if (b->narrow) A->narrow += end - A->i[b->row];
   b[1].row = PetscMin(b->row + CSR_BLOCK, A->m);
   b[1].at  = b->at + (end - A->i[b->row]) * (b->narrow ? 1 : 2);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -143,14 +144,29 @@ PetscErrorCode PatchFDCSRGet(PatchFDCSR A, PetscInt i[], PetscInt j[], PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+WORK BlockCompare(PatchFDCSR A, const CSRBlock *b, Columns c, const PetscInt j[], PetscBool *same)
+{
+  PetscInt others = 0;
+
+  for (PetscInt k = A->i[b->row]; k < A->i[b[1].row]; k++) others += j[k] != b->first + Column(c, k);
+  if (others) *same = PETSC_FALSE;
+}
+
+PetscErrorCode PatchFDCSRHasPattern(PatchFDCSR A, PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PetscBool *same)
+{
+  PetscFunctionBegin;
+  *same = (PetscBool)(A->m == m && A->n == n);
+  if (*same) PetscCall(PetscArraycmp(A->i, i, m + 1, same));
+  if (*same) FOR_BLOCKS(A, 1, BlockCompare, j, same);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDCSRGetSize(PatchFDCSR A, PetscCount *entries, PetscCount *narrow, PetscLogDouble *bytes)
 {
   PetscFunctionBegin;
   *entries = A->i[A->m];
-  *narrow  = 0;
-  for (PetscInt b = 0; b < A->nblock; b++)
-    if (A->block[b].narrow) *narrow += A->i[A->block[b + 1].row] - A->i[A->block[b].row];
-  *bytes = (PetscLogDouble)(*entries * (PetscCount)sizeof(float) + A->block[A->nblock].at * (PetscCount)sizeof(uint16_t)) +
+  *narrow  = A->narrow;
+  *bytes   = (PetscLogDouble)(*entries * (PetscCount)sizeof(float) + A->block[A->nblock].at * (PetscCount)sizeof(uint16_t)) +
            (PetscLogDouble)((A->split ? 2 : 1) * (A->m + 1)) * sizeof(PetscInt) + (PetscLogDouble)(A->nblock + 1) * sizeof(CSRBlock);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -241,49 +257,65 @@ PetscErrorCode PatchFDCSRReciprocal(PetscInt n, float omega, float shift, float 
 
 /*
   A row waits for the row before it, whose x is in its last entry below the diagonal, or in its first one above.  That one is apart from the
-  others, so that a row ends with one multiplication and addition after it
+  others, so that a row ends with one multiplication and addition after it; and that x is handed on, since to write it and to read it again
+  takes longer than to compute it
 */
 typedef struct {
   float sum, a, x; /* of the others; the entry, and the number that it multiplies */
 } Waiting;
 
-static inline __attribute__((always_inline)) Waiting RowUpTo(PetscInt from, PetscInt to, const float a[], Columns c, const float x[])
+/* before: the x of row r - 1, or, downwards, of row r + 1 */
+static inline __attribute__((always_inline)) Waiting RowUpTo(PatchFDCSR A, const CSRBlock *b, Columns c, PetscInt r, PetscInt to,
+                                                             const float x[], float before)
 {
-  return from < to ? (Waiting){RowSum(from, to - 1, a, c, x), a[to - 1], x[Column(c, to - 1)]} : (Waiting){0, 0, 0};
+  PetscInt last;
+
+  if (to == A->i[r]) return (Waiting){0, 0, 0};
+  last = b->first + Column(c, to - 1);
+  return (Waiting){RowSum(A->i[r], to - 1, A->a, c, x + b->first), A->a[to - 1], last == r - 1 ? before : x[last]};
 }
 
-static inline __attribute__((always_inline)) Waiting RowDownTo(PetscInt from, PetscInt to, const float a[], Columns c, const float x[])
+static inline __attribute__((always_inline)) Waiting RowDownTo(PatchFDCSR A, const CSRBlock *b, Columns c, PetscInt r, PetscInt from,
+                                                               const float x[], float before)
 {
-  return from < to ? (Waiting){RowSum(from + 1, to, a, c, x), a[from], x[Column(c, from)]} : (Waiting){0, 0, 0};
+  PetscInt next;
+
+  if (from == A->i[r + 1]) return (Waiting){0, 0, 0};
+  next = b->first + Column(c, from);
+  return (Waiting){RowSum(from + 1, A->i[r + 1], A->a, c, x + b->first), A->a[from], next == r + 1 ? before : x[next]};
 }
 
 /* t = b - what is left of the diagonal, which a sweep backwards uses again */
 WORK BlockForward(PatchFDCSR A, const CSRBlock *b, Columns c, const PatchFDRelaxation *s, const float scale[], const float rhs[], float t[],
                   float x[])
 {
-  const float *xb = x + b->first;
+  const float *xb     = x + b->first;
+  float        before = b->row ? x[b->row - 1] : 0;
 
   for (PetscInt r = b->row; r < b[1].row; r++) {
-    const Waiting w     = RowUpTo(A->i[r], A->split[r], A->a, c, xb);
+    const Waiting w     = RowUpTo(A, b, c, r, A->split[r], x, before);
     const float   right = s->zero ? 0 : RowSum(A->split[r] + 1, A->i[r + 1], A->a, c, xb);
     const float   old   = s->zero ? 0 : (1 - s->omega) * x[r];
 
-    x[r] = old + scale[r] * (rhs[r] - w.sum - right) - scale[r] * w.a * w.x;
-    t[r] = rhs[r] - w.sum - w.a * w.x;
+    before = old + scale[r] * (rhs[r] - w.sum - right) - scale[r] * w.a * w.x;
+    t[r]   = rhs[r] - w.sum - w.a * w.x;
+    x[r]   = before;
   }
 }
 
 WORK BlockBackward(PatchFDCSR A, const CSRBlock *b, Columns c, const PatchFDRelaxation *s, const float scale[], const float rhs[],
                    const float t[], float x[])
 {
-  const float *xb = x + b->first;
+  const float *xb     = x + b->first;
+  float        before = b[1].row < A->m ? x[b[1].row] : 0;
 
   for (PetscInt r = b[1].row - 1; r >= b->row; r--) {
-    const Waiting w    = RowDownTo(A->split[r] + 1, A->i[r + 1], A->a, c, xb);
+    const Waiting w    = RowDownTo(A, b, c, r, A->split[r] + 1, x, before);
     const float   rest = s->forward ? t[r] : rhs[r] - (s->zero ? 0 : RowSum(A->i[r], A->split[r], A->a, c, xb));
     const float   old  = s->zero && !s->forward ? 0 : (1 - s->omega) * x[r];
 
-    x[r] = old + scale[r] * (rest - w.sum) - scale[r] * w.a * w.x;
+    before = old + scale[r] * (rest - w.sum) - scale[r] * w.a * w.x;
+    x[r]   = before;
   }
 }
 
@@ -299,19 +331,23 @@ PetscErrorCode PatchFDCSRSweep(PatchFDCSR A, const PatchFDRelaxation *s, const f
 
 WORK BlockLower(PatchFDCSR L, const CSRBlock *b, Columns c, const float rhs[], float x[])
 {
-  for (PetscInt r = b->row; r < b[1].row; r++) {
-    const Waiting w = RowUpTo(L->i[r], L->i[r + 1], L->a, c, x + b->first);
+  float before = b->row ? x[b->row - 1] : 0;
 
-    x[r] = rhs[r] - w.sum - w.a * w.x;
+  for (PetscInt r = b->row; r < b[1].row; r++) {
+    const Waiting w = RowUpTo(L, b, c, r, L->i[r + 1], x, before);
+
+    x[r] = before = rhs[r] - w.sum - w.a * w.x;
   }
 }
 
 WORK BlockUpper(PatchFDCSR U, const CSRBlock *b, Columns c, const float inverse[], float x[])
 {
-  for (PetscInt r = b[1].row - 1; r >= b->row; r--) {
-    const Waiting w = RowDownTo(U->i[r], U->i[r + 1], U->a, c, x + b->first);
+  float before = b[1].row < U->m ? x[b[1].row] : 0;
 
-    x[r] = inverse[r] * (x[r] - w.sum) - inverse[r] * w.a * w.x;
+  for (PetscInt r = b[1].row - 1; r >= b->row; r--) {
+    const Waiting w = RowDownTo(U, b, c, r, U->i[r], x, before);
+
+    x[r] = before = inverse[r] * (x[r] - w.sum) - inverse[r] * w.a * w.x;
   }
 }
 

@@ -130,3 +130,20 @@ static void DenseSolveLane(const DenseClass *c, int lane, V *u, REAL *work)
   }
   for (PetscInt i = 0; i < n; i++) u[i][lane] = sum[i];
 }
+
+/* the same in some lanes, the others of u stay; t is a work array of that size */
+static void DenseSolveLanes(const DenseClass *c, size_t size, const PetscBool in[VL], V *u, V *t, V *work)
+{
+  const PetscBool whole = (PetscBool)(c->desc.size[0] == (PetscInt)size); /* one block, as where each patch has its own inverse */
+
+  if (!whole) {
+    memcpy(t, u, size * sizeof(V));
+    DenseSolve(c, size, t, work);
+  }
+  for (int l = 0; l < VL; l++) {
+    if (!in[l]) continue;
+    if (whole) DenseSolveLane(c, l, u, (REAL *)work);
+    else
+      for (size_t i = 0; i < size; i++) u[i][l] = t[i][l];
+  }
+}

@@ -16,7 +16,7 @@ typedef struct {
   SchurPlan       *schur;
   DenseClass      *dense; /* for each product of classes */
   PetscInt         ndense;
-  V               *u, *s, *t, *work; /* blocks; work is two of them */
+  V               *u, *t, *work; /* blocks; work is two of them */
   void            *base;
 } FieldsPlan;
 
@@ -67,11 +67,10 @@ static PetscErrorCode FieldsCreate(const PatchFDLocalDesc *desc, FieldsPlan **pl
     PetscCall(PetscCalloc1(p->ndense, &p->dense));
     for (PetscInt i = 0; i < p->ndense; i++) PetscCall(DenseClassCreate(&desc->dense[i], &p->dense[i]));
   }
-  PetscCall(VMalloc(5 * size, &v, &p->base));
+  PetscCall(VMalloc(4 * size, &v, &p->base));
   p->u    = v;
-  p->s    = v + size;
-  p->t    = v + 2 * size;
-  p->work = v + 3 * size;
+  p->t    = v + size;
+  p->work = v + 2 * size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,36 +83,26 @@ static void FieldsNodes(const FieldsPlan *p, PetscInt f, const PetscInt patch[3]
 /* the dense solve of a batch, one class after the other; nearly always there is one */
 static void FieldsDense(FieldsPlan *p, int count, const PetscInt patch[3][VL], size_t size)
 {
-  PetscInt all[VL];
-  int      same = 1, plain = 1; /* of one class; without parity, as where each patch has its own */
+  const PetscInt *nc = p->desc.nclass;
+  PetscInt        all[VL]; /* classes; -1 for what is solved */
 
-  for (int l = 0; l < count; l++) {
-    const PetscInt *nc = p->desc.nclass;
-
+  for (int l = 0; l < count; l++)
     all[l] = p->desc.cls[0][patch[0][l]] + nc[0] * (p->desc.cls[1][patch[1][l]] + nc[1] * p->desc.cls[2][patch[2][l]]);
-    same   = same && all[l] == all[0];
-    plain  = plain && p->dense[all[l]].desc.size[0] == (PetscInt)size;
-  }
-  if (same) {
-    DenseSolve(&p->dense[all[0]], size, p->u, p->work);
-    return;
-  }
-  if (plain) {
-    for (int l = 0; l < count; l++) DenseSolveLane(&p->dense[all[l]], l, p->u, (REAL *)p->work);
-    return;
-  }
   for (int first = 0; first < count; first++) {
-    int seen = 0;
+    const PetscInt mine   = all[first];
+    PetscBool      in[VL] = {PETSC_FALSE};
+    int            lanes  = 0;
 
-    for (int l = 0; l < first; l++) seen = seen || all[l] == all[first];
-    if (seen) continue;
-    memcpy(p->t, p->u, size * sizeof(V));
-    DenseSolve(&p->dense[all[first]], size, p->t, p->work);
-    for (size_t i = 0; i < size; i++) /* the others are still to be solved, or done, in u and s */
-      for (int l = first; l < count; l++)
-        if (all[l] == all[first]) p->s[i][l] = p->t[i][l];
+    if (mine < 0) continue;
+    for (int l = first; l < count; l++) {
+      in[l] = (PetscBool)(all[l] == mine);
+      if (!in[l]) continue;
+      all[l] = -1;
+      lanes++;
+    }
+    if (lanes == count) DenseSolve(&p->dense[mine], size, p->u, p->work);
+    else DenseSolveLanes(&p->dense[mine], size, in, p->u, p->t, p->work);
   }
-  memcpy(p->u, p->s, size * sizeof(V));
 }
 
 /* One batch of patches, all of the same size */

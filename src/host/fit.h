@@ -160,12 +160,36 @@ static void FitMeansAdd(const PointsPlan *points, PetscCount batch, PetscCount f
   }
 }
 
-/* that of all cells of the operator */
-static PetscErrorCode FitMeans(const PointsPlan *points, PatchFDFitMeans *m)
+/* sums over the points of side s of the cells that have one */
+static PetscErrorCode FitMeansSide(const OperatorPlan *op, PetscInt s, PatchFDFitMeans *m)
 {
+  const PointsPlan *side = op->side[s];
+  const PetscInt    end = s % 2 * (side->n - 1), near = s % 2 * (side->c - 1);
+  const PetscReal   basis = (PetscReal)side->B[near * side->n + end];
+  PetscInt          grid[3];
+
+  PetscFunctionBegin;
+  OperatorGrid(op->points, grid);
+  if (!m->end) PetscCall(PetscCalloc1(m->ncells * 2 * m->dim, &m->end));
+  for (PetscCount cell = 0; cell < m->ncells; cell++) {
+    const PetscCount at = PatchFDSideCell(grid, s, cell);
+
+    for (PetscInt q = 0; q < side->npoint && at >= 0; q++)
+      m->end[cell * 2 * m->dim + s] += PetscSqr(basis) * (PetscReal)side->factor[at / VL * side->npoint + q][at % VL];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* that of all cells of the operator */
+static PetscErrorCode FitMeans(const OperatorPlan *op, PatchFDFitMeans *m)
+{
+  const PointsPlan *points = op->points;
+
   PetscFunctionBegin;
   PetscCall(PatchFDHostFitMeansCreate(points->dim, points->c, points->ncells, points->stiff, points->mass, m));
   for (PetscCount batch = 0; batch < points->nbatch; batch++) FitMeansAdd(points, batch, batch * VL, m);
+  for (PetscInt s = 0; s < 6; s++)
+    if (op->side[s]) PetscCall(FitMeansSide(op, s, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,7 +226,7 @@ static PetscErrorCode FitCreate(PatchFDFit *fit, const PatchFDFitRule *rule, voi
   PetscCall(PetscCalloc2(4 * fit->npatch, &p->g, fit->nrecord, &p->numbers));
   if (!exact) {
     PetscCall(PatchFDHostFitSort(rule, fit));
-    PetscCall(FitMeans(((const OperatorPlan *)operatorplan)->points, &means));
+    PetscCall(FitMeans((const OperatorPlan *)operatorplan, &means));
     PetscCall(PatchFDHostFitNumbers(fit, rule, &means, p->g, p->numbers));
     PetscCall(PatchFDHostFitMeansDestroy(&means));
   }

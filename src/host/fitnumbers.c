@@ -6,7 +6,7 @@
 
     shared   g_a = exp <log G_a>, and the matrices of constants
     own      A_b and M_b with the weights exp <log G_b>_b and exp of the mean over a != b of <log G_a>_b - <log G_a>: exact where every G_a
-    is a product
+    is a product; A_b also with the mean of h |surface| on a side with h u v, at the node there
 
   and g_3 = <|J| s> in both.
 */
@@ -35,6 +35,7 @@ PetscErrorCode PatchFDHostFitMeansDestroy(PatchFDFitMeans *m)
   PetscFunctionBegin;
   PetscCall(PetscFree3(m->mean, m->cross, m->shift));
   PetscCall(PetscFree2(m->log, m->logshift));
+  PetscCall(PetscFree(m->end));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,9 +83,10 @@ static void PatchCellsGet(const PatchFDFit *fit, PetscInt number, PatchCells *p)
   }
 }
 
-/* the means over a patch: log[a][b][cell of direction b][point], log of g_a, and g_3 */
+/* the means over a patch: log[a][b][cell of direction b][point], log of g_a, and g_3; over its sides with h u v */
 typedef struct {
-  PetscReal log[3][3][PATCHFD_FIT_MAX_CELLS * PATCHFD_FIT_MAX_POINTS], total[3], shift;
+  PetscReal log[3][3][PATCHFD_FIT_MAX_CELLS * PATCHFD_FIT_MAX_POINTS], total[3], shift, end[3][2];
+  PetscBool ends; /* are there any? */
 } PatchMeans;
 
 static void PatchMeansGet(const PatchFDFit *fit, const PatchFDFitMeans *c, const PetscReal w[], const PatchCells *p, PatchMeans *m)
@@ -102,6 +104,12 @@ static void PatchMeansGet(const PatchFDFit *fit, const PatchFDFitMeans *c, const
     for (PetscInt a = 0; a < dim; a++)
       for (PetscInt b = 0; b < dim; b++)
         for (PetscInt i = 0; i < q; i++) m->log[a][b][offset[b] * q + i] += mean[(a * dim + b) * q + i] * (PetscReal)n[b] / count;
+    for (PetscInt s = 0; s < 2 * dim && c->end; s++) {
+      const PetscReal end = c->end[number * 2 * dim + s];
+
+      m->end[s / 2][s % 2] += end * (PetscReal)n[s / 2] / count;
+      m->ends = (PetscBool)(m->ends || end != 0);
+    }
   }
   for (PetscInt a = 0; a < dim; a++)
     for (PetscInt i = 0; i < n[0] * q; i++) m->total[a] += w[i % q] * m->log[a][0][i] / (PetscReal)n[0];
@@ -155,7 +163,7 @@ static PetscBool PatchIsClose(const PatchFDFit *fit, const PatchFDFitRule *rule,
   PetscReal       cross = 0;
   const PetscInt *n     = p->n;
 
-  if (!c->stiff) return PETSC_FALSE;
+  if (!c->stiff || m->ends) return PETSC_FALSE;
   for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
     const PetscInt   offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]};
     const PetscCount cell      = PatchFDFitCellNumber(fit, p->low, offset);
@@ -249,6 +257,14 @@ static void SetMatrices(Workshop *w, const Kind *kind)
   LaneMatrix(kind, &w->rule, w->rule.B, (const Lanes *)w->weight[1], w->M);
 }
 
+/* A += the term of a side at the node there, if that is an unknown */
+static void AddSide(Workshop *w, const Kind *kind, PetscInt degree, PetscInt end, PetscInt l, PetscReal h)
+{
+  const PetscInt n = kind->n, has = end ? kind->lower + n == kind->ncells * degree + 1 : !kind->lower;
+
+  if (has) w->A[end * (n * n - 1)][l] += h;
+}
+
 static void MakeRecords(Workshop *w, const Kind *kind, const PetscReal *guess, PetscReal *const record[LANES])
 {
   SetMatrices(w, kind);
@@ -310,7 +326,10 @@ static void OwnRecords(Workshop *w, const PatchFDFit *fit, const PatchFDFitMeans
         w->weight[1][i][l] = PetscExpReal(LogMass(c->dim, of, PETSC_FALSE, b, i));
       }
     }
-    MakeRecords(w, k, fit->constants + k->record, record);
+    SetMatrices(w, k);
+    for (PetscInt l = 0; l < LANES; l++)
+      for (PetscInt e = 0; e < 2; e++) AddSide(w, k, fit->degree, e, l, m[PetscMin(l, count - 1)].end[b][e]);
+    SolveRecords(w, k->n, fit->constants + k->record, record);
   }
 }
 

@@ -268,6 +268,21 @@ PetscErrorCode PatchFDHostLoad(PetscInt dim, PetscInt nfield, const PatchFDField
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PatchFDHostPointWeights(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, PetscReal a, PetscReal v[])
+{
+  CellBuffers c;
+  PetscInt    cell[3];
+
+  PetscFunctionBegin;
+  PetscCall(CellBuffersCreate(1, field, 1, &c));
+  for (PetscBool more = FirstCell(cells, cell); more; more = NextCell(cells, cell)) {
+    PetscCall(FunctionAtPoints(dim, field, cell, 1, NULL, NULL, 0, &c));
+    for (PetscInt p = 0; p < NumPoints(field->q); p++) *v++ = a * c.weight[p];
+  }
+  PetscCall(CellBuffersDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static void GetNodes(const PetscInt cell[3], const PatchFDFieldPoints *field, const PetscScalar u[], CellBuffers *c)
 {
   const PatchFDQuadrature *q = field->q;

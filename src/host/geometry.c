@@ -554,6 +554,8 @@ PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, 
     ShapeDefect(&s, least, m);
     MetricSumsEnd(dim, &sum, m);
   }
+  for (PetscInt side = 0; side < 6; side++)
+    for (PetscCount i = 0; i < PatchFDSideSize(points, side); i++) m->side[side] += points->side[side][i];
   PetscCall(ShapeCellsDestroy(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -239,6 +239,12 @@ static inline void LinesFetch(PetscInt rows, PetscInt length, ptrdiff_t stride, 
     for (PetscInt c = 0; c < length + line; c += line) __builtin_prefetch(x + PetscMin(c, length - 1), 1);
 }
 
+/* of a line: half of what is counted for complex numbers, and the scale */
+static inline PetscLogDouble HartleyFlops(PetscInt n)
+{
+  return (2.5 * PetscLog2Real((PetscReal)n) + 1) * (PetscLogDouble)n;
+}
+
 /* of all lines of a direction, from x to y; back: from modes.  room: 2 n HARTLEY_WIDTH vectors */
 static void HartleyLines(const Hartley *h, PetscInt inner, PetscInt outer, PetscBool back, REAL *x, REAL *y, V *room)
 {

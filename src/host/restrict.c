@@ -8,7 +8,8 @@
 
     G_g = sum over x of L_g(x) G(x)
 
-  at its points; derivatives by its coordinates are twice those by the coordinates of a fine cell that is half of it.  So the matrix is
+  at its points; derivatives by the coordinates of a fine cell are its length, if that of the coarse cell is 1, times those by the
+  coordinates of the coarse one.  So the matrix is
   P'AP, cell by cell, whatever K is, and costs no more than an operator with so many
   points.  G_g alone need not be positive definite.  What a fit needs is: for the polynomials l_a of degree k that are 1 at one of k + 1
   Gauss points and 0 at the others
@@ -38,35 +39,43 @@ static void LaneContractEach(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt 
 
 /* What it takes to go from the points of fine cells to those of coarse ones */
 typedef struct {
-  PetscInt  dim, from, to; /* points in a direction */
-  PetscBool halve[3];
-  /* L_g(x) [to][from] where x is in the lower half of the coarse cell, in its upper half, or in the whole of it */
-  PetscReal      *L[3];
+  PetscInt dim, from, to; /* points in a direction */
+  /* for each fine cell of a direction, from `first` on: its length in the coarse one, and L_g(x) [to][from] */
+  PetscInt        first[3];
+  PetscReal      *length[3], *L[3];
   PatchFDGeometry geometry;
   Lanes          *X, *factor, *work;
 } Restriction;
 
-static PetscErrorCode RestrictionCreate(const PatchFDPoints *fine, const PetscBool halve[3], PetscInt degree, Restriction *r)
+static PetscErrorCode RestrictionCreate(const PatchFDPoints *fine, const PatchFDRange cells, const PatchFDUnion u[3], PetscInt degree,
+                                        Restriction *r)
 {
   PatchFDRule rule;
   PetscReal  *x, *L;
-  PetscInt    size;
+  PetscInt    size, matrix;
 
   PetscFunctionBegin;
   *r = (Restriction){.dim = fine->dim, .to = 2 * degree + 1};
-  PetscCall(PetscArraycpy(r->halve, halve, 3));
   PetscCall(PatchFDGeometryCreate(fine, &r->geometry));
   PetscCall(PatchFDRuleCreate(degree, r->to, &rule));
   r->from = r->geometry.rule.points;
+  matrix  = r->from * r->to;
   size    = PetscPowInt(PetscMax(r->from, r->to), r->dim) * r->geometry.nfactor;
-  PetscCall(PetscMalloc6(r->from * r->to, &r->L[0], r->from * r->to, &r->L[1], r->from * r->to, &r->L[2], r->from * r->to, &r->X, size,
-                         &r->factor, size, &r->work));
-  PetscCall(PetscMalloc2(r->from, &x, r->from * r->to, &L));
-  for (int part = 0; part < 3; part++) {
-    for (PetscInt i = 0; i < r->from; i++) x[i] = part == 2 ? r->geometry.rule.x[i] : 0.5 * (r->geometry.rule.x[i] + part);
-    PetscCall(PatchFDRuleBasis(&rule, r->from, x, L));
-    for (PetscInt i = 0; i < r->from; i++)
-      for (PetscInt g = 0; g < r->to; g++) r->L[part][g * r->from + i] = L[i * r->to + g];
+  PetscCall(PetscMalloc3(matrix, &r->X, size, &r->factor, size, &r->work));
+  PetscCall(PetscMalloc2(r->from, &x, matrix, &L));
+  for (PetscInt d = 0; d < r->dim; d++) {
+    const PetscInt n = cells[d][1] - cells[d][0];
+
+    r->first[d] = cells[d][0];
+    PetscCall(PetscMalloc2(n, &r->length[d], n * matrix, &r->L[d]));
+    for (PetscInt c = 0; c < n; c++) {
+      PetscReal at;
+
+      PatchFDUnionPart(&u[d], r->first[d] + c, &at, &r->length[d][c]);
+      for (PetscInt i = 0; i < r->from; i++) x[i] = at + r->length[d][c] * r->geometry.rule.x[i];
+      PetscCall(PatchFDRuleBasis(&rule, r->from, x, L));
+      for (PetscInt i = 0; i < matrix; i++) r->L[d][c * matrix + i] = L[i % r->from * r->to + i / r->from];
+    }
   }
   PetscCall(PetscFree2(x, L));
   PetscCall(PatchFDRuleDestroy(&rule));
@@ -76,7 +85,8 @@ static PetscErrorCode RestrictionCreate(const PatchFDPoints *fine, const PetscBo
 static PetscErrorCode RestrictionDestroy(Restriction *r)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree6(r->L[0], r->L[1], r->L[2], r->X, r->factor, r->work));
+  for (PetscInt d = 0; d < r->dim; d++) PetscCall(PetscFree2(r->length[d], r->L[d]));
+  PetscCall(PetscFree3(r->X, r->factor, r->work));
   PetscCall(PatchFDGeometryDestroy(&r->geometry));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,7 +99,7 @@ static const Lanes *RestrictionContract(const Restriction *r, const PetscInt cel
 
   for (PetscInt d = 0; d < r->dim; d++) {
     for (PetscInt i = 0; i < r->from * r->to; i++)
-      for (int l = 0; l < LANES; l++) r->X[i][l] = r->L[r->halve[d] ? cell[l][d] % 2 : 2][i];
+      for (int l = 0; l < LANES; l++) r->X[i][l] = r->L[d][(cell[l][d] - r->first[d]) * r->from * r->to + i];
     LaneContractEach(outer, r->to, r->from, stride, (const Lanes *)r->X, (const Lanes *)in, out);
     outer /= r->from;
     stride *= r->to;
@@ -100,21 +110,23 @@ static const Lanes *RestrictionContract(const Restriction *r, const PetscInt cel
 }
 
 /* adds the part of a fine cell, in one of the lanes */
-static void RestrictionAdd(const Restriction *r, const Lanes factor[], PetscInt lane, PetscReal kappa[], PetscReal shift[])
+static void RestrictionAdd(const Restriction *r, const PetscInt cell[3], const Lanes factor[], PetscInt lane, PetscReal kappa[],
+                           PetscReal shift[])
 {
   const PatchFDPoints *p = r->geometry.p;
-  PetscReal            scale[6];
+  PetscReal            length[3], scale[6];
   PetscInt             next = 0;
 
+  for (PetscInt d = 0; d < r->dim; d++) length[d] = r->length[d][cell[d] - r->first[d]];
   for (PetscInt a = 0; a < r->dim; a++)
-    for (PetscInt b = a; b < r->dim; b++) scale[next++] = (r->halve[a] ? 0.5 : 1) * (r->halve[b] ? 0.5 : 1);
+    for (PetscInt b = a; b < r->dim; b++) scale[next++] = length[a] * length[b];
   for (PetscInt g = 0; g < PetscPowInt(r->to, r->dim); g++, factor += r->geometry.nfactor) {
     for (PetscInt i = 0; i < next && p->nkappa; i++) kappa[g * next + i] += scale[i] * factor[i][lane];
     if (shift) shift[g] += factor[r->geometry.nfactor - 1][lane];
   }
 }
 
-/* cell `number` of a range, x fastest, and its number in another one, of cells that are twice as large in some directions */
+/* cell `number` of a range, x fastest, and the number of the coarse one that it is in */
 static void CellPlace(const PatchFDRange cells, PetscCount number, PetscInt cell[3])
 {
   for (int d = 0; d < 3; d++) {
@@ -125,15 +137,15 @@ static void CellPlace(const PatchFDRange cells, PetscCount number, PetscInt cell
   }
 }
 
-static PetscCount CoarseNumber(const PatchFDRange coarse, const PetscBool halve[3], const PetscInt cell[3])
+static PetscCount CoarseNumber(const PatchFDRange coarse, const PatchFDUnion u[3], const PetscInt cell[3])
 {
   PetscCount number = 0;
 
-  for (int d = 2; d >= 0; d--) number = number * (coarse[d][1] - coarse[d][0]) + cell[d] / (halve[d] ? 2 : 1) - coarse[d][0];
+  for (int d = 2; d >= 0; d--) number = number * (coarse[d][1] - coarse[d][0]) + PatchFDUnionCell(&u[d], cell[d]) - coarse[d][0];
   return number;
 }
 
-PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *fine, const PatchFDRange cells, const PetscBool halve[3], const PatchFDRange coarse,
+PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *fine, const PatchFDRange cells, const PatchFDUnion u[3], const PatchFDRange coarse,
                                    PetscInt degree, PetscReal kappa[], PetscReal shift[])
 {
   const PetscInt   full   = fine->dim * (fine->dim + 1) / 2;
@@ -141,7 +153,7 @@ PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *fine, const PatchFDRange
   Restriction      r;
 
   PetscFunctionBegin;
-  PetscCall(RestrictionCreate(fine, halve, degree, &r));
+  PetscCall(RestrictionCreate(fine, cells, u, degree, &r));
   if (kappa) PetscCall(PetscArrayzero(kappa, PatchFDRangeSize(coarse) * npoint * full));
   if (shift) PetscCall(PetscArrayzero(shift, PatchFDRangeSize(coarse) * npoint));
   for (PetscCount first = 0; first < fine->ncells; first += LANES) {
@@ -152,9 +164,9 @@ PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *fine, const PatchFDRange
     PetscCall(PatchFDGeometryCells(&r.geometry, first, r.factor));
     part = RestrictionContract(&r, (const PetscInt(*)[3])cell);
     for (PetscInt l = 0; l < LANES && first + l < fine->ncells; l++) {
-      const PetscCount number = CoarseNumber(coarse, halve, cell[l]);
+      const PetscCount number = CoarseNumber(coarse, u, cell[l]);
 
-      RestrictionAdd(&r, part, l, kappa ? kappa + number * npoint * full : NULL, shift ? shift + number * npoint : NULL);
+      RestrictionAdd(&r, cell[l], part, l, kappa ? kappa + number * npoint * full : NULL, shift ? shift + number * npoint : NULL);
     }
   }
   PetscCall(RestrictionDestroy(&r));
@@ -190,7 +202,7 @@ PetscErrorCode PatchFDHostPositiveCreate(const PatchFDPoints *points, PatchFDPoi
   const PetscInt   n = points->degree + 1, c = points->gauss;
   const PetscCount all = points->ncells * PetscPowInt(n, points->dim);
   PatchFDRule      rule, few;
-  PetscReal       *X, *kappa, *shift;
+  PetscReal       *X, *kappa, *shift, *side;
 
   PetscFunctionBegin;
   *positive       = *points;
@@ -209,6 +221,15 @@ PetscErrorCode PatchFDHostPositiveCreate(const PatchFDPoints *points, PatchFDPoi
   if (points->shift) PetscCall(ContractCells(points->dim, 1, n, c, X, points->ncells, points->shift, shift));
   positive->kappa = kappa;
   positive->shift = points->shift ? shift : NULL;
+  for (PetscInt s = 0; s < 6; s++) { /* means will do */
+    const PetscInt size = PetscPowInt(c, points->dim - 1), less = PetscPowInt(n, points->dim - 1);
+
+    if (!points->side[s]) continue;
+    PetscCall(PetscCalloc1(PatchFDSideSize(positive, s), &side));
+    for (PetscCount i = 0; i < PatchFDSideSize(points, s); i++) side[i / size * less] += points->side[s][i] / less;
+    for (PetscCount i = 0; i < PatchFDSideSize(positive, s); i++) side[i] = side[i / less * less];
+    positive->side[s] = side;
+  }
   PetscCall(PetscFree(X));
   PetscCall(PatchFDRuleDestroy(&few));
   PetscCall(PatchFDRuleDestroy(&rule));
@@ -219,6 +240,7 @@ PetscErrorCode PatchFDHostPositiveDestroy(PatchFDPoints *positive)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree2(positive->kappa, positive->shift));
+  for (int s = 0; s < 6; s++) PetscCall(PetscFree(positive->side[s]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,7 +261,7 @@ static PetscReal MeanTrace(const PatchFDPoints *p, const PatchFDRule *rule, Pets
   return sum;
 }
 
-PetscErrorCode PatchFDHostContrast(const PatchFDPoints *fine, const PatchFDRange cells, const PetscBool halve[3], const PatchFDRange coarse,
+PetscErrorCode PatchFDHostContrast(const PatchFDPoints *fine, const PatchFDRange cells, const PatchFDUnion u[3], const PatchFDRange coarse,
                                    PetscReal *contrast)
 {
   const PetscCount n = PatchFDRangeSize(coarse);
@@ -259,7 +281,7 @@ PetscErrorCode PatchFDHostContrast(const PatchFDPoints *fine, const PatchFDRange
     PetscCount      number;
 
     CellPlace(cells, i, cell);
-    number     = CoarseNumber(coarse, halve, cell);
+    number     = CoarseNumber(coarse, u, cell);
     lo[number] = PetscMin(lo[number], mean);
     hi[number] = PetscMax(hi[number], mean);
   }

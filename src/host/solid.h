@@ -211,6 +211,41 @@ static inline __attribute__((always_inline)) void SolidBatch(const PointsPlan *p
   for (int a = 0; a < dim; a++) SolidBackward(p, dim, n, c, p->q + a * cube, p->t + a * dim * cube, p->u + a * size);
 }
 
+/* t = the stresses of a batch at its nodes, those of polynomials that have the values at the points; X[n][c]: their values there */
+static void SolidStresses(const PointsPlan *p, PetscCount batch, REAL *X)
+{
+  const int      dim = (int)p->dim, n = (int)p->n, c = (int)p->c, cube = (int)p->npoint, nstress = dim == 3 ? 6 : 4;
+  const V       *g     = p->factor + (size_t)batch * cube * p->nfactor;
+  const PetscInt nodes = p->size;
+
+  for (int a = 0; a < dim; a++) SolidForward(p, dim, n, c, p->u + a * nodes, p->q + a * cube, p->t + a * dim * cube);
+  if (p->N) SolidPressure(p, batch, g, dim, c);
+  for (int i = 0; i < cube; i++, g += p->nfactor) {
+    const V *scale = g + dim * dim, mu = scale[2] / scale[0];
+    V        H[3][3], pressure, *s = p->t + i;
+
+    SolidGradient(dim, cube, g, s, H);
+    pressure = p->N ? p->s[i] : scale[1] / scale[0] * SolidTrace(dim, H);
+    for (int a = 0; a < dim; a++) {
+      for (int b = a; b < dim; b++, s += cube) {
+        *s = mu * (H[a][b] + H[b][a]);
+        if (a == b) *s += pressure;
+      }
+    }
+    if (dim == 2) *s = pressure;
+  }
+  for (int k = 0; k < nstress; k++) {
+    PetscInt size[3] = {c, c, dim == 3 ? c : 1};
+    V       *x = p->t + k * cube, *y[2] = {p->a, p->s};
+
+    for (int d = 0; d < dim; d++, x = y[(d + 1) % 2]) {
+      Contract(d, size, n, (Coef){X, NULL}, x, y[d % 2], PETSC_FALSE);
+      size[d] = n;
+    }
+    memcpy(p->t + k * cube, x, (size_t)nodes * sizeof(V));
+  }
+}
+
 #define EACH_SOLID_DEGREE(F) F(1) F(2) F(3) F(4)
 #define SOLID_DEGREE(N) \
   static void Solid2##N(const PointsPlan *p, PetscCount batch) \

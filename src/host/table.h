@@ -58,6 +58,7 @@ const struct _PatchFDKernels NAME(TABLE) = {
   .localapply       = LocalApply,
   .localdestroy     = LocalDestroy,
   .cellmatrices     = OperatorCellMatrices,
+  .stresses         = OperatorStresses,
   .invert           = PatchFDHostInvert,
   .fitcreate        = FitCreate,
   .fitgroups        = FitGroups,

@@ -96,40 +96,19 @@ static PetscErrorCode Apply(Mat A, PetscBool transpose, float s, Vec x, Vec z, V
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMult_AIJSingle(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(Apply(A, PETSC_FALSE, 1, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#define PRODUCT(function, transpose, s, x, z, y, ...) \
+  static PetscErrorCode function##_AIJSingle(Mat A, __VA_ARGS__) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(Apply(A, transpose, s, x, z, y)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
 
-static PetscErrorCode MatMultAdd_AIJSingle(Mat A, Vec x, Vec z, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(Apply(A, PETSC_FALSE, 1, x, z, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatResidual_AIJSingle(Mat A, Vec b, Vec x, Vec r)
-{
-  PetscFunctionBegin;
-  PetscCall(Apply(A, PETSC_FALSE, -1, x, b, r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTranspose_AIJSingle(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(Apply(A, PETSC_TRUE, 1, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTransposeAdd_AIJSingle(Mat A, Vec x, Vec z, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(Apply(A, PETSC_TRUE, 1, x, z, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+PRODUCT(MatMult, PETSC_FALSE, 1, x, NULL, y, Vec x, Vec y)
+PRODUCT(MatMultAdd, PETSC_FALSE, 1, x, z, y, Vec x, Vec z, Vec y)
+PRODUCT(MatResidual, PETSC_FALSE, -1, x, b, r, Vec b, Vec x, Vec r)
+PRODUCT(MatMultTranspose, PETSC_TRUE, 1, x, NULL, y, Vec x, Vec y)
+PRODUCT(MatMultTransposeAdd, PETSC_TRUE, 1, x, z, y, Vec x, Vec z, Vec y)
 
 static PetscErrorCode MatGetDiagonal_AIJSingle(Mat A, Vec d)
 {
@@ -264,6 +243,7 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
   Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatInodeAdjustForInodes_C", NULL));
   PetscCall(PatchFDCSRDestroy(&m->diag));
   PetscCall(PatchFDCSRDestroy(&m->off));
   PetscCall(PetscSFDestroy(&m->sf));
@@ -284,7 +264,7 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
 
   Notes:
   `MatConvert()` makes it from a matrix of type `MATAIJ`, `MATBAIJ` or `MATSBAIJ`, and with `MAT_REUSE_MATRIX` gives it the entries of
-  another one with the same nonzeros. Entries cannot be set otherwise. It converts back to `MATAIJ`.
+  another one with the same nonzeros; others are an error. Entries cannot be set otherwise. It converts back to `MATAIJ`.
 
   An entry takes 6 bytes, or 8 where the columns of a group of 64 rows are more than 65536 apart, in place of the 12 (with 64-bit
   indices 16) of `MATAIJ`.

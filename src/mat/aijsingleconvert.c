@@ -1,5 +1,6 @@
 /* MATAIJSINGLE from other types and back, and what is done by way of them, since it is done seldom or only in set-up */
 #include <patchfd/private/aijsingle.h>
+#include <patchfd/private/compat.h>
 
 /* ---- from others ---- */
 
@@ -10,8 +11,8 @@ PetscErrorCode MatAIJSingleCanConvert(Mat A, PetscBool *can)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the rows of a MATSEQAIJ; of those that are there, the values */
-static PetscErrorCode SetRows(Mat A, PatchFDCSR *csr)
+/* The rows of a MATSEQAIJ; of those that are there, the values.  Leaves `same` as it is unless the columns are others */
+static PetscErrorCode SetRows(Mat A, PatchFDCSR *csr, PetscBool *same)
 {
   const PetscInt    *i, *j;
   const PetscScalar *a;
@@ -21,25 +22,18 @@ static PetscErrorCode SetRows(Mat A, PatchFDCSR *csr)
   PetscFunctionBegin;
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "No rows of a matrix of type %s", ((PetscObject)A)->type_name);
-  PetscCall(MatSeqAIJGetArrayRead(A, &a));
   if (!*csr) PetscCall(PatchFDCSRCreate(m, A->cmap->n, i, j, csr));
-  else {
-    PetscCount     entries, narrow;
-    PetscLogDouble bytes;
-
-    PetscCall(PatchFDCSRGetSize(*csr, &entries, &narrow, &bytes));
-    PetscCheck(entries == i[m], PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-               "MAT_REUSE_MATRIX needs a matrix with the same nonzeros: it has %" PetscInt_FMT
-               " entries on this rank, the one of type %s %" PetscCount_FMT,
-               i[m], MATAIJSINGLE, entries);
+  else if (*same) PetscCall(PatchFDCSRHasPattern(*csr, m, A->cmap->n, i, j, same));
+  if (*same) {
+    PetscCall(MatSeqAIJGetArrayRead(A, &a));
+    PetscCall(PatchFDCSRSetValues(*csr, a));
+    PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
   }
-  PetscCall(PatchFDCSRSetValues(*csr, a));
-  PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetRowsParallel(Mat A, Mat_AIJSingle *m)
+static PetscErrorCode SetRowsParallel(Mat A, Mat_AIJSingle *m, PetscBool *same)
 {
   Mat             diag, off;
   const PetscInt *column;
@@ -47,10 +41,13 @@ static PetscErrorCode SetRowsParallel(Mat A, Mat_AIJSingle *m)
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJGetSeqAIJ(A, &diag, &off, &column));
-  PetscCall(SetRows(diag, &m->diag));
-  PetscCall(SetRows(off, &m->off));
-  if (m->sf) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SetRows(diag, &m->diag, same));
+  PetscCall(SetRows(off, &m->off, same));
   PetscCall(MatGetLocalSize(off, NULL, &n));
+  if (m->sf) {
+    if (*same) PetscCall(PetscArraycmp(m->column, column, n, same));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscMalloc1(n, &m->column));
   PetscCall(PetscArraycpy(m->column, column, n));
   PetscCall(PetscCalloc1(n, &m->ghost));
@@ -100,17 +97,26 @@ PetscErrorCode MatConvertFrom_AIJSingle(Mat A, PETSC_UNUSED MatType type, MatReu
 {
   Mat            B = reuse == MAT_REUSE_MATRIX ? *single : NULL, rows = A;
   Mat_AIJSingle *m;
-  PetscBool      aij;
+  PetscBool      aij, same = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCheck(!B || B->ops->convertfrom == MatConvertFrom_AIJSingle, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
+             "MAT_REUSE_MATRIX needs a matrix of type %s to reuse, found type %s", MATAIJSINGLE, ((PetscObject)B)->type_name);
   if (!aij) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &rows));
   if (!B) PetscCall(CreateLike(PetscObjectComm((PetscObject)A), A, &B));
   m = (Mat_AIJSingle *)B->data;
   PetscCall(Forget(m));
-  if (A->rmap->size == 1) PetscCall(SetRows(rows, &m->diag));
-  else PetscCall(SetRowsParallel(rows, m));
+  if (A->rmap->size == 1) PetscCall(SetRows(rows, &m->diag, &same));
+  else PetscCall(SetRowsParallel(rows, m, &same));
   if (!aij) PetscCall(MatDestroy(&rows));
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, PATCHFD_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+    PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
+               "MAT_REUSE_MATRIX needs a matrix of the same sizes with the same nonzeros as the one of type %s; this one, of type %s, has "
+               "others: use MAT_INITIAL_MATRIX",
+               MATAIJSINGLE, ((PetscObject)A)->type_name);
+  }
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
   else *single = B;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -301,9 +307,20 @@ static PetscErrorCode MatRestoreRowIJ_AIJSingle(Mat A, PetscInt shift, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* an ordering of the rows that MatGetRowIJ() gave, which may stand for several each; factorizations rely on it */
+static PetscErrorCode MatInodeAdjustForInodes_AIJSingle(Mat A, IS *row, IS *column)
+{
+  PetscFunctionBegin;
+  PetscCall(NeedAIJ(A));
+  PetscCall(MatInodeAdjustForInodes(((Mat_AIJSingle *)A->data)->aij, row, column));
+  PetscCall(MatDestroy(&((Mat_AIJSingle *)A->data)->aij));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatAIJSingleSetConversions(Mat A)
 {
   PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatInodeAdjustForInodes_C", MatInodeAdjustForInodes_AIJSingle));
   A->ops->convertfrom         = MatConvertFrom_AIJSingle;
   A->ops->convert             = MatConvert_AIJSingle;
   A->ops->view                = MatView_AIJSingle;

@@ -94,7 +94,7 @@ static PetscErrorCode DMBoxOperatorScale_Biharmonic(DM dm, DMBoxOperator op, int
 /*
   The sum of the squares of a polynomial of degree k - 2 at both ends of [0, h] is at most k (k - 1) / h times the integral of its square.
   With Young's inequality in each cell the form is positive definite if both factors are above (k - 1) / (2 (k + 1)), on any mesh
-  (doc/method/plates.md).  On graded meshes twice that is required, a margin.
+  (doc/method/plates.md).  On graded meshes twice that is required, a margin, but where coarsening made them so.
 */
 static PetscErrorCode DMBoxCheckPenalty_Biharmonic(DM dm, DMBoxOperator op)
 {
@@ -104,7 +104,7 @@ static PetscErrorCode DMBoxCheckPenalty_Biharmonic(DM dm, DMBoxOperator op)
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < dm->dim; d++)
-    if (box->nvertices[d]) least = (k - 1) / (k + 1);
+    if (box->nvertices[d] && !box->coarsenings) least = (k - 1) / (k + 1);
   PetscCheck(PetscMin(op->penalty[0], op->penalty[1]) > least, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; -dm_box_operator biharmonic of degree %" PetscInt_FMT
              " takes factors above %g on this mesh: with less it need not be positive definite",

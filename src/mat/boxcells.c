@@ -5,9 +5,38 @@
 #include <patchfd/private/vecimpl.h>
 
 typedef struct {
-  Mat_Box  *m;
-  PetscInt *index; /* of the nodes in the local box, for kernels in host memory */
+  Mat_Box   *m;
+  PetscInt  *index; /* of the nodes in the local box, for kernels in host memory */
+  PetscCount nside; /* Robin sides, as in PatchFDCellsDesc */
+  PetscInt  *side;
+  PetscReal *mean;
 } BoxCells;
+
+/* for kernels in host memory */
+static PetscErrorCode Number(const CellSpace *s, BoxCells *c)
+{
+  const DM_Box *box = (const DM_Box *)c->m->dm->data;
+  PatchFDPoints points;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(s->ncells * PetscPowInt(s->degree + 1, s->dim), &c->index));
+  PatchFDHostCellNodes(s->dim, s->degree, 1, (const PetscInt(*)[2])box->owncells, (const PetscInt(*)[2])box->field[0].free,
+                       &box->field[0].local, c->index);
+  PetscCall(MatBoxGetPoints(c->m, (const PetscInt(*)[2])box->owncells, PETSC_FALSE, &points));
+  c->nside = PatchFDHostCellSides(&points, NULL, NULL);
+  PetscCall(PetscMalloc2(c->nside, &c->side, c->nside, &c->mean));
+  (void)PatchFDHostCellSides(&points, c->side, c->mean);
+  PetscCall((*box->op->ops.pointsdestroy)(&points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Forget(BoxCells *c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(c->index));
+  PetscCall(PetscFree2(c->side, c->mean));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode Describe(const CellSpace *s, PatchFDKernels kern, PatchFDCellsDesc *desc)
 {
@@ -27,13 +56,12 @@ static PetscErrorCode Describe(const CellSpace *s, PatchFDKernels kern, PatchFDC
   DMBoxFreeNodes(field, PETSC_TRUE, desc->field.write);
   PetscCall(PetscArraycpy(desc->cells, box->owncells, 3));
   if (PetscMemTypeDevice(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!c->index) {
-    PetscCall(PetscMalloc1(s->ncells * PetscPowInt(s->degree + 1, s->dim), &c->index));
-    PatchFDHostCellNodes(s->dim, s->degree, 1, (const PetscInt(*)[2])box->owncells, (const PetscInt(*)[2])field->free, &field->local,
-                         c->index);
-  }
+  if (!c->index) PetscCall(Number(s, c));
   desc->points.nodes = PATCHFD_NODES_INDEX;
   desc->points.index = c->index;
+  desc->nside        = c->nside;
+  desc->side         = c->side;
+  desc->mean         = c->mean;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,7 +86,7 @@ static PetscErrorCode RestoreMetric(const CellSpace *s, PatchFDKernels kern, voi
   PetscFunctionBegin;
   if (box->halo || box->restricted) PetscCall((*kern->operatordestroy)(plan));
   *plan = NULL;
-  PetscCall(PetscFree(c->index));
+  PetscCall(Forget(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,7 +155,7 @@ static PetscErrorCode Destroy(CellSpace *s)
   BoxCells *c = (BoxCells *)s->ctx;
 
   PetscFunctionBegin;
-  PetscCall(PetscFree(c->index));
+  PetscCall(Forget(c));
   PetscCall(MatBoxRelease(&c->m));
   PetscCall(PetscFree(s->ctx));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -7,7 +7,7 @@
 
   which is exact where every G_i is a product of functions of one coordinate each: annuli, layers, grading.  Local solvers diagonalize that
   sum, so they are inexact in general; residuals come from the points, and MatBoxLocalGetScaling() takes care of what G has in common in all
-  directions.
+  directions.  A Robin side adds the mean of h |surface| over the box' side to the stiffness of its direction, at the node there.
 */
 #include <patchfd/private/sysimpl.h>
 #include "diffusion.h"
@@ -39,15 +39,17 @@ typedef struct {
   PetscReal    *alpha[3], *mu[3];
 } Weights;
 
-PetscErrorCode DMBoxDiffusionMetric(DM dm, DMBoxOperator op, PetscReal shift, PetscReal mass, PatchFDMetric *m)
+PetscErrorCode DMBoxDiffusionMetric(DM dm, DMBoxOperator op, const PetscReal c[], PatchFDMetric *m)
 {
-  const PetscReal    c[MASS + 1] = {1, shift, mass};
-  const DM_Box      *box         = (const DM_Box *)dm->data;
+  const DM_Box      *box = (const DM_Box *)dm->data;
+  PetscReal          one[COEFFICIENTS];
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
   PatchFDPoints      points, positive;
 
   PetscFunctionBegin;
-  PetscCall((*op->ops.points)(dm, op, c, (const PetscInt(*)[2])box->owncells, PETSC_FALSE, &points));
+  PetscCall(PetscArraycpy(one, c, COEFFICIENTS));
+  one[KAPPA] = 1;
+  PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])box->owncells, PETSC_FALSE, &points));
   PetscCall(DMBoxFieldPointsCreateGauss(dm, MetricPoints(dm), PETSC_TRUE, field));
   if (points.given) PetscCall(PatchFDHostPositiveCreate(&points, &positive));
   PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, points.given ? &positive : &points, m));
@@ -58,14 +60,14 @@ PetscErrorCode DMBoxDiffusionMetric(DM dm, DMBoxOperator op, PetscReal shift, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WeightsCreate(DM dm, DMBoxOperator op, PetscReal shift, PetscReal mass, Weights *w)
+static PetscErrorCode WeightsCreate(DM dm, DMBoxOperator op, const PetscReal c[], Weights *w)
 {
   PatchFDMetric *m = &w->metric;
 
   PetscFunctionBegin;
   *m = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
   for (PetscInt d = 0; d < dm->dim; d++) PetscCall(PetscCalloc1(4 * LinePoints(dm, d), &m->layer[d]));
-  PetscCall(DMBoxDiffusionMetric(dm, op, shift, mass, m));
+  PetscCall(DMBoxDiffusionMetric(dm, op, c, m));
   for (PetscInt d = 0; d < dm->dim; d++) {
     const PetscInt n = LinePoints(dm, d), turn = ((const DM_Box *)dm->data)->field[0].line[d].turn * MetricPoints(dm);
 
@@ -126,6 +128,19 @@ static PetscErrorCode DiffusionBands(DM dm, const Weights *w, PetscInt d, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the means over the box' sides */
+static PetscErrorCode DiffusionAddSides(const DM_Box *box, PetscInt dim, PetscInt d, const PatchFDMetric *m, PatchFDBand *A)
+{
+  PetscReal area = 1;
+
+  PetscFunctionBegin;
+  for (PetscInt e = 0; e < dim; e++)
+    if (e != d) area *= box->upper[e] - box->lower[e];
+  for (int e = 0; e < 2; e++)
+    if (m->side[2 * d + e] != 0) PetscCall(PatchFDBandAddEnd(e, m->side[2 * d + e] / area, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode DMBoxDiffusionBands(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine lines[][3], MatBoxForm *form)
 {
   Weights              weights = {.metric = {.weight = 1}};
@@ -133,14 +148,16 @@ PetscErrorCode DMBoxDiffusionBands(DM dm, DMBoxOperator op, const PetscReal c[],
   PatchFDBand         *A = form->band, *M = A + 3;
 
   PetscFunctionBegin;
-  if (form->weighted) PetscCall(WeightsCreate(dm, op, c[SHIFT], c[MASS], &weights));
+  if (form->weighted) PetscCall(WeightsCreate(dm, op, c, &weights));
   for (int d = 0; d < 3; d++) {
     const PatchFDLine *line = &lines[0][d];
 
-    if (d < dm->dim)
+    if (d < dm->dim) {
       PetscCall(DiffusionBands(dm, form->weighted ? &weights : NULL, d, line, c[KAPPA] * PetscExpReal(m->log[d] / m->weight),
                                m->shift / m->weight, &A[d], &M[d]));
-    else { /* a point */ PetscCall(PatchFDBandLaplace(line, 1, 0, 0, 0, &A[d]));
+      PetscCall(DiffusionAddSides((const DM_Box *)dm->data, dm->dim, d, m, &A[d]));
+    } else { /* a point */
+      PetscCall(PatchFDBandLaplace(line, 1, 0, 0, 0, &A[d]));
       PetscCall(PatchFDBandMass(line, &M[d]));
     }
   }

@@ -230,6 +230,7 @@ static PetscErrorCode DMBoxOperatorCopy_Elasticity(DM from, DM to, PetscBool *ch
     *changed      = PETSC_TRUE;
     if (to->setupcalled) PetscCall(DMBoxSetUpMapping(to));
   }
+  data->plane   = known->plane;
   data->known   = known->known;
   data->largest = known->largest;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -24,6 +24,7 @@ typedef struct {
 /* of a DMBoxOperator */
 typedef struct {
   ElasticMaterial *material; /* NULL: one that is the same everywhere, the coefficients */
+  DMBoxPlaneType   plane;    /* of the coefficients */
   PetscReal        largest;  /* lambda / mu, of the version `known` */
   PetscInt64       known;
 } Elasticity;

@@ -64,7 +64,8 @@ PetscErrorCode DMBoxSetElasticity(DM dm, PetscReal lambda, PetscReal mu, PetscRe
              "-dm_box_shift (DMBoxSetElasticity()) is %g; it must be finite and not negative", (double)shift);
   if (lambda != op->coefficient[LAMBDA] || mu != op->coefficient[MU]) { /* a shift alone leaves a material that varies */
     PetscCall(DMBoxMaterialDestroy(&((Elasticity *)op->data)->material));
-    op->points = PETSC_FALSE;
+    ((Elasticity *)op->data)->plane = DMBOX_PLANE_STRAIN;
+    op->points                      = PETSC_FALSE;
   }
   op->coefficient[LAMBDA] = lambda;
   op->coefficient[MU]     = mu;
@@ -142,6 +143,7 @@ PetscErrorCode DMBoxSetElasticModuli(DM dm, PetscReal young, PetscReal ratio, DM
   PetscCheck(plane == DMBOX_PLANE_STRAIN || plane == DMBOX_PLANE_STRESS, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_plane (DMBoxSetElasticModuli()) is %d; it must be strain or stress", (int)plane);
   PetscCall(DMBoxSetElasticity(dm, 2 * mu * ratio / (1 - missing * ratio), mu, op->coefficient[SHIFT]));
+  ((Elasticity *)op->data)->plane = plane;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -244,6 +244,7 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
 {
   const DM_Box   *box   = (const DM_Box *)m->dm->data;
   const PetscBool exact = PatchFDFitIsExact(&l->rule.fit);
+  const PetscBool robin = DMBoxHasRobin(box->op, m->c.operator); /* which matrices of constants do not have */
   PatchFDFitMesh  mesh;
 
   PetscFunctionBegin;
@@ -251,7 +252,7 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   PetscCall(PetscNew(fit));
   FitMesh(m, l, &mesh);
   if (!exact) PetscCall(FitOperator(m, kern, &mesh, *fit));
-  PetscCall(PatchFDHostFitCreate(&mesh, (PetscBool)(shared || exact), &box->field[0].local, &(*fit)->desc));
+  PetscCall(PatchFDHostFitCreate(&mesh, (PetscBool)((shared && !robin) || exact), &box->field[0].local, &(*fit)->desc));
   (*fit)->desc.residuals = MatBoxFitTakesResiduals(m, kern);
   (*fit)->desc.packed    = l->rule.fit.packed;
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, (*fit)->desc.read);

@@ -7,27 +7,27 @@
 #include <patchfd/private/vecimpl.h>
 #include "diffusion.h"
 
-/* which directions a coarsening halved, the coarse cells that this rank has, and the fine ones that they consist of */
+/* how a coarsening unites cells, the coarse ones that this rank has, and the fine ones that they consist of */
 typedef struct {
-  PetscBool    halve[3];
+  PatchFDUnion dir[3];
   PatchFDRange coarse, fine;
 } Coarsening;
 
 static void CoarseningFind(const DM_Box *fine, const PetscBool halve[3], Coarsening *c)
 {
-  for (int d = 0; d < 3; d++) {
-    c->halve[d] = halve[d];
+  for (PetscInt d = 0; d < 3; d++) {
+    c->dir[d] = DMBoxUniteCells(fine, d, halve[d]);
     for (int e = 0; e < 2; e++) { /* a coarse cell belongs to the rank of its first fine cell */
-      c->coarse[d][e] = halve[d] ? (fine->owncells[d][e] + 1) / 2 : fine->owncells[d][e];
-      c->fine[d][e]   = c->coarse[d][e] * (halve[d] ? 2 : 1);
+      c->coarse[d][e] = PatchFDUnionBegin(&c->dir[d], fine->owncells[d][e]);
+      c->fine[d][e]   = PatchFDUnionFirst(&c->dir[d], c->coarse[d][e]);
     }
   }
 }
 
 /* the factors of the form with these coefficients, those of stiffnesses and of masses, as data of the coarse mesh; where they are asked for
    */
-static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, const PetscReal coefficient[MASS + 1],
-                                   DMBoxCellData **stiffness, DMBoxCellData **mass)
+static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, const PetscReal coefficient[], DMBoxCellData **stiffness,
+                                   DMBoxCellData **mass)
 {
   const DMBoxOperator   op      = ((const DM_Box *)fine->data)->op;
   const PetscInt        full    = fine->dim * (fine->dim + 1) / 2;
@@ -43,7 +43,7 @@ static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, cons
     PetscCall(VecGetArrayWrite(v[i], &array[i]));
   }
   PetscCall((*op->ops.points)(fine, op, coefficient, (const PetscInt(*)[2])c->fine, PETSC_FALSE, &points));
-  PetscCall(PatchFDHostRestrict(&points, (const PetscInt(*)[2])c->fine, c->halve, (const PetscInt(*)[2])c->coarse,
+  PetscCall(PatchFDHostRestrict(&points, (const PetscInt(*)[2])c->fine, c->dir, (const PetscInt(*)[2])c->coarse,
                                 ((const DM_Box *)coarse->data)->degree, array[0], array[1]));
   PetscCall((*op->ops.pointsdestroy)(&points));
   for (int i = 0; i < 2; i++) {
@@ -58,9 +58,10 @@ static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, cons
 PetscErrorCode DMBoxDiffusionRestrict(DM fine, DM coarse, PetscReal largest)
 {
   const DM_Box          *f = (const DM_Box *)fine->data, *box = (const DM_Box *)coarse->data;
-  const DiffusionMedium *from           = DMBoxDiffusionGetMedium(f->op);
-  const PetscBool        varies         = (PetscBool)(from->shiftfunction || from->shiftdata);
-  const PetscReal        form[MASS + 1] = {1, 1, 0}, mass[MASS + 1] = {0, 0, 1};
+  const DiffusionMedium *from               = DMBoxDiffusionGetMedium(f->op);
+  const PetscBool        varies             = (PetscBool)(from->shiftfunction || from->shiftdata);
+  const PetscReal        mass[COEFFICIENTS] = {[MASS] = 1};
+  PetscReal              form[COEFFICIENTS];
   DiffusionMedium        m = {.nK        = fine->dim * (fine->dim + 1) / 2,
                               .nconstant = 1,
                               .K         = {1},
@@ -72,6 +73,7 @@ PetscErrorCode DMBoxDiffusionRestrict(DM fine, DM coarse, PetscReal largest)
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) halve[d] = (PetscBool)(f->cells[d] != box->cells[d]);
   CoarseningFind(f, halve, &c);
+  DMBoxDiffusionCoefficients(f->op, 1, 0, form);
   PetscCall(RestrictForm(fine, coarse, &c, form, &m.Kdata, varies ? &m.shiftdata : NULL));
   PetscCall(RestrictForm(fine, coarse, &c, mass, NULL, &m.massdata));
   m.fine = from->fine ? from->fine : (DiffusionMedium *)from;
@@ -82,8 +84,8 @@ PetscErrorCode DMBoxDiffusionRestrict(DM fine, DM coarse, PetscReal largest)
 
 PetscErrorCode DMBoxDiffusionContrast(DM dm, DMBoxOperator op, const PetscBool halve[3], PetscReal *contrast)
 {
-  const DiffusionMedium *medium         = DMBoxDiffusionGetMedium(op);
-  const PetscReal        form[MASS + 1] = {1, 1, 0};
+  const DiffusionMedium *medium = DMBoxDiffusionGetMedium(op);
+  PetscReal              form[COEFFICIENTS];
   PatchFDKernels         kern;
   PatchFDPoints          points;
   Coarsening             c;
@@ -93,8 +95,9 @@ PetscErrorCode DMBoxDiffusionContrast(DM dm, DMBoxOperator op, const PetscBool h
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if ((!medium->Kfunction && !medium->Kdata) || PetscMemTypeDevice(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   CoarseningFind((const DM_Box *)dm->data, halve, &c);
+  DMBoxDiffusionCoefficients(op, 1, 0, form);
   PetscCall((*op->ops.points)(dm, op, form, (const PetscInt(*)[2])c.fine, PETSC_FALSE, &points));
-  PetscCall(PatchFDHostContrast(&points, (const PetscInt(*)[2])c.fine, c.halve, (const PetscInt(*)[2])c.coarse, contrast));
+  PetscCall(PatchFDHostContrast(&points, (const PetscInt(*)[2])c.fine, c.dir, (const PetscInt(*)[2])c.coarse, contrast));
   PetscCall((*op->ops.pointsdestroy)(&points));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, contrast, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)dm)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,30 +11,36 @@
   A colour is the parity of a patch's first cell in each direction, x fastest, and its phase, where neighbouring patches of one parity are
   coupled.
   Directions with one patch have one parity, and there is a second phase only where a parity has two patches in some direction.  Around a
-  ring the parities, and the phases, have to alternate, too.
+  ring they alternate, too; where its number of cells is no multiple of their period, the patches that remain are colours of their own
+  (sweep.c).
 */
 static PetscErrorCode MatBoxMakeColors(DM dm, const MatBoxForm *form, MatBoxLocal *l)
 {
-  const DM_Box *box = (const DM_Box *)dm->data;
-  PetscInt      n[3];
+  const DM_Box *box   = (const DM_Box *)dm->data;
+  PetscBool     alone = PETSC_FALSE; /* are there colours of single patches? */
+  PetscInt      n[3], multiple;
 
   PetscFunctionBegin;
+  PetscCall(DMBoxRingMultiple(dm, &multiple));
   l->ncolor = 0;
   l->nphase = 1;
-  for (int d = 0; d < 3; d++) {
-    n[d] = PetscMin(2, l->patches[0][d].npatch);
+  for (int d = 0; d < 3; d++)
     for (PetscInt f = 0; f < box->nfield; f++)
       if (form->A[f][d]->reach && form->A[f][d]->stride) l->nphase = 2;
-  }
-  for (int d = 0; d < 3; d++)
-    PetscCheck(box->field[0].line[d].turn % (2 * l->nphase) == 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+  for (int d = 0; d < 3; d++) {
+    const PetscInt single = MatBoxLocalSingles(l, d);
+
+    PetscCheck(!single || multiple == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
                "PCPATCHFD: the periodic direction %d has %" PetscInt_FMT
-               " cells; patches of -dm_box_space %s take multiples of %" PetscInt_FMT
+               " cells; patches of -dm_box_operator %s on -dm_box_space %s, -dm_vec_type %s take multiples of %" PetscInt_FMT
                " there.  Take such -dm_box_cells, or a direct solve (-pc_patchfd_patch box)",
-               d, box->cells[d], DMBoxSpaces[box->space], 2 * l->nphase);
+               d, box->cells[d], box->op->name, DMBoxSpaces[box->space], dm->vectype, multiple);
+    n[d]  = PetscMin(2, l->patches[0][d].npatch) + single;
+    alone = (PetscBool)(alone || single);
+  }
   for (PetscInt c = 0; c < n[0] * n[1] * n[2]; c++) {
     const PetscInt parity[3] = {c % n[0], c / n[0] % n[1], c / n[0] / n[1]};
-    PetscBool      second    = PETSC_FALSE;
+    PetscBool      second    = alone;
 
     for (int d = 0; d < 3; d++) second = (PetscBool)(second || parity[d] + 2 < l->patches[0][d].npatch);
     for (PetscInt phase = 0; phase < (second ? l->nphase : 1); phase++)
@@ -542,14 +548,6 @@ PetscInt MatBoxLocalColors(const MatBoxLocal *l, PetscBool residual, PatchFDColo
 PetscBool MatBoxLocalHasTerms(const MatBoxLocal *l)
 {
   return (PetscBool)(l->nterm > 0);
-}
-
-PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *l)
-{
-  for (int d = 0; d < 3; d++)
-    for (PetscInt i = 0; i < l->patches[0][d].npatch; i++)
-      if (l->patches[0][d].n[i] > 2) return PETSC_FALSE; /* two at a free end */
-  return PETSC_TRUE;
 }
 
 /* matrices and vectors of all classes of patches, in the kernels' precision */

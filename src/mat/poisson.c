@@ -15,14 +15,6 @@ enum {
   ROBIN = 4  /* six numbers */
 };
 
-static PetscBool HasRobin(const PetscReal c[])
-{
-  PetscBool has = PETSC_FALSE;
-
-  for (int s = 0; s < 6; s++) has = (PetscBool)(has || c[ROBIN + s] != 0);
-  return has;
-}
-
 /* ---- the form ---- */
 
 static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine lines[][3], MatBoxForm *form)
@@ -35,7 +27,7 @@ static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal
   form->nband     = 6;
   form->nterm     = 3;
   form->separable = PETSC_TRUE;
-  form->constants = c[SHIFT] == 0 && !HasRobin(c) && DMBoxHasOnly(dm, DMBOX_BOUNDARY_NEUMANN) ? 0 : -1;
+  form->constants = c[SHIFT] == 0 && !DMBoxHasRobin(op, c) && DMBoxHasOnly(dm, DMBOX_BOUNDARY_NEUMANN) ? 0 : -1;
   form->nullspace = form->constants == 0 ? MatBoxConstants : NULL;
   form->spd       = (PetscBool)(c[SHIFT] >= 0);
   for (int d = 0; d < 3; d++) {
@@ -109,8 +101,6 @@ static PetscErrorCode DMBoxCoupling_Poisson(DM dm, DMBoxOperator op, PetscReal c
 
 /* ---- checks, options, view ---- */
 
-static const char NAME_ROBIN[] = "-dm_box_robin (DMBoxSetRobin())";
-
 static PetscErrorCode DMBoxOperatorCheck_Poisson(DM dm, DMBoxOperator op)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
@@ -123,25 +113,22 @@ static PetscErrorCode DMBoxOperatorCheck_Poisson(DM dm, DMBoxOperator op)
                "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT
                "; -dm_box_operator poisson takes dirichlet, neumann and periodic",
                i % 2 ? "upper" : "lower", i / 2);
-  for (PetscInt i = 0; i < 2 * dm->dim; i++) PetscCall(DMBoxCheckNatural(dm, NAME_ROBIN, i, (PetscBool)(op->coefficient[ROBIN + i] != 0)));
+  PetscCall(DMBoxCheckRobin(dm, op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode DMBoxOperatorSetFromOptions_Poisson(DM dm, DMBoxOperator op, PatchFDOptionItems PetscOptionsObject)
 {
-  PetscReal v[4] = {op->coefficient[0], op->coefficient[1], op->coefficient[2], 0}, shift = op->coefficient[SHIFT], h[6];
-  PetscBool flg[3];
+  PetscReal v[4] = {op->coefficient[0], op->coefficient[1], op->coefficient[2], 0}, shift = op->coefficient[SHIFT];
+  PetscBool flg[2];
 
   PetscFunctionBegin;
-  PetscCall(PetscArraycpy(h, &op->coefficient[ROBIN], 6));
   PetscCall(DMBoxOptionsReal(dm, "-dm_box_diffusion", "Diffusion coefficient in each direction", "DMBoxSetPoisson", v, &flg[0],
                              PetscOptionsObject));
   PetscCall(
     PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetPoisson", shift, &shift, &flg[1]));
   if (flg[0] || flg[1]) PetscCall(DMBoxSetPoisson(dm, v, shift));
-  PetscCall(DMBoxOptionsSides(dm, "-dm_box_robin", "h in diffusion du/dn + h u = g, on each side", "DMBoxSetRobin", h, &flg[2],
-                              PetscOptionsObject));
-  for (PetscInt s = 0; flg[2] && s < 2 * dm->dim; s++) PetscCall(DMBoxSetRobin(dm, s, h[s]));
+  PetscCall(DMBoxOptionsRobin(dm, op, PetscOptionsObject));
   PetscCall(DMBoxOptionsPenalty(dm, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -152,8 +139,7 @@ static PetscErrorCode DMBoxOperatorView_Poisson(PetscInt dim, const PetscReal c[
   PetscCall(PetscViewerASCIIPrintf(viewer, "-div(D grad u) + shift u, D ="));
   for (PetscInt d = 0; d < dim; d++) PetscCall(PetscViewerASCIIPrintf(viewer, " %g", (double)c[d]));
   PetscCall(PetscViewerASCIIPrintf(viewer, ", shift = %g", (double)c[SHIFT]));
-  if (HasRobin(c)) PetscCall(PetscViewerASCIIPrintf(viewer, ", Robin sides:"));
-  for (PetscInt s = 0; s < 2 * dim && HasRobin(c); s++) PetscCall(PetscViewerASCIIPrintf(viewer, " %g", (double)c[ROBIN + s]));
+  PetscCall(DMBoxViewRobin(dim, &c[ROBIN], viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,6 +157,7 @@ PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
   op->ops.coupling       = DMBoxCoupling_Poisson;
   for (int d = 0; d < 3; d++) op->coefficient[d] = 1;
   op->mass       = SHIFT;
+  op->robin      = ROBIN;
   op->rings      = PETSC_TRUE;
   op->penalty[0] = op->penalty[1] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -244,74 +231,5 @@ PetscErrorCode DMBoxGetPoisson(DM dm, PetscReal diffusion[], PetscReal *shift)
   PetscCall(DMBoxGetOperatorOfType(dm, "poisson", "DMBoxGetPoisson()", &op));
   for (PetscInt d = 0; diffusion && d < dm->dim; d++) diffusion[d] = op->coefficient[d];
   if (shift) *shift = op->coefficient[SHIFT];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxSetRobin - Sets the coefficient h of a Robin condition, diffusion du/dn + h u = g on a side, for the operator `poisson`
-
-  Logically Collective
-
-  Input Parameters:
-+ dm   - the `DM` of type `DMBOX`
-. side - the side: 0 for lower x, 1 for upper x, 2 for lower y, ...
-- h    - the coefficient, not negative and finite; 0 for a Neumann condition (default)
-
-  Options Database Key:
-. -dm_box_robin h0,h1,... - the coefficient of each side; one number is for all that are `DMBOX_BOUNDARY_NEUMANN`
-
-  Level: beginner
-
-  Notes:
-  The side must be of type `DMBOX_BOUNDARY_NEUMANN`; another type is an error, in `DMSetUp()` if you call this before. n is the outward
-  normal, and g is zero, or what `DMBoxAddNeumannLoad()` brings in.
-
-  Patches and the direct solve are exact with it, as with other sides. You may call it at any time, as `DMBoxSetPoisson()`. Where h is
-  1e12 times the diffusion over the length of a cell, or more, take a Dirichlet side: solvers see a singular matrix in the rounding.
-
-.seealso: `DMBOX`, `DMBoxGetRobin()`, `DMBoxSetPoisson()`, `DMBoxSetBoundary()`, `DMBoxAddNeumannLoad()`, `DMBoxSetHeatRobin()`,
-          `MatDiffusionPlexSetRobin()`
-@*/
-PetscErrorCode DMBoxSetRobin(DM dm, PetscInt side, PetscReal h)
-{
-  DMBoxOperator op;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetOperatorOfType(dm, "poisson", "DMBoxSetRobin()", &op));
-  PetscCall(DMBoxCheckSide(dm, "DMBoxSetRobin()", side));
-  PetscValidLogicalCollectiveReal(dm, h, 3);
-  PetscCheck(h >= 0 && !PetscIsInfOrNanReal(h), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "%s is %g at side %" PetscInt_FMT "; it must not be negative, and finite", NAME_ROBIN, (double)h, side);
-  PetscCall(DMBoxCheckNatural(dm, NAME_ROBIN, side, (PetscBool)(dm->setupcalled && h > 0)));
-  op->coefficient[ROBIN + side] = h;
-  PetscCall(DMBoxChanged(dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxGetRobin - Returns the coefficient of the Robin condition of a side of the operator `poisson`
-
-  Not Collective
-
-  Input Parameters:
-+ dm   - the `DM` of type `DMBOX`
-- side - the side
-
-  Output Parameter:
-. h - the coefficient
-
-  Level: beginner
-
-.seealso: `DMBOX`, `DMBoxSetRobin()`
-@*/
-PetscErrorCode DMBoxGetRobin(DM dm, PetscInt side, PetscReal *h)
-{
-  DMBoxOperator op;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetOperatorOfType(dm, "poisson", "DMBoxGetRobin()", &op));
-  PetscCall(DMBoxCheckSide(dm, "DMBoxGetRobin()", side));
-  PetscAssertPointer(h, 3);
-  *h = op->coefficient[ROBIN + side];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -246,6 +246,29 @@ static PetscErrorCode DMBoxCheckTS(TS ts, DM dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* f = M v + A u, v the first or second derivative in time */
+static PetscErrorCode DMBoxTSFunction(TS ts, Vec u, Vec v, Vec f)
+{
+  PetscReal mass[DMBOX_MAX_COEFFICIENTS] = {0};
+  DM        dm;
+  DM_Box   *box;
+  Mat       A, M;
+
+  PetscFunctionBegin;
+  PetscCall(TSGetDM(ts, &dm));
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxCheckTS(ts, dm));
+  PetscCheck(box->op->mass >= 0, PetscObjectComm((PetscObject)ts), PETSC_ERR_SUP,
+             "The operator %s of the DMBOX (-dm_box_operator) has no mass matrix for a TS", box->op->name);
+  PetscCall(DMBoxGetMatrix(dm, "DMBoxOperator", PETSC_FALSE, box->op->coefficient, &A));
+  mass[box->op->mass] = 1;
+  PetscCall(DMBoxGetMatrix(dm, "DMBoxMass", PETSC_TRUE, mass, &M));
+  PetscCall(MatMult(M, v, f));
+  PetscCall(MatMultAdd(A, u, f, f));
+  PetscCall(DMBoxSetFixedVec(dm, f, 1, u)); /* nodes with a Dirichlet condition have no derivative in time */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   DMBoxTSComputeIFunction - The implicit function F(t, u, u') = M u' + A u of a `TS`, with the operator A and the mass matrix M of its
   `DMBOX`
@@ -285,23 +308,8 @@ static PetscErrorCode DMBoxCheckTS(TS ts, DM dm)
 @*/
 PetscErrorCode DMBoxTSComputeIFunction(TS ts, PETSC_UNUSED PetscReal t, Vec u, Vec udot, Vec f, PETSC_UNUSED void *ctx)
 {
-  PetscReal mass[DMBOX_MAX_COEFFICIENTS] = {0};
-  DM        dm;
-  DM_Box   *box;
-  Mat       A, M;
-
   PetscFunctionBegin;
-  PetscCall(TSGetDM(ts, &dm));
-  PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCall(DMBoxCheckTS(ts, dm));
-  PetscCheck(box->op->mass >= 0, PetscObjectComm((PetscObject)ts), PETSC_ERR_SUP,
-             "The operator %s of the DMBOX (-dm_box_operator) has no mass matrix for a TS", box->op->name);
-  PetscCall(DMBoxGetMatrix(dm, "DMBoxOperator", PETSC_FALSE, box->op->coefficient, &A));
-  mass[box->op->mass] = 1;
-  PetscCall(DMBoxGetMatrix(dm, "DMBoxMass", PETSC_TRUE, mass, &M));
-  PetscCall(MatMult(M, udot, f));
-  PetscCall(MatMultAdd(A, u, f, f));
-  PetscCall(DMBoxSetFixedVec(dm, f, 1, u)); /* nodes with a Dirichlet condition have no derivative in time */
+  PetscCall(DMBoxTSFunction(ts, u, udot, f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -341,6 +349,92 @@ PetscErrorCode DMBoxTSComputeIJacobian(TS ts, PETSC_UNUSED PetscReal t, PETSC_UN
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@C
+  DMBoxTSComputeI2Function - The implicit function F(t, u, u', u'') = M (u'' + c u') + A u of a `TS` of second order, with the operator A
+  and the mass matrix M of its `DMBOX`
+
+  Collective
+
+  Input Parameters:
++ ts  - the `TS`, of type `TSALPHA2`; its `DM`, from `TSSetDM()`, is a `DMBOX`
+. t   - the time, not used
+. u   - the solution
+. v   - its first derivative in time
+. a   - its second derivative
+- ctx - `NULL`, or the address of the damping c, a `PetscReal`
+
+  Output Parameter:
+. f - M (u'' + c u') + A u, and u at the Dirichlet nodes
+
+  Level: intermediate
+
+  Notes:
+  Pass it to the `TS` with
+
+.vb
+  TSSetDM(ts, dm);
+  TSSetI2Function(ts, NULL, DMBoxTSComputeI2Function, NULL);
+  TSSetI2Jacobian(ts, NULL, NULL, DMBoxTSComputeI2Jacobian, NULL);
+.ve
+  for M u'' + A u = 0: a vibrating solid of density 1 with the operator `elasticity`. For another density divide the moduli by it, and the
+  loads. With damping both get its address in place of the last `NULL`.
+
+  For loads write a function of your own that calls this one and subtracts them from its result. The Jacobian should be
+  `DMBoxTSComputeI2Jacobian()` itself: the coarse levels of `PCPATCHMG` know it, and could not evaluate one of yours.
+
+  The `SNES` must evaluate the function after its last step, as `SNESNEWTONLS` does: `SNESKSPONLY` would leave velocities as they were.
+
+.seealso: `DMBOX`, `DMBoxTSComputeI2Jacobian()`, `DMBoxTSComputeIFunction()`, `DMBoxSetElasticity()`, `TSSetI2Function()`
+@*/
+PetscErrorCode DMBoxTSComputeI2Function(TS ts, PETSC_UNUSED PetscReal t, Vec u, Vec v, Vec a, Vec f, void *ctx)
+{
+  Vec w;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(a, &w));
+  PetscCall(VecWAXPY(w, ctx ? *(const PetscReal *)ctx : 0, v, a));
+  PetscCall(DMBoxTSFunction(ts, u, w, f));
+  PetscCall(VecDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxTSComputeI2Jacobian - The Jacobian (da + c dv) M + A of `DMBoxTSComputeI2Function()`
+
+  Collective
+
+  Input Parameters:
++ ts  - the `TS`; its `DM`, from `TSSetDM()`, is a `DMBOX`
+. t   - the time, not used
+. u   - the solution, not used
+. v   - its first derivative in time, not used
+. a   - its second derivative, not used
+. dv  - the derivative of `v` with respect to `u`, from the time integrator
+. da  - that of `a`
+- ctx - `NULL`, or the address of c
+
+  Output Parameters:
++ A - the Jacobian
+- P - the matrix for the preconditioner, made by `DMCreateMatrix()` of the `DMBOX`, as by default in `TS`
+
+  Level: intermediate
+
+  Note:
+  As with `DMBoxTSComputeIJacobian()`, this is the operator of the `DMBOX` with another shift, on all levels of `PCPATCHMG`.
+
+.seealso: `DMBOX`, `DMBoxTSComputeI2Function()`, `TSSetI2Jacobian()`, `PCPATCHMG`
+@*/
+PetscErrorCode DMBoxTSComputeI2Jacobian(TS ts, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, PETSC_UNUSED Vec v, PETSC_UNUSED Vec a,
+                                        PetscReal dv, PetscReal da, Mat A, Mat P, void *ctx)
+{
+  DM dm;
+
+  PetscFunctionBegin;
+  PetscCall(TSGetDM(ts, &dm));
+  PetscCall(DMBoxComputeJacobian(dm, da + (ctx ? *(const PetscReal *)ctx : 0) * dv, A, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- the levels of multigrid ---- */
 
 /* whether the Jacobian that a SNES or TS put on the DM is the operator, which depends on nothing but coefficients */
@@ -348,16 +442,18 @@ static PetscErrorCode DMBoxJacobianIsOperator(DM dm, PetscBool *is)
 {
   SNESJacobianFn  *J   = NULL;
   TSIJacobianFn   *i   = NULL;
+  TSI2JacobianFn  *i2  = NULL;
   TSRHSJacobianFn *rhs = NULL;
 
   PetscFunctionBegin;
   if (dm->dmsnes) PetscCall(DMSNESGetJacobian(dm, &J, NULL));
   if (dm->dmts) {
     PetscCall(DMTSGetIJacobian(dm, &i, NULL));
+    PetscCall(DMTSGetI2Jacobian(dm, &i2, NULL));
     PetscCall(DMTSGetRHSJacobian(dm, &rhs, NULL));
   }
   *is = (PetscBool)(J == DMBoxSNESComputeJacobian || J == DMBoxDefaultJacobian ||
-                    (J == SNESTSFormJacobian && i == DMBoxTSComputeIJacobian && !rhs));
+                    (J == SNESTSFormJacobian && (i == DMBoxTSComputeIJacobian || i2 == DMBoxTSComputeI2Jacobian) && !rhs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -249,7 +249,7 @@ static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
                "; -dm_box_operator stokes takes dirichlet (the velocity is given), neumann (open), symmetry (slip) and periodic",
                i % 2 ? "upper" : "lower", i / 2);
   for (PetscInt d = 0; d < dm->dim; d++)
-    if (box->nvertices[d]) least = k / (k + 2);
+    if (box->nvertices[d] && !box->coarsenings) least = k / (k + 2);
   PetscCheck(PetscMin(op->penalty[0], op->penalty[1]) > least, comm, PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; -dm_box_operator stokes of degree %" PetscInt_FMT
              " takes factors above %g on this mesh: with less the viscous term need not be positive definite",

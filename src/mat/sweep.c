@@ -40,7 +40,9 @@ static int LocalExchanges(const LocalStep *s, const PatchFDColor *before, const 
 
   for (int d = 0; d < 3 && box->halo && !MatBoxLocalWraps(s->local, s->kern); d++) {
     if (!DMBoxHasGhosts(box, d)) continue;
-    if (DMBoxIsWideRing(box, d)) {
+    if (MatBoxLocalSingles(s->local, d)) {
+      if (s->local->nphase > 1 || before->parity[d] != color->parity[d]) dir[n++] = d;
+    } else if (DMBoxIsWideRing(box, d)) {
       if (before->parity[d] != color->parity[d] && color->parity[d] == s->first.parity[d]) dir[n++] = d;
     } else if (s->local->nphase > 1 || (before->parity[d] != color->parity[d] && DMBoxHaloIsStraddled(box, d, color->parity[d])))
       dir[n++] = d;
@@ -62,10 +64,46 @@ static PetscInt LocalColorsTogether(const LocalStep *s, PetscInt n, const PatchF
   return n;
 }
 
+/*
+  A colour as kernels know it, and its patches among these: false where there are none.  A ring whose number of cells is no multiple of the
+  period of colours has the patches that remain, its last ones, in colours of their own, `parity` 2, 3, ...; image: of such a patch that one
+  of a turn before, in a direction whose bit is set.  Colours count cells from the beginning of the mesh, kernels a turn more.
+*/
+static PetscBool LocalPart(const LocalStep *s, int image, PatchFDColor *color, PatchFDRange patches)
+{
+  for (int d = 0; d < 3; d++) {
+    const PetscInt  turn = ((const DM_Box *)s->m->dm->data)->field[0].line[d].turn, singles = MatBoxLocalSingles(s->local, d);
+    const PetscBool single = (PetscBool)(singles && color->parity[d] >= 2), before = (PetscBool)(image >> d & 1);
+    const PetscInt  first = single ? turn - singles + color->parity[d] - 2 : color->parity[d], cell = first + (before ? 0 : turn);
+
+    if (before && !single) return PETSC_FALSE;
+    if (!singles) continue;
+    patches[d][0]    = PetscMax(patches[d][0], single ? cell : turn);
+    patches[d][1]    = PetscMin(patches[d][1], single ? cell + 1 : 2 * turn - singles);
+    color->parity[d] = cell % 2;
+    if (color->phase >= 0) color->phase = (color->phase + first / 2 + cell / 2) % 2;
+  }
+  return (PetscBool)(PatchFDRangeSize((const PetscInt(*)[2])patches) > 0);
+}
+
 static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDColor colors[], const PatchFDRange patches)
 {
+  PetscBool singles = PETSC_FALSE;
+
   PetscFunctionBegin;
-  PetscCall(s->kern->localapply(s->plan, s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
+  for (int d = 0; d < 3; d++) singles = (PetscBool)(singles || MatBoxLocalSingles(s->local, d));
+  if (!singles) PetscCall(s->kern->localapply(s->plan, s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
+  for (PetscInt i = 0; i < n && singles; i++) {
+    for (int image = 0; image < 8; image++) {
+      PatchFDColor color = colors[i];
+      PatchFDRange part;
+
+      PetscCall(PetscArraycpy(part, patches, 3));
+      if (!LocalPart(s, image, &color, part)) continue;
+      PetscCall(s->kern->localapply(s->plan, s->operation, 1, &color, (const PetscInt(*)[2])part, s->omega, (PetscBool)(s->zero && i == 0),
+                                    s->x, s->b, s->r));
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,7 +115,7 @@ static void LocalRange(const LocalStep *s, PatchFDRange r)
   MatBoxLocalRange(s->m, s->local, r);
   for (int d = 0; d < 3; d++) {
     if (MatBoxLocalWraps(s->local, s->kern) && box->field[0].line[d].turn) r[d][0]++;
-    else if (DMBoxIsWideRing(box, d)) {
+    else if (DMBoxIsWideRing(box, d) && !MatBoxLocalSingles(s->local, d)) {
       r[d][0]--;
       r[d][1]++;
     }
@@ -177,7 +215,7 @@ static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, co
   PetscFunctionBegin;
   for (int d = 0; d < 3 && box->halo; d++) {
     split += DMBoxHasGhosts(box, d);
-    if (DMBoxHasGhosts(box, d)) reads = reads || DMBoxHaloIsStraddled(box, d, first->parity[d]);
+    if (DMBoxHasGhosts(box, d)) reads = reads || MatBoxLocalSingles(s->local, d) || DMBoxHaloIsStraddled(box, d, first->parity[d]);
   }
   if (MatBoxLocalWraps(s->local, s->kern)) {
     s->x = x;

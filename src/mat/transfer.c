@@ -27,10 +27,14 @@ static PetscErrorCode MatTransferDescribe(const Mat_Transfer *t, PetscInt f, Pat
   DMBoxFreeNodes(fine, PETSC_FALSE, desc->fine);
   for (int d = 0; d < 3; d++) {
     const PatchFDEmbedding *e      = &t->dir[f][d];
-    const PetscInt          stride = PetscMax(1, e->fstride); /* fine nodes a coarse cell */
-    const PetscInt          first = fine->own[d][0], last = fine->own[d][1] - 1, lo = coarse->local.lo[d], hi = lo + coarse->local.n[d];
+    const PetscInt          stride = PetscMax(1, e->fstride);          /* fine nodes a coarse cell */
+    const PetscInt          before = e->before * fine->line[d].stride; /* nodes of a cell that does not exist */
+    const PetscInt          first = fine->own[d][0] + before, last = fine->own[d][1] + before - 1, lo = coarse->local.lo[d],
+                   hi = lo + coarse->local.n[d];
 
     desc->dir[d] = e;
+    desc->fbox.lo[d] += before;
+    for (int i = 0; i < 2; i++) desc->fine[d][i] += before;
     /* the coarse cells that hold owned fine nodes */
     desc->cells[d][0] = PetscMin(first / stride, e->ncells - 1);
     desc->cells[d][1] = last < first ? desc->cells[d][0] : PetscMin(last / stride, e->ncells - 1) + 1;

@@ -80,28 +80,28 @@ PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
   an inverse (MatBoxLocalTakesWhole()).  Where halving ends there, degree 1 on the same cells is what patches need below them at any degree
   (L. F. Pavarino, Numer. Math. 66, 1993)
 */
-PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool *large, PetscBool *points)
+PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool *large)
 {
   const DM_Box        *box      = (const DM_Box *)dm->data;
   const PetscLogDouble factored = dm->dim == 3 || box->op->saddle ? 8000 : 30000, most = 8000;
-  PetscLogDouble       limit = dm->dim == 3 ? 5000 : 50000, N;
-  PetscInt             more  = *n + 1, (*halvings)[3];
+  PetscLogDouble       limit  = dm->dim == 3 ? 5000 : 50000, N;
+  PetscInt             more   = *n + 1, multiple, (*halvings)[3];
+  const PetscBool      points = DMBoxHasPoints(box);
   PetscBool            lower = (PetscBool)(box->degree > DMBoxLeastDegree(box)), patches = PETSC_TRUE;
   PatchFDKernels       kern;
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
   *degree = DMBoxLeastDegree(box);
-  *points = DMBoxHasPoints(box);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  if (!dm->setupcalled || !(*points || box->op->reach || box->nfield > 1)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!*points) limit = factored;
+  if (!dm->setupcalled || !(points || box->op->reach || box->nfield > 1)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!points) limit = factored;
   else if (!PetscMemTypeHost(kern->memtype)) limit = PetscSqrtReal(MATBOX_WHOLE_ENTRIES_GPU);
   PetscCall(PetscMalloc1(more, &halvings));
   PetscCall(DMBoxGetHalvings(dm, *n, halvings));
   N = WholeUnknowns(dm, halvings[*n]);
-  for (int d = 0; d < 3; d++)
-    patches = (PetscBool)(patches && (box->field[0].line[d].turn >> halvings[*n][d]) % (2 * DMBoxLayers(box)) == 0);
+  PetscCall(DMBoxRingMultiple(dm, &multiple));
+  for (int d = 0; d < 3; d++) patches = (PetscBool)(patches && (box->field[0].line[d].turn >> halvings[*n][d]) % multiple == 0);
   PetscCall(PetscFree(halvings));
   if (N <= limit) PetscFunctionReturn(PETSC_SUCCESS);
   if (lower && patches) {
@@ -112,7 +112,7 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool
     N  = more == *n ? 0 : N * PetscPowReal((PetscReal)*degree / (PetscReal)box->degree, dm->dim);
     *n = more;
   }
-  *large = (PetscBool)(N > (*points ? most : factored) && (*points || patches));
+  *large = (PetscBool)(points && N > most);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

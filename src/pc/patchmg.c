@@ -102,26 +102,6 @@ static PetscErrorCode PCPatchMGSetCells(KSP ksp, PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* where nothing can be factored: patches alone, with as many iterations as there may be cells in a direction; the outer solver corrects
-   what they leave */
-static PetscErrorCode PCPatchMGSetKrylov(KSP ksp, PC pc)
-{
-  const PetscInt  most = 60;
-  const PetscReal rtol = 1e-2;
-  void           *ctx;
-
-  PetscFunctionBegin;
-  PetscCall(KSPSetType(ksp, KSPFGMRES));
-  PetscCall(KSPGMRESSetRestart(ksp, most));
-  PetscCall(KSPConvergedDefaultCreate(&ctx));
-  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedDefault, ctx, KSPConvergedDefaultDestroy));
-  PetscCall(KSPSetNormType(ksp, KSP_NORM_DEFAULT));
-  PetscCall(KSPConvergedDefaultSetConvergedMaxits(ksp, PETSC_TRUE));
-  PetscCall(KSPSetTolerances(ksp, rtol, PETSC_CURRENT, PETSC_CURRENT, most));
-  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_VERTEX));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* patchfd in place of what PCMG chose for this level: vertex patches, closed cells under Chebyshev's iteration, or the whole box; for mass
    matrices Jacobi; anything else is the user's choice */
 static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType type, PCPatchFDPatch patch, PatchMGCoarse coarse)
@@ -142,10 +122,6 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType t
   PetscCall(PCSetType(pc, type));
   PetscCall(PetscStrcmp(type, PCPATCHFD, &patchfd));
   if (!patchfd) PetscFunctionReturn(PETSC_SUCCESS);
-  if (coarsest && coarse == PATCHMG_COARSE_KRYLOV) {
-    PetscCall(PCPatchMGSetKrylov(ksp, pc));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   if (coarsest) patch = PC_PATCHFD_PATCH_BOX;
   else PetscCall(PCPatchMGGetPatch(ksp, &patch));
   PetscCall(PCPatchMGSetRichardson(ksp));
@@ -369,16 +345,15 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   V-cycle if you call `PCMGSetLevels()` or ask for a symmetric cycle; `PCMGSetType()` and `-pc_mg_type` choose others. For
   `diffusion` on a GPU a dense inverse solves a coarsest mesh of up to 793 nodes (4 x 4 x 4 cells of degree 2).
 
-  A mesh that cannot be halved has one level, the direct solver, with the options prefix `mg_coarse_`. An exception is `diffusion`:
-  if halving ends at more than 5000 unknowns (2D: 50000; with vectors on a GPU 3464), as with 15 cells a direction, or before cells
-  fold, there is an additional level of degree 1 on the same cells (L. F. Pavarino, Additive Schwarz methods for the p-version
-  finite element method, Numer. Math. 66, 1993). If that has more than 8000 unknowns, or the mesh is of degree 1 already, one cycle
-  of `PCGAMG` on the assembled matrix solves it, in double precision, with the options prefix `mg_coarse_assembled_`.
+  Meshes have any numbers of cells: of an odd number the cell at one end is left as it is when the others are united. The coarsest one has
+  at most two cells in each direction, and the direct solver, with the options prefix `mg_coarse_`. Only around rings, and for the space
+  `p1`, odd numbers end the hierarchy. Where cells of a mesh of `diffusion` would fold, it and all coarser ones have Galerkin operators.
 
-  Plates and flows get such a level, of degree 2 and 1, if halving ends at more than 8000 unknowns (plates in 2D: 30000). If that
-  still has more, up to 60 iterations of `KSPFGMRES` with patches solve there to 1e-2, with the options prefix `mg_coarse_`, also for
-  solids; the outer method must be a flexible one then, such as `KSPFGMRES`. With a symmetric cycle, and around rings with numbers of
-  cells that patches do not take, the mesh is factored nevertheless, or there is an error.
+  If `DMBoxSetGalerkin()` says false, or above degree 8, the hierarchy ends before cells fold. If more than 5000 unknowns are left (2D:
+  50000; with vectors on a GPU 3464), there is an additional level of degree 1 on the same cells (L. F. Pavarino, Additive Schwarz
+  methods for the p-version finite element method, Numer. Math. 66, 1993). If that has more than 8000 unknowns, or the mesh is of degree 1
+  already, one cycle of `PCGAMG` on the assembled matrix solves it, in double precision, with the options prefix `mg_coarse_assembled_`.
+  Plates and flows of high degree get such a level, of degree 2 and 1, if two cells have more than 8000 unknowns.
 
   On a `DMPLEX` of quadrilaterals or hexahedra levels have the degrees N, N/2, ..., 1 on the same mesh. The matrix is one of
   `MatCreateDiffusionPlex()` or `MatCreateBakeoff()` (layout `MAT_BAKEOFF_LAYOUT_GLOBAL`), or any matrix of a solver that has a `DMPLEX`

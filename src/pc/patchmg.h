@@ -18,8 +18,7 @@ typedef struct {
 /* who solves on the coarsest level: the whole box as one patch, a cycle of PCGAMG on the assembled matrix, or KSPFGMRES with patches */
 typedef enum {
   PATCHMG_COARSE_BOX,
-  PATCHMG_COARSE_ASSEMBLED,
-  PATCHMG_COARSE_KRYLOV
+  PATCHMG_COARSE_ASSEMBLED
 } PatchMGCoarse;
 
 typedef struct {

@@ -83,18 +83,18 @@ static PetscErrorCode PCPatchMGChoose(PC pc, PetscInt *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* one coarsening more where the mesh would have many unknowns to factor; what it leaves is for PCGAMG or patches, if it still is much */
+/* one coarsening more where the mesh would have many unknowns to factor; what it leaves is for PCGAMG, if it still is much */
 static PetscErrorCode PCPatchMGLowerDegree(PC pc, PetscInt *n)
 {
   const PetscInt coarsenings = *n;
   PetscInt       degree      = 0;
   PC_PatchMG    *p           = PATCHMG(pc);
-  PetscBool      large = PETSC_FALSE, points = PETSC_FALSE;
+  PetscBool      large       = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (p->eqlimit == PETSC_DECIDE) PetscCall(MatBoxLowerDegree(pc->dm, n, &degree, &large, &points));
+  if (p->eqlimit == PETSC_DECIDE) PetscCall(MatBoxLowerDegree(pc->dm, n, &degree, &large));
   p->lowered = (PetscBool)(*n > coarsenings);
-  p->coarse  = !large ? PATCHMG_COARSE_BOX : points ? PATCHMG_COARSE_ASSEMBLED : p->symmetric ? PATCHMG_COARSE_BOX : PATCHMG_COARSE_KRYLOV;
+  p->coarse  = large ? PATCHMG_COARSE_ASSEMBLED : PATCHMG_COARSE_BOX;
   if (p->lowered)
     PetscCall(
       PetscSNPrintf(p->why, sizeof(p->why), "degree %" PetscInt_FMT " on the cells of a mesh that is too large to be factored", degree));

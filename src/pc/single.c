@@ -280,16 +280,16 @@ static PetscErrorCode PCSingleCheckResult(PC pc, Vec x, Vec y)
   PetscCall(PCGetFailedReason(s->pc, &reason));
   PetscCall(VecNorm(s->y, NORM_2, &norm));
   norm *= s->factor;
-  if (reason == PC_NOERROR && (norm == 0.0 || PetscIsInfOrNanReal(norm))) {
+  if (norm == 0.0 || PetscIsInfOrNanReal(norm)) { /* the same on all ranks, which the reason need not be */
     PetscCall(VecNorm(x, NORM_INFINITY, &input));
     if (input != 0.0 && !PetscIsInfOrNanReal(input)) {
-      PetscCheck(!pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED,
+      PetscCheck(reason || !pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED,
                  "PCSINGLE: the result of the preconditioner inside, of type %s, has norm %g for a residual of maximum norm %g: "
                  "the matrix, its inverse or, with -pc_single_scale 0, the residual is out of the range of float",
                  ((PetscObject)s->pc)->type_name, (double)norm, (double)input);
       PetscCall(PetscInfo(pc, "the result of the preconditioner inside has norm %g for a residual of maximum norm %g\n", (double)norm,
                           (double)input));
-      reason = PC_SUBPC_ERROR;
+      if (!reason) reason = PC_SUBPC_ERROR;
       PetscCall(VecFlag(y, PETSC_TRUE));
     }
   }
@@ -319,6 +319,7 @@ static PetscErrorCode PCSingleApplyInner(PC pc, PetscBool transpose, Vec x)
   MatNullSpace   null[2][2] = {{NULL}};
   PetscErrorCode ierr;
   int            exponent;
+  unsigned       mode;
 
   PetscFunctionBegin;
   PetscCall(PCSingleGetInputExponent(pc, x, &exponent));
@@ -327,7 +328,9 @@ static PetscErrorCode PCSingleApplyInner(PC pc, PetscBool transpose, Vec x)
   PCSingleExchangeVecTypes(pc);
   PCSingleExchangeNullSpaces(pc, null);
   PCSingleDepth++;
+  mode = PatchFDSubnormalsOff(s->scale); /* else the input may be as small */
   ierr = transpose ? PCApplyTranspose(s->pc, s->x, s->y) : PCApply(s->pc, s->x, s->y);
+  PatchFDSubnormalsRestore(mode);
   PCSingleDepth--;
   PCSingleExchangeNullSpaces(pc, null);
   PCSingleExchangeVecTypes(pc);

@@ -182,6 +182,42 @@ static PetscErrorCode ExchangeLevels(PC pc, PetscBool tofloat)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A factor of a singular matrix: a pivot of rounding errors would make the result as much larger than the rest as the right-hand side, in
+  floats, is out of the matrix's range, and on finer levels floats would lose the rest.  Any other number there is as good, where it is in
+  the range.
+*/
+static PetscErrorCode FixPivots(KSP ksp)
+{
+  PC        sub = ksp->pc;
+  Mat       A = sub->mat, P = sub->pmat;
+  PetscBool bjacobi, factor;
+  PetscReal size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)sub, PCBJACOBI, &bjacobi));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)sub, &factor, PCLU, PCCHOLESKY, ""));
+  if (bjacobi) {
+    PetscInt n;
+    KSP     *subksp;
+
+    PetscCall(PCBJacobiGetSubKSP(sub, &n, NULL, &subksp));
+    for (PetscInt i = 0; i < n; i++) PetscCall(FixPivots(subksp[i]));
+  }
+  if (!factor) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatNorm(P, NORM_INFINITY, &size));
+  PetscCall(PCFactorSetShiftType(sub, MAT_SHIFT_INBLOCKS));
+  PetscCall(PCFactorSetShiftAmount(sub, size));
+  PetscCall(PCFactorSetZeroPivot(sub, 1e-8 * size));
+  PetscCall(PetscObjectReference((PetscObject)A));
+  PetscCall(PetscObjectReference((PetscObject)P));
+  PetscCall(PCReset(sub));
+  PetscCall(KSPSetOperators(ksp, A, P));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* can a smoother work on a copy? */
 static PetscErrorCode CanExchangeKSP(KSP ksp, PetscBool *can)
 {
@@ -288,11 +324,14 @@ PetscErrorCode PCSingleFloatsBeginSetUp(PC pc, Mat A, Mat P)
 
 PetscErrorCode PCSingleFloatsEndSetUp(PC pc, PetscBool *again)
 {
-  PC_Single *s = (PC_Single *)pc->data;
+  PC_Single   *s = (PC_Single *)pc->data;
+  MatNullSpace null;
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
   if (s->floats == PCSINGLE_FLOATS_LEVELS) {
+    PetscCall(MatGetNullSpace(pc->pmat, &null));
+    if (null) PetscCall(FixPivots(((PC_MG *)s->pc->data)->levels[0]->smoothd));
     PetscCall(FindFirstLevel(pc));
     s->shadows = *again = (PetscBool)(s->first == ((PC_MG *)s->pc->data)->nlevels);
     PetscCall(ExchangeLevels(pc, PETSC_TRUE));

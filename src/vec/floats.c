@@ -1,5 +1,28 @@
-/* The floats of any Vec on the host: those of a VECSINGLE are its own, those of others are a copy */
+/* The floats of any Vec on the host: those of a VECSINGLE are its own, those of others are a copy; and how the processor computes with
+   them */
 #include <patchfd/private/vecimpl.h>
+#if defined(__SSE__)
+  #include <xmmintrin.h>
+#endif
+
+unsigned PatchFDSubnormalsOff(PETSC_UNUSED PetscBool off)
+{
+#if defined(__SSE__)
+  const unsigned mode = _mm_getcsr();
+
+  if (off) _mm_setcsr(mode | 0x8040); /* results that are flushed to zero, and operands that are taken for zero */
+  return mode;
+#else
+  return 0;
+#endif
+}
+
+void PatchFDSubnormalsRestore(PETSC_UNUSED unsigned mode)
+{
+#if defined(__SSE__)
+  _mm_setcsr(mode);
+#endif
+}
 
 PetscErrorCode PatchFDVecBeginFloats(Vec v, PetscBool read, Vec *floats)
 {

@@ -75,6 +75,10 @@ typedef struct {
 PETSC_INTERN PetscErrorCode PatchFDHostLoad(PetscInt dim, PetscInt nfield, const PatchFDFieldPoints[], const PatchFDRange cells,
                                             PatchFDFunction f, void *ctx, PetscReal time, PetscScalar b[]);
 
+/* v[cell][point] = a times the weights of the points in space: of a side, where they are at an end */
+PETSC_INTERN PetscErrorCode PatchFDHostPointWeights(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, PetscReal a,
+                                                    PetscReal v[]);
+
 /* a derivative of a field, by its orders (0 to 2) in the three directions: a part of a component of what is compared with a function */
 typedef struct {
   PetscInt component, field, order[3];
@@ -128,6 +132,7 @@ typedef enum {
 } PatchFDDefect;
 typedef struct {
   PetscReal     log[3], shift, weight, largest;
+  PetscReal     side[6];  /* integrals of h over the sides with h u v */
   PetscReal    *layer[3]; /* [points of direction d][4]: three logarithms and 1; or NULL */
   PatchFDDefect defect;
   PetscInt      cell[3];
@@ -245,17 +250,17 @@ PETSC_INTERN PetscErrorCode PatchFDCellMatricesCreate(const PatchFDPoints *, Pat
 PETSC_INTERN PetscErrorCode PatchFDCellMatricesGet(PatchFDCellMatrices *, PetscCount first);
 PETSC_INTERN PetscErrorCode PatchFDCellMatricesDestroy(PatchFDCellMatrices *);
 /*
-  Factors of a mesh as factors of a coarser one, at 2 degree + 1 Gauss points in a direction, the same or twice as large cells with
+  Factors of a mesh as factors of a coarser one, at 2 degree + 1 Gauss points in a direction, whose cells are unions of its cells, with
   polynomials of the same degree or a lower one: kappa[cell][point][dim (dim + 1) / 2] and
   shift[cell][point], each if there is one, and the cells are all those of which the coarse ones consist (src/host/restrict.c)
 */
-PETSC_INTERN PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *, const PatchFDRange cells, const PetscBool halve[3],
+PETSC_INTERN PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *, const PatchFDRange cells, const PatchFDUnion[3],
                                                 const PatchFDRange coarse, PetscInt degree, PetscReal kappa[], PetscReal shift[]);
 /* such factors' means near degree + 1 Gauss points, which are positive definite */
 PETSC_INTERN PetscErrorCode PatchFDHostPositiveCreate(const PatchFDPoints *, PatchFDPoints *positive);
 PETSC_INTERN PetscErrorCode PatchFDHostPositiveDestroy(PatchFDPoints *positive);
 /* the largest ratio of the means of K in two of the fine cells that a coarse one consists of, if it is larger than what it was */
-PETSC_INTERN PetscErrorCode PatchFDHostContrast(const PatchFDPoints *, const PatchFDRange cells, const PetscBool halve[3],
+PETSC_INTERN PetscErrorCode PatchFDHostContrast(const PatchFDPoints *, const PatchFDRange cells, const PatchFDUnion[3],
                                                 const PatchFDRange coarse, PetscReal *contrast);
 /* of all cells, E[ncells][nodes][nodes]; not of solids */
 PETSC_INTERN PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *, PetscReal E[]);

@@ -64,9 +64,11 @@ typedef struct {
   PetscInt refct;
   PetscInt dim, n, points; /* numbers of a group; groups of a cell in a direction, 1 for one group a cell */
   /* the layout of the mesh that they were given for, and the first cell of each rank */
-  PetscInt  cells[3], processes[3], *splits[3], *first;
-  PetscBool device; /* are they in GPU memory? */
-  Vec       values;
+  PetscInt   cells[3], processes[3], *splits[3], *first;
+  PetscInt   nvertices[3]; /* of the mesh's lines, with all turns of rings */
+  PetscReal *vertices[3];
+  PetscBool  device; /* are they in GPU memory? */
+  Vec        values;
 } DMBoxCellData;
 
 /* An operator matrix that a DM made, which knows all of them: src/mat/follow.c.  It belongs to the matrix */
@@ -114,13 +116,15 @@ typedef struct {
   PetscBool  restricted; /* is the operator such a one?  It has 2 degree + 1 points in a direction */
   /* after so many coarsenings the next one leaves the cells as they are and lowers the degree to 1; -1 for none */
   PetscInt lowering;
+  PetscInt folding;     /* after so many the next one has a Galerkin operator, since its cells fold; -1 for none */
   PetscInt higher;      /* the degree of the finer mesh where that made this one, or 0 */
   PetscInt coarsenings; /* that this mesh comes from, one after the other, */
   /* and which of them halved a direction: a bit each, the last one is bit 0; each one leaves at most half of the cells, so that there is
      room */
   PetscInt64    halved[3];
-  DMBoxOperator op;     /* the operator that the DM carries, with its coefficients; each DM has its own */
-  DMBoxMatrix   matrix; /* a list of its matrices */
+  PetscInt64    alone[2][3]; /* and which of these an odd number of cells, of which the one at the lower or upper end is left as it is */
+  DMBoxOperator op;          /* the operator that the DM carries, with its coefficients; each DM has its own */
+  DMBoxMatrix   matrix;      /* a list of its matrices */
 
   /* made by set-up */
   PetscInt   nfield;
@@ -180,6 +184,7 @@ struct _p_DMBoxOperator {
   char                    *name;
   PetscReal                coefficient[DMBOX_MAX_COEFFICIENTS];
   PetscInt                 mass;       /* the coefficient that multiplies the mass matrix, or -1 */
+  PetscInt                 robin;      /* the first of the six of Robin conditions, of the sides; 0: none */
   PetscBool                saddle;     /* a saddle point problem: the last field is the multiplier, and no coefficients make it definite */
   PetscBool                rings;      /* it takes periodic sides */
   PetscInt                 reach;      /* 1 if the rows of a cell see the cells beside it even in a continuous space, otherwise 0 */
@@ -340,7 +345,7 @@ PETSC_INTERN PetscErrorCode DMRefine_Box(DM, MPI_Comm, DM *); /* hierarchy.c */
 PETSC_INTERN PetscErrorCode DMCoarsen_Box(DM, MPI_Comm, DM *);
 PETSC_INTERN PetscErrorCode DMBoxCreateRedundant(DM, DM *);                              /* the same mesh for this process alone */
 PETSC_INTERN PetscErrorCode DMBoxCoarsen_Private(DM, MPI_Comm, PetscBool mayfold, DM *); /* folded cells are no error then */
-/* so many of n coarsenings have no cell that folds */
+/* so many of n coarsenings have no cell that folds, or have Galerkin operators, in hierarchies that are made from then on */
 PETSC_INTERN PetscErrorCode DMBoxLimitFolded(DM, PetscInt *n);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
@@ -351,6 +356,8 @@ PETSC_INTERN PetscErrorCode DMBoxSetLowering(DM, PetscInt n);
 typedef struct {
   PetscInt  dim, cells[3];
   PetscInt  multiple[3]; /* numbers of cells around a ring that have patches are multiples of this; 1 for other directions */
+  PetscBool even;        /* must cells be equal, and all directions halved? */
+  PetscInt  few;         /* a mesh of so many cells with at most two in a direction is the coarsest one */
   PetscReal coupling[3], threshold;
   PetscBool uneven; /* has a direction been left out? */
 } DMBoxCoarsening;
@@ -359,6 +366,8 @@ PETSC_INTERN PetscErrorCode DMBoxCoarseningBegin(DM, DMBoxCoarsening *);
 PETSC_INTERN PetscBool      DMBoxCoarseningNext(DMBoxCoarsening *, PetscBool halve[3], PetscInt *end);
 /* the directions that are halved, and the couplings that say so */
 PETSC_INTERN PetscErrorCode DMBoxCoarseningDescribe(DM, const PetscBool halve[3], size_t size, char text[]);
+/* the cells of a direction that a coarsening unites, on a mesh that has been set up */
+PETSC_INTERN PatchFDUnion   DMBoxUniteCells(const DM_Box *, PetscInt d, PetscBool halve);
 PETSC_INTERN PetscErrorCode DMBoxCheckCoarsening(DM); /* can the operator do what was asked for? */
 /* which directions are halved is decided again if the coefficients are not those any more that it was decided for; collective */
 PETSC_INTERN PetscErrorCode DMBoxUpdateCoarsening(DM);
@@ -375,6 +384,9 @@ PETSC_INTERN PetscErrorCode DMBoxCellDataGet(DM, const DMBoxCellData *, const Pa
 PETSC_INTERN PetscInt       DMBoxNumGauss(DM);             /* Gauss points in a direction of a cell, for operators by quadrature, */
 PETSC_INTERN PetscInt       DMBoxNumPoints(DM);            /* and in all of a cell */
 PETSC_INTERN PetscErrorCode VecView_Box(Vec, PetscViewer); /* vtk.c */
+/* a DMDA with dof numbers at each node of a field, distributed as the DM */
+PETSC_INTERN PetscErrorCode DMBoxCreateDMDA(DM, const DMBoxField *, PetscInt dof, DM *);
+PETSC_INTERN void           DMBoxLoadCells(const DM_Box *, PatchFDRange cells); /* that touch owned nodes: function.c */
 PETSC_INTERN PetscErrorCode DMBoxViewMeshVTK(DM, PetscViewer);
 PETSC_INTERN PetscErrorCode VecViewNatural_Box(Vec, PetscViewer); /* natural.c */
 PETSC_INTERN PetscErrorCode VecLoad_Box(Vec, PetscViewer);
@@ -441,6 +453,8 @@ static inline PetscInt DMBoxLayers(const DM_Box *box)
 {
   return !DMBoxIsContinuous(box) || box->op->reach ? 2 : 1;
 }
+/* solvers have patches on meshes whose numbers of cells around rings are multiples of this, 1 or twice the layers: coarsening.c */
+PETSC_INTERN PetscErrorCode DMBoxRingMultiple(DM, PetscInt *multiple);
 /* is there one rank?  Then it has ghosts on rings only, images of its own nodes */
 static inline PetscBool DMBoxIsAlone(const DM_Box *box)
 {

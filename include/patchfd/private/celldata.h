@@ -36,6 +36,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange f
 */
 PETSC_INTERN void PatchFDHostLame(PetscCount count, PetscReal missing, const PetscReal constant[2], const PetscReal *const moduli[2],
                                   const PetscReal factor[2], PetscReal kappa[], PetscReal *largest, PetscCount *bad);
+/* stress[count][...] = means of the stresses in sum[...][count] (kernels.h), of plane stress if there are two dimensions, and von Mises' */
+PETSC_INTERN void PatchFDHostMeanStresses(PetscInt dim, PetscBool plane, size_t count, const PetscReal sum[], PetscScalar stress[]);
 #if defined(PETSC_HAVE_CUDA)
 PETSC_INTERN const struct _PatchFDCellKernels PatchFDCellKernelsCUDA;
 #endif

@@ -11,6 +11,8 @@ typedef struct _n_PatchFDCSR *PatchFDCSR;
 
 /* m rows of n columns: row r has the columns j[i[r]] .. j[i[r + 1] - 1], in ascending order */
 PETSC_INTERN PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PatchFDCSR *);
+/* are these its rows and columns? */
+PETSC_INTERN PetscErrorCode PatchFDCSRHasPattern(PatchFDCSR, PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PetscBool *);
 PETSC_INTERN PetscErrorCode PatchFDCSRReference(PatchFDCSR);
 PETSC_INTERN PetscErrorCode PatchFDCSRDestroy(PatchFDCSR *);
 PETSC_INTERN PetscErrorCode PatchFDCSRSetValues(PatchFDCSR, const PetscScalar a[]);

@@ -319,9 +319,13 @@ PETSC_INTERN PetscErrorCode PatchFDThreePointLineCreate(const PatchFDThreePoint 
   Embedding of a coarse line in a fine one on the same interval: `ratio` fine cells a coarse cell (1 or 2), degrees may differ, both
   continuous or both discontinuous.  P[nclass][nf][nc] maps a coarse cell's nodes to the fine nodes in it.  No boundary conditions.  Fails
   with PETSC_ERR_ARG_INCOMP when the lines are not nested.
+
+  Where an odd number of fine cells is halved the coarse cell at one end has one of them.  P is as if there was another one, of no length,
+  beyond that end: for that, `before` (0 or 1) cells are to be counted before the first fine one, and nobody asks for nodes of cells that
+  do not exist.
 */
 typedef struct {
-  PetscInt   ratio, ncells /* coarse */, nf, nc, nclass;
+  PetscInt   ratio, before, ncells /* coarse */, nf, nc, nclass;
   PetscInt   fstride, cstride; /* fine, coarse nodes from a coarse cell to the next */
   PetscInt  *cls;              /* [ncells] */
   PetscReal *P;
@@ -329,3 +333,31 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode PatchFDEmbeddingCreate(const PatchFDLine *coarse, const PatchFDLine *fine, PatchFDEmbedding *);
 PETSC_INTERN PetscErrorCode PatchFDEmbeddingDestroy(PatchFDEmbedding *);
+
+/* Cells of a fine line that are united, `ratio` and `before` as above, to coarse ones: */
+typedef struct {
+  PetscInt           ratio, before;
+  const PatchFDLine *fine;
+} PatchFDUnion;
+/* the first fine cell of a coarse cell; the first coarse cell that begins with a fine cell or behind it */
+static inline PetscInt PatchFDUnionFirst(const PatchFDUnion *u, PetscInt coarse)
+{
+  return PetscMin(PetscMax(u->ratio * coarse - u->before, 0), u->fine->ncells);
+}
+static inline PetscInt PatchFDUnionBegin(const PatchFDUnion *u, PetscInt fine)
+{
+  return fine ? (fine + u->before + u->ratio - 1) / u->ratio : 0;
+}
+/* the coarse cell that a fine one is in; where this begins in it, and how long it is, if that has length one */
+static inline PetscInt PatchFDUnionCell(const PatchFDUnion *u, PetscInt fine)
+{
+  return (fine + u->before) / u->ratio;
+}
+static inline void PatchFDUnionPart(const PatchFDUnion *u, PetscInt fine, PetscReal *at, PetscReal *length)
+{
+  const PetscInt   coarse = PatchFDUnionCell(u, fine);
+  const PetscReal *v = u->fine->vertices, first = v[PatchFDUnionFirst(u, coarse)], all = v[PatchFDUnionFirst(u, coarse + 1)] - first;
+
+  *at     = (v[fine] - first) / all;
+  *length = (v[fine + 1] - v[fine]) / all;
+}

@@ -228,6 +228,7 @@ typedef struct {
   PetscBool  stiff, hasshift;
   PetscReal *mean, *cross, *shift;
   float     *log, *logshift;
+  PetscReal *end; /* [cell][dim][2]: sums of the factors of sides with h u v; NULL: none */
 } PatchFDFitMeans;
 PETSC_INTERN PetscErrorCode PatchFDHostFitMeansCreate(PetscInt dim, PetscInt points, PetscCount ncells, PetscBool stiff, PetscBool shift,
                                                       PatchFDFitMeans *);
@@ -259,6 +260,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostCellFitCreate(const PatchFDPoints *nodes,
 PETSC_INTERN PetscErrorCode PatchFDHostCellFitDestroy(PatchFDCellFit *);
 /* the fit of a cell, from means of some cells, of which it is number i */
 PETSC_INTERN void PatchFDHostCellFitSet(const PatchFDFitMeans *, PetscInt i, PetscCount cell, PatchFDCellFit *);
+/* how many sides of cells on a box have h u v; their numbers among [ncells][dim][2], and the sums of their factors, if there is room */
+PETSC_INTERN PetscCount PatchFDHostCellSides(const PatchFDPoints *, PetscInt side[], PetscReal mean[]);
 /* sums += number k of each side at the nodes inside of it, which no third cell has */
 PETSC_INTERN void PatchFDHostCellSidesAdd(const PatchFDPoints *nodes, PetscInt k, const PatchFDCellFit *, double sums[]);
 /* number k of what is on the other side, from these sums; that of the cell itself where a side has no inner nodes */

@@ -108,6 +108,10 @@ typedef struct {
      be indefinite at single points */
   PetscBool      given;
   PatchFDFactors factors;
+  /* NODES_BOX: of the terms h u v on the sides 2 d + e of the mesh, which are those of the cells, a grid: w h |surface| at the points of
+     each cell's side, [cells there][points^(dim - 1)], x fastest; NULL: no such term */
+  PetscInt         grid[3];
+  const PetscReal *side[6];
   /* displacements of a solid: the components are coupled, on a box a field each; kappa are lambda and mu (nkappa = 2), and
      A = R' (B' shift w |J| B + eps' 2 mu w |J| eps + div' lambda w |J| div) R.  projection: degree in the unit cell to which div u is
      projected in L2, or -1 */
@@ -124,6 +128,25 @@ enum {
 static inline PetscBool PatchFDPointsAreFew(PetscInt degree, PetscInt gauss)
 {
   return (PetscBool)(gauss == degree + 1);
+}
+
+/* the number of a cell among those at a side of its grid, x fastest; or -1 */
+static inline PetscCount PatchFDSideCell(const PetscInt grid[3], PetscInt side, PetscCount cell)
+{
+  const PetscInt at[3]  = {(PetscInt)(cell % grid[0]), (PetscInt)(cell / grid[0] % grid[1]), (PetscInt)(cell / grid[0] / grid[1])};
+  PetscCount     number = 0;
+
+  if (at[side / 2] != (side % 2 ? grid[side / 2] - 1 : 0)) return -1;
+  for (int d = 2; d >= 0; d--)
+    if (d != side / 2) number = number * grid[d] + at[d];
+  return number;
+}
+
+/* how many factors a side has; the nodes are the points where gauss is 0 */
+static inline PetscCount PatchFDSideSize(const PatchFDPoints *p, PetscInt side)
+{
+  if (!p->side[side]) return 0;
+  return p->ncells / p->grid[side / 2] * PetscPowInt(p->gauss ? p->gauss : p->degree + 1, p->dim - 1);
 }
 
 /* can factors be computed in each apply? */
@@ -420,6 +443,9 @@ struct _PatchFDKernels {
 
   /* the matrices of all cells of an operator given by points, E[ncells][size][size]; all arrays are on the host */
   PetscErrorCode (*cellmatrices)(const PatchFDPoints *, PetscReal E[]);
+  /* of a solid given by points, in double precision on the host or NULL: sum[...][node], on the box of field 0, += what its cells have
+     there for displacements u: the stresses xx xy yy zz or xx xy xz yy yz zz, in two dimensions in plane strain, and 1 */
+  PetscErrorCode (*stresses)(const PatchFDOperatorDesc *, const PetscReal u[], PetscReal sum[]);
   /* the inverses of symmetric positive definite matrices on the host, `count` of size n, in place; regular: is none of them singular? */
   PetscErrorCode (*invert)(PetscInt count, PetscInt n, PetscReal *const K[], PetscBool *regular);
 

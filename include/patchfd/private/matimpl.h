@@ -9,7 +9,7 @@ enum {
   MATBOX_MAX_BANDS  = 27,
   MATBOX_MAX_TERMS  = 24,
   MATBOX_MAX_ROWS   = 2 * MATBOX_MAX_BANDS, /* of bands in patches; a band may have several fields with lines of their own */
-  MATBOX_MAX_COLORS = 16                    /* two phases of eight parities */
+  MATBOX_MAX_COLORS = 250                   /* two phases; in a direction two parities, and three patches of a ring */
 };
 
 typedef struct _Mat_Box Mat_Box;
@@ -260,6 +260,12 @@ PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator);     /* st
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Elasticity(DMBoxOperator); /* elasticity.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator);       /* heat.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator);  /* diffusion.c */
+/* Robin conditions, of operators that have them: is one of these coefficients not zero?  And what `check`, `setfromoptions` and `view` do
+   (robin.c) */
+PETSC_INTERN PetscBool      DMBoxHasRobin(const DMBoxOperator, const PetscReal coefficient[]);
+PETSC_INTERN PetscErrorCode DMBoxCheckRobin(DM, const DMBoxOperator);
+PETSC_INTERN PetscErrorCode DMBoxOptionsRobin(DM, const DMBoxOperator, PatchFDOptionItems);
+PETSC_INTERN PetscErrorCode DMBoxViewRobin(PetscInt dim, const PetscReal h[], PetscViewer);
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
 /* an interpolation, not assembled, to the nodes with a one only */
 PETSC_INTERN PetscErrorCode MatTransferSetMask(Mat, Vec mask);
@@ -388,6 +394,11 @@ PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
 /* may the whole mesh be one, with a dense inverse that takes no more time and memory than a factorization? */
 #define MATBOX_WHOLE_ENTRIES_GPU 1.2e7 /* of the inverse of an operator by quadrature there */
 PETSC_INTERN PetscBool MatBoxLocalTakesWhole(const Mat_Box *, PatchFDKernels);
+/* how many patches of a direction are colours of their own: the last ones of a ring, see sweep.c */
+static inline PetscInt MatBoxLocalSingles(const MatBoxLocal *l, int d)
+{
+  return ((const DM_Box *)l->m->dm->data)->field[0].line[d].turn % (2 * l->nphase);
+}
 /*
   The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved,
   which needs no phases with terms; otherwise patches must not see what others of their colour write
@@ -396,7 +407,13 @@ PETSC_INTERN PetscInt MatBoxLocalColors(const MatBoxLocal *, PetscBool residual,
 /* does the patches' residual have terms that are not in what is diagonalized, so that BOUNDARY does not exist? */
 PETSC_INTERN PetscBool MatBoxLocalHasTerms(const MatBoxLocal *);
 /* do all patches have one unknown? */
-PETSC_INTERN PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *);
+static inline PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *l)
+{
+  for (int d = 0; d < 3; d++)
+    for (PetscInt i = 0; i < l->patches[0][d].npatch; i++)
+      if (l->patches[0][d].n[i] > 2) return PETSC_FALSE; /* two at a free end */
+  return PETSC_TRUE;
+}
 /* n colours, one after another, on x, `its` times.  operation: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before
    their solves */
 PETSC_INTERN PetscErrorCode MatBoxLocalSweep(MatBoxLocal *, PatchFDKernels, PatchFDPrecision, PatchFDPatchOp operation, PetscInt64 its,
@@ -448,7 +465,7 @@ PETSC_INTERN PetscErrorCode MatBoxFitSweep(Mat_Box *, const MatBoxLocal *, Patch
 PETSC_INTERN PetscErrorCode MatBoxFitView(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscViewer);
 PETSC_INTERN PetscLogDouble MatBoxFitBytes(const MatBoxLocal *, PatchFDKernels); /* this rank's */
 /* f or data, n numbers a point, times `scale` plus `added` at the points of these cells, or NULL where there is neither; Vecs of others are
-   not changed.  All ranks at once where there are data or rings (diffusion.c) */
+   not changed.  All ranks at once where there are data or rings (diffusionpoints.c) */
 PETSC_INTERN PetscErrorCode DMBoxPointsCoefficient(DM, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx,
                                                    DMBoxCellData *data, PetscReal scale, PetscReal added, Vec *);
 /* of an operator by quadrature, box.c: its points in these cells (until ops.pointsdestroy), and a plan, which belongs to the matrix */
@@ -470,7 +487,7 @@ PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const v
 static inline PetscLogDouble DMBoxCoarseNodes(const PatchFDLine *line, PetscInt halvings)
 {
   if (line->turn) return (PetscLogDouble)((line->turn >> halvings) * line->stride);
-  return (PetscLogDouble)((line->ncells >> halvings) * line->stride + line->nnodes - line->ncells * line->stride);
+  return (PetscLogDouble)(((line->ncells - 1) >> halvings) + 1) * line->stride + line->nnodes - line->ncells * line->stride;
 }
 
 static inline PetscBool DMBoxIsMirrored(const DM_Box *box, PetscInt d)
@@ -481,8 +498,8 @@ static inline PetscBool DMBoxIsMirrored(const DM_Box *box, PetscInt d)
 /* of n coarsenings no more than it takes to have at most so many unknowns; PETSC_DECIDE: some thousands for large problems on GPUs */
 PETSC_INTERN PetscErrorCode MatBoxLimitCoarsenings(DM, PetscInt limit, PetscInt *n);
 /* where n of them lead to a mesh that nothing diagonalizes and that is too large to be factored one more, which is to lower the degree to 1
-   (DMBoxSetLowering()), if cells do not fold then, or to 2 for plates; whether even that is too large, and whether it is by quadrature */
-PETSC_INTERN PetscErrorCode MatBoxLowerDegree(DM, PetscInt *n, PetscInt *degree, PetscBool *large, PetscBool *points);
+   (DMBoxSetLowering()), if cells do not fold then, or to 2 for plates; whether even that of an operator by quadrature is too large */
+PETSC_INTERN PetscErrorCode MatBoxLowerDegree(DM, PetscInt *n, PetscInt *degree, PetscBool *large);
 /*
   Of n coarsenings as many as take the least time for set-up and one solve, by a model (cost.c) of operators that fast diagonalization
   solves; seconds, also of V-cycles after all n.

@@ -37,7 +37,7 @@ static inline PetscBool MatPatchesSpecIsChebyshev(const MatPatchesSpec *s)
 }
 
 enum {
-  PATCHES_MAX_COLORS = 16 /* two phases of eight parities */
+  PATCHES_MAX_COLORS = 250 /* as MATBOX_MAX_COLORS */
 };
 
 typedef enum {

@@ -83,6 +83,10 @@ PETSC_INTERN PetscErrorCode VecSingleAdd_Private(Vec x, PetscReal a, Vec y);
 /* a VECSINGLE that is v, if it is one, or has its values, if they are read; at the end v gets what was written (floats.c) */
 PETSC_INTERN PetscErrorCode PatchFDVecBeginFloats(Vec v, PetscBool read, Vec *floats);
 PETSC_INTERN PetscErrorCode PatchFDVecEndFloats(Vec v, PetscBool write, Vec *floats);
+/* With `off`, numbers below 1e-38 are zero until the mode that is returned is restored.  Floats get there where something decays
+   exponentially, as in a triangular solve for a source in one place, and processors take many times as long for them (floats.c) */
+PETSC_INTERN unsigned PatchFDSubnormalsOff(PetscBool off);
+PETSC_INTERN void     PatchFDSubnormalsRestore(unsigned mode);
 /* where the floats of a VECSINGLE or VECSINGLECUDA are, or will be: asking allocates nothing */
 PETSC_INTERN PetscMemType VecSingleMemType_Private(Vec);
 

@@ -44,7 +44,7 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .transferprolong = patchfd::TransferDoor<T>::apply<false>, .transferrestrict = patchfd::TransferDoor<T>::apply<true>, \
     .transferdestroy = patchfd::TransferDoor<T>::destroy, .localrings = PETSC_FALSE, .localcreate = patchfd::LocalDoor<T>::create, \
     .localapply = patchfd::LocalDoor<T>::apply, .localdestroy = patchfd::LocalDoor<T>::destroy, \
-    .cellmatrices = patchfd::PointsCellMatrices, .invert = patchfd::Invert, .fitcreate = patchfd::OperatorDoor<T>::fit, \
+    .cellmatrices = patchfd::PointsCellMatrices, .stresses = NULL, .invert = patchfd::Invert, .fitcreate = patchfd::OperatorDoor<T>::fit, \
     .fitgroups = patchfd::Fit<T>::groups, .fitapply = patchfd::Fit<T>::apply, .fitwork = patchfd::Fit<T>::work, \
     .fitcg = patchfd::Fit<T>::cg, .fitsteps = patchfd::Fit<T>::steps, .fitexact = NULL, .fitfused = NULL, \
     .fitdestroy = patchfd::Fit<T>::destroy, .cellscreate = patchfd::OperatorDoor<T>::cells, .cellssides = patchfd::Cells<T>::sides, \
