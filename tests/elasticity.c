@@ -460,6 +460,10 @@ int main(int argc, char **argv)
        requires: cuda gpu
        args: -dm_vec_type singlecuda -dm_box_dim 2 -dm_box_cells 5,6 -degrees 1,2,3
      test:
+       suffix: singlecuda_bent
+       requires: cuda gpu
+       args: -dm_vec_type singlecuda -bent -vary function -dm_box_dim {{2 3}} -dm_box_cells 4,6,2 -degrees 1,2,3 -dm_box_boundary dirichlet,symmetry,symmetry,neumann,neumann,neumann
+     test:
        suffix: singlecuda_3d
        requires: cuda gpu
        args: -dm_vec_type singlecuda -dm_box_dim 3 -dm_box_cells 5,3,2 -degrees 1,2,3
@@ -509,5 +513,23 @@ int main(int argc, char **argv)
        nsize: 2
        args: -dm_box_dim 3 -dm_box_cells 4,3,3 -degrees 1 -dm_box_boundary neumann -motions 6
        output_file: output/elasticity_3d_free.out
+     test:
+       suffix: cuda_bent
+       nsize: {{1 3}}
+       args: -bent -dm_box_dim 2 -dm_box_cells 4,6 -degrees 1,2,3,4 -vary {{same function cells}}
+       output_file: output/elasticity_clamped.out
+     test:
+       suffix: cuda_bent_projected
+       args: -bent -dm_box_dim 2 -dm_box_cells 4,6 -degrees 2,3,4 -dm_box_poisson_ratio 0.499 -dm_box_shift {{0 2}} -dm_box_boundary dirichlet,neumann,symmetry,dirichlet
+       output_file: output/elasticity_projected.out
+     test:
+       suffix: cuda_bent_3d
+       nsize: {{1 2}}
+       args: -bent -dm_box_dim 3 -dm_box_cells 4,2,2 -degrees 1,2 -vary function -dm_box_boundary dirichlet,neumann,symmetry,neumann,symmetry,symmetry
+       output_file: output/elasticity_3d.out
+     test:
+       suffix: cuda_bent_3d_projected
+       args: -bent -dm_box_dim 3 -dm_box_cells 2,3,2 -degrees 2 -graded -dm_box_poisson_ratio 0.4999 -dm_box_boundary dirichlet,neumann,neumann,symmetry,neumann,neumann
+       output_file: output/elasticity_3d_projected.out
 
 TEST*/

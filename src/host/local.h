@@ -26,6 +26,12 @@ static PetscErrorCode LocalDestroy(void **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* all but patches of one unknown go around rings */
+static PetscBool LocalRings(const PatchFDLocalDesc *desc)
+{
+  return (PetscBool)!PatchFDPatchesArePointwise(desc->field->dir);
+}
+
 static PetscErrorCode LocalCreate(const PatchFDLocalDesc *desc, void **plan)
 {
   LocalPlan *p;

@@ -257,12 +257,21 @@ PetscErrorCode MatBoxOperatorCreate(const Mat_Box *m, PatchFDKernels kern, Patch
 
 PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels kern, void **plan)
 {
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+
   PetscFunctionBegin;
   if (!m->mult[kern->id]) {
     PatchFDOperatorDesc desc;
     PatchFDField        field[DMBOX_MAX_FIELDS];
 
     MatBoxDescribe(m, field, &desc);
+    m->wraps[kern->id] = (PetscBool)(box->halo && DMBoxIsAlone(box) && kern->operatorrings && (*kern->operatorrings)(&desc));
+    for (PetscInt f = 0; f < box->nfield && m->wraps[kern->id]; f++) {
+      field[f].xbox = field[f].ybox;
+      field[f].x0   = field[f].y0;
+      for (int d = 0; d < 3; d++)
+        if (box->field[f].line[d].turn) PatchFDLineFree(&box->field[f].line[d], &field[f].read[d][0], &field[f].read[d][1]);
+    }
     PetscCall(MatBoxOperatorCreate(m, kern, &desc, &m->mult[kern->id]));
     PetscCall(DMBoxInfoKernels(m->dm, kern, "operator", kern->operatorname ? kern->operatorname(m->mult[kern->id]) : NULL));
   }
@@ -321,11 +330,13 @@ PetscErrorCode MatBoxGetCurrent(Mat A, Mat_Box **m)
 
 /* ---- products ---- */
 
-/* what it takes to apply the operator to a global array: a plan, and the array with ghosts */
+/* what it takes to apply the operator to a global array: a plan, and the array with ghosts, or as it is where the plan goes around rings */
 static PetscErrorCode MatBoxGetOperands(Mat_Box *m, PatchFDKernels kern, const void *x, void **plan, void **local)
 {
   PetscFunctionBegin;
   PetscCall(MatBoxGetOperator(m, kern, plan));
+  *local = (void *)x;
+  if (m->wraps[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, local));
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, local));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -120,7 +120,7 @@ PetscErrorCode DMBoxMaterialCheck(DM dm, DMBoxOperator op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxPoints_Elasticity(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PetscBool device,
+PetscErrorCode DMBoxPoints_Elasticity(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PETSC_UNUSED PetscBool device,
                                       PatchFDPoints *p)
 {
   const DM_Box     *box  = (const DM_Box *)dm->data;
@@ -131,9 +131,6 @@ PetscErrorCode DMBoxPoints_Elasticity(DM dm, DMBoxOperator op, const PetscReal c
   Points           *points;
 
   PetscFunctionBegin;
-  PetscCheck(!device, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
-             "-dm_box_operator elasticity with a map or with a material that varies has kernels for the host alone; take -dm_vec_type "
-             "standard or single");
   PetscCall(PetscNew(&points));
   points->shift = c[SHIFT];
   PetscCall(PetscMalloc1(count * PetscPowInt(geo + 1, dm->dim), &points->index));

@@ -428,13 +428,6 @@ const char *MatBoxLocalKernels(const MatBoxLocal *l, PatchFDKernels kern, PatchF
   return kern->localname && plan ? kern->localname(plan) : NULL;
 }
 
-PetscBool MatBoxLocalWraps(const MatBoxLocal *l, PatchFDKernels kern)
-{
-  const DM_Box *box = (const DM_Box *)l->m->dm->data;
-
-  return (PetscBool)(kern->localrings && box->halo && DMBoxIsAlone(box) && !MatBoxLocalIsPointwise(l));
-}
-
 /* a field in the patches of a plan.  Around a ring all nodes of its line exist */
 static void LocalFieldDescribe(const MatBoxLocal *l, PetscInt f, PetscBool wraps, PatchFDLocalField *p)
 {
@@ -453,7 +446,6 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
   const MatBoxLocalType type = l->rule.type;
   Mat_Box              *m    = l->m;
   const DM_Box         *box  = (const DM_Box *)m->dm->data;
-  PetscBool             wraps;
   PatchFDLocalDesc      desc;
 
   PetscFunctionBegin;
@@ -469,14 +461,14 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
     PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  wraps = MatBoxLocalWraps(l, kern);
-  for (PetscInt f = 0; f < box->nfield; f++) LocalFieldDescribe(l, f, wraps, &l->field[wraps][f]);
+  for (PetscInt f = 0; f < box->nfield; f++)
+    for (int wraps = 0; wraps < 2; wraps++) LocalFieldDescribe(l, f, (PetscBool)wraps, &l->field[wraps][f]);
   desc = (PatchFDLocalDesc){.kind      = PATCHFD_LOCAL_FD,
                             .rtol      = l->rule.rtol,
                             .maxit     = l->rule.maxit,
                             .nphase    = l->nphase,
                             .nfield    = box->nfield,
-                            .field     = l->field[wraps],
+                            .field     = l->field[0],
                             .dense     = l->dense,
                             .precision = precision,
                             .nterm     = l->nterm,
@@ -487,6 +479,8 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
     desc.nclass[d] = l->nclass[d];
     desc.cls[d]    = l->cls[d];
   }
+  l->wraps[kern->id] = (PetscBool)(box->halo && DMBoxIsAlone(box) && kern->localrings(&desc));
+  if (l->wraps[kern->id]) desc.field = l->field[1];
   PetscCall(kern->localcreate(&desc, &l->plan[kern->id][precision]));
   PetscCall(DMBoxInfoKernels(m->dm, kern, "patches", MatBoxLocalKernels(l, kern, precision)));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));

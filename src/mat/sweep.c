@@ -38,7 +38,7 @@ static int LocalExchanges(const LocalStep *s, const PatchFDColor *before, const 
   const DM_Box *box = (const DM_Box *)s->m->dm->data;
   int           n   = 0;
 
-  for (int d = 0; d < 3 && box->halo && !MatBoxLocalWraps(s->local, s->kern); d++) {
+  for (int d = 0; d < 3 && box->halo && !s->local->wraps[s->kern->id]; d++) {
     if (!DMBoxHasGhosts(box, d)) continue;
     if (MatBoxLocalSingles(s->local, d)) {
       if (s->local->nphase > 1 || before->parity[d] != color->parity[d]) dir[n++] = d;
@@ -114,7 +114,7 @@ static void LocalRange(const LocalStep *s, PatchFDRange r)
 
   MatBoxLocalRange(s->m, s->local, r);
   for (int d = 0; d < 3; d++) {
-    if (MatBoxLocalWraps(s->local, s->kern) && box->field[0].line[d].turn) r[d][0]++;
+    if (s->local->wraps[s->kern->id] && box->field[0].line[d].turn) r[d][0]++;
     else if (DMBoxIsWideRing(box, d) && !MatBoxLocalSingles(s->local, d)) {
       r[d][0]--;
       r[d][1]++;
@@ -217,7 +217,7 @@ static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, co
     split += DMBoxHasGhosts(box, d);
     if (DMBoxHasGhosts(box, d)) reads = reads || MatBoxLocalSingles(s->local, d) || DMBoxHaloIsStraddled(box, d, first->parity[d]);
   }
-  if (MatBoxLocalWraps(s->local, s->kern)) {
+  if (s->local->wraps[s->kern->id]) {
     s->x = x;
     s->b = b;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -280,7 +280,7 @@ PetscErrorCode MatBoxLocalSweep(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
       else PetscCall(LocalApplyAll(&s, step, &colors[i]));
     }
   }
-  if (!MatBoxLocalWraps(l, kern)) PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
+  if (!l->wraps[kern->id]) PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -296,7 +296,7 @@ PetscErrorCode MatBoxLocalCorrect(MatBoxLocal *l, PatchFDKernels kern, PatchFDPr
     PetscCall(MatBoxFitCorrect(m, l, kern, n, colors, omega, r, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (MatBoxLocalWraps(l, kern)) {
+  if (l->wraps[kern->id]) {
     s.r = (void *)r;
     s.x = x;
     PetscCall(LocalApplyAll(&s, n, colors));

@@ -314,6 +314,15 @@ typedef struct {
   size_t                x0;
 } PatchFDLocalField;
 
+/* have they one unknown, or two at a free end? */
+static inline PetscBool PatchFDPatchesArePointwise(const PatchFDPatches *const dir[3])
+{
+  for (int d = 0; d < 3; d++)
+    for (PetscInt i = 0; i < dir[d]->npatch; i++)
+      if (dir[d]->n[i] > 2) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
 /* Local solvers of vertex patches.  A patch has the class cls[d][its number] in direction d, which says all about its matrices */
 typedef struct {
   PatchFDLocalKind         kind;
@@ -395,6 +404,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*fixed)(const PatchFDRange range, const PatchFDRange free, PetscReal a, const PatchFDBox *, void *y, PetscReal b,
                           const PatchFDBox *, const void *x);
 
+  /* may the box that is read be a ring in place of having ghosts: are nodes beyond it images of its nodes?  NULL: never */
+  PetscBool (*operatorrings)(const PatchFDOperatorDesc *);
   PetscErrorCode (*operatorcreate)(const PatchFDOperatorDesc *, void **plan);
   /* on all of ybox: rows outside `write` and of nodes in none of the cells are zero rows.  y0 may be NULL for zero, or y itself */
   PetscErrorCode (*operatorapply)(void *plan, PetscReal alpha, const void *x, const void *y0, void *y);
@@ -433,8 +444,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*transferrestrict)(void *plan, const void *fine, void *coarse);
   PetscErrorCode (*transferdestroy)(void **plan);
 
-  /* may boxes of local solvers be rings, where patches have more than one unknown: are nodes beyond them images of their nodes? */
-  PetscBool localrings;
+  /* may the boxes of these local solvers be rings in place of having ghosts: are nodes beyond them images of their nodes? */
+  PetscBool (*localrings)(const PatchFDLocalDesc *);
   PetscErrorCode (*localcreate)(const PatchFDLocalDesc *, void **plan);
   /* The patches with numbers in `patches`, colour by colour in the order given.  zero: x is known to be zero before the first colour */
   PetscErrorCode (*localapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches,

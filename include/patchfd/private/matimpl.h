@@ -202,7 +202,8 @@ struct _MatBoxLocal {
   PetscInt          nphase, ncolor;
   PatchFDColor      color[MATBOX_MAX_COLORS];
   void             *plan[PATCHFD_NUM_KERNELS][PATCHFD_NUM_PRECISIONS];
-  MatBoxFit         fit[PATCHFD_NUM_KERNELS]; /* in place of plans */
+  PetscBool         wraps[PATCHFD_NUM_KERNELS]; /* do plans work on global arrays around rings, without ghosts? */
+  MatBoxFit         fit[PATCHFD_NUM_KERNELS];   /* in place of plans */
   PetscBool         singular; /* a patch of this rank is, or is not definite where it should be: the solver must not be used */
 };
 
@@ -245,6 +246,7 @@ struct _Mat_Box {
   PatchFDEigen    piece;
   PetscBool       shared[PATCHFD_NUM_KERNELS]; /* do ranks share the direct solve? */
   void           *mult[PATCHFD_NUM_KERNELS];
+  PetscBool       wraps[PATCHFD_NUM_KERNELS]; /* does it work on global arrays around rings, without ghosts? */
   PatchFDBoxSolve boxsolve[PATCHFD_NUM_KERNELS];
   void           *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* these arrays */
   PetscBool       wholesingular;                                               /* the direct solve divides by zero, or nearly so */
@@ -380,8 +382,6 @@ PETSC_INTERN PetscErrorCode MatBoxLocalGet(Mat_Box *, const MatBoxLocalRule *, M
 PETSC_INTERN PetscErrorCode MatBoxLocalRelease(MatBoxLocal **);
 /* Patches, colours and the kernels' plan, unless they are there.  Collective, as everything here */
 PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *, PatchFDKernels, PatchFDPrecision);
-/* do they work on global arrays around rings, without ghosts?  After set-up */
-PETSC_INTERN PetscBool MatBoxLocalWraps(const MatBoxLocal *, PatchFDKernels);
 /* which kernels it has then, for people to read; NULL where there is no choice */
 PETSC_INTERN const char *MatBoxLocalKernels(const MatBoxLocal *, PatchFDKernels, PatchFDPrecision);
 /* do dense inverses converge faster in time than fast diagonalization of what is separable?  By measurement (benchmarks/poisson
@@ -409,10 +409,9 @@ PETSC_INTERN PetscBool MatBoxLocalHasTerms(const MatBoxLocal *);
 /* do all patches have one unknown? */
 static inline PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *l)
 {
-  for (int d = 0; d < 3; d++)
-    for (PetscInt i = 0; i < l->patches[0][d].npatch; i++)
-      if (l->patches[0][d].n[i] > 2) return PETSC_FALSE; /* two at a free end */
-  return PETSC_TRUE;
+  const PatchFDPatches *const dir[3] = {&l->patches[0][0], &l->patches[0][1], &l->patches[0][2]};
+
+  return PatchFDPatchesArePointwise(dir);
 }
 /* n colours, one after another, on x, `its` times.  operation: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before
    their solves */

@@ -87,6 +87,35 @@ struct Layout {
   __host__ __device__ ptrdiff_t at(int i, int j, int k) const { return offset + i + j * row + k * plane; }
 };
 
+/* The directions in which a box is a ring: nodes before its first and behind its last one exist there, and are images of its own */
+struct Rings {
+  int lo[3], hi[3], turn[3]; /* the nodes of the box; how many they are around a ring, otherwise 0 */
+
+  Rings() = default;
+  Rings(const PatchFDBox &b, const PatchFDRange read)
+  {
+    for (int d = 0; d < 3; d++) {
+      lo[d]   = (int)b.lo[d];
+      hi[d]   = (int)(b.lo[d] + b.n[d]);
+      turn[d] = read[d][1] > hi[d] ? (int)b.n[d] : 0;
+    }
+  }
+  bool                           any() const { return turn[0] || turn[1] || turn[2]; }
+  __device__ __forceinline__ int image(int d, int i) const { return i < lo[d] ? i + turn[d] : (i >= hi[d] ? i - turn[d] : i); }
+};
+
+/* with images at most one turn away */
+struct RingLayout : Layout {
+  Rings rings;
+
+  RingLayout() = default;
+  RingLayout(const PatchFDBox &b, const PatchFDRange read) : Layout(b), rings(b, read) { }
+  __device__ __forceinline__ ptrdiff_t at(int i, int j, int k) const
+  {
+    return Layout::at(rings.image(0, i), rings.image(1, j), rings.image(2, k));
+  }
+};
+
 /*
   PETSc's stream; the first call starts the device, or says that there is none.  An error where streams or devices are not what all that is
   here relies on (record.cu)

@@ -89,9 +89,9 @@ __device__ inline void Contract(int d, const int n[3], int nr, Matrix<T> m, cons
   }
 }
 
-/* block = x, zero outside `range`; the block begins at node first[] */
-template <typename T>
-__device__ inline void Gather(const int first[3], const int n[3], const Range &range, Layout l, const T *__restrict__ x, T *block)
+/* block = x, zero outside `range`; the block begins at node first[].  L: Layout or RingLayout */
+template <typename T, typename L>
+__device__ inline void Gather(const int first[3], const int n[3], const Range &range, const L &l, const T *__restrict__ x, T *block)
 {
   for (int e = threadIdx.x; e < n[0] * n[1] * n[2]; e += blockDim.x) {
     const int i = first[0] + e % n[0], j = first[1] + e / n[0] % n[1], k = first[2] + e / n[0] / n[1];

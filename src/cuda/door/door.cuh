@@ -97,35 +97,45 @@ struct OperatorDoor {
     DG,
     BANDS,
     TERMS,
-    POINTS
+    POINTS,
+    SOLID
   };
 
-  static PetscErrorCode create(const PatchFDOperatorDesc *desc, void **plan)
+  /* A, M: of a sum */
+  static int kind(const PatchFDOperatorDesc *desc, const PatchFDBand *A[3], const PatchFDBand *M[3])
   {
-    const PatchFDBand *A[3], *M[3];
-    const bool         sum = !desc->points && PatchFDKroneckerSum(desc, A, M);
-    bool               dg = false, match = false;
-    DoorPlan          *p;
+    bool match = false;
 
-    PetscFunctionBegin;
-    if (desc->points) {
-      PetscCall(DoorCreate(POINTS, plan, &p));
-      PetscCall(PointsOperator<T>::create(desc, &p->plan));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    if (sum) {
+    if (desc->points) return desc->points->solid ? SOLID : POINTS;
+    if (PatchFDKroneckerSum(desc, A, M)) {
       const PetscInt nloc[] = {M[0]->nloc, M[1]->nloc, M[2]->nloc}, stride[] = {M[0]->stride, M[1]->stride, M[2]->stride};
 
       match = AllCells(false, nloc, stride);
-      dg    = !match && AllCells(true, nloc, stride);
+      if (!match && AllCells(true, nloc, stride)) return DG;
     }
     for (int d = 0; d < 3 && match; d++) match = PatchFDBandsMatch(A[d], M[d]);
-    PetscCall(DoorCreate(dg ? DG : (match ? SUM : (BandOperator<T>::takes(desc) ? BANDS : TERMS)), plan, &p));
+    return match ? SUM : (BandOperator<T>::takes(desc) ? BANDS : TERMS);
+  }
+  static PetscBool rings(const PatchFDOperatorDesc *desc)
+  {
+    const PatchFDBand *A[3], *M[3];
+
+    return (PetscBool)(kind(desc, A, M) == SUM && M[1]->nloc > 1);
+  }
+  static PetscErrorCode create(const PatchFDOperatorDesc *desc, void **plan)
+  {
+    const PatchFDBand *A[3], *M[3];
+    DoorPlan          *p;
+
+    PetscFunctionBegin;
+    PetscCall(DoorCreate(kind(desc, A, M), plan, &p));
     if (p->kind == SUM) {
       const SumDesc s = DescribeSum(desc, A, M);
 
       PetscCall(Operator<T>::create(&s, &p->plan));
     } else if (p->kind == DG) PetscCall(DGOperator<T>::create(desc, &p->plan));
+    else if (p->kind == POINTS) PetscCall(PointsOperator<T>::create(desc, &p->plan));
+    else if (p->kind == SOLID) PetscCall(SolidOperator<T>::create(desc, &p->plan));
     else if (p->kind == BANDS) PetscCall(BandOperator<T>::create(desc, &p->plan));
     else PetscCall(TermsOperator<T>::create(desc, &p->plan));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -134,9 +144,8 @@ struct OperatorDoor {
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(p->kind, [&](auto kind) {
-      return decltype(kind)::type::apply(p->plan, alpha, x, y0, y);
-    });
+    return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>,
+                    SolidOperator<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, alpha, x, y0, y); });
   }
   static PetscErrorCode residual(void *plan, const PatchFDColor *color, const void *x, const void *b, void *r)
   {
@@ -152,8 +161,8 @@ struct OperatorDoor {
     DoorPlan *p = (DoorPlan *)plan;
 
     PetscFunctionBegin;
-    PetscCheck(p->kind == POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP, "The diagonal of an operator of terms is made by PatchFDHostDiagonal()");
-    PetscCall(PointsOperator<T>::diagonal(p->plan, diagonal));
+    PetscCheck(p->kind >= POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP, "The diagonal of an operator of terms is made by PatchFDHostDiagonal()");
+    PetscCall((p->kind == SOLID ? SolidOperator<T>::diagonal : PointsOperator<T>::diagonal)(p->plan, diagonal));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode sweep(void *plan, const void *d, const void *r, const void *q, void *dir, void *w, PatchFDSweep *sweep)
@@ -161,7 +170,8 @@ struct OperatorDoor {
     DoorPlan *p = (DoorPlan *)plan;
 
     PetscFunctionBegin;
-    PetscCheck(p->kind == POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP, "Only operators given by points have sweeps of conjugate gradients");
+    PetscCheck(p->kind == POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "Only scalar operators given by points have sweeps of conjugate gradients");
     PetscCall(PointsOperator<T>::sweep(p->plan, d, r, q, dir, w, sweep));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -202,7 +212,7 @@ struct OperatorDoor {
   }
   static PetscErrorCode destroy(void **plan)
   {
-    return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(plan);
+    return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>, SolidOperator<T>>(plan);
   }
 };
 
@@ -226,12 +236,20 @@ struct LocalDoor {
     return is;
   }
 
+  static int kind(const PatchFDLocalDesc *desc)
+  {
+    return desc->nfield > 1 || whole(desc) ? FIELDS : (desc->nterm ? TERMS : (desc->nphase > 1 ? DG : SUM));
+  }
+  static PetscBool rings(const PatchFDLocalDesc *desc)
+  {
+    return (PetscBool)(kind(desc) == SUM && desc->kind == PATCHFD_LOCAL_FD && desc->field->box.n[1] > 1);
+  }
   static PetscErrorCode create(const PatchFDLocalDesc *desc, void **plan)
   {
     DoorPlan *p;
 
     PetscFunctionBegin;
-    PetscCall(DoorCreate(desc->nfield > 1 || whole(desc) ? FIELDS : (desc->nterm ? TERMS : (desc->nphase > 1 ? DG : SUM)), plan, &p));
+    PetscCall(DoorCreate(kind(desc), plan, &p));
     PetscCall(call(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); }));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -283,7 +283,7 @@ struct OperatorMarch : OperatorFast {
   {
     int n[3];
 
-    g.xl    = Layout(desc->xbox);
+    g.xl    = RingLayout(desc->xbox, desc->read);
     g.yl    = Layout(desc->ybox);
     g.read  = Range(desc->read);
     g.write = Range(desc->write);

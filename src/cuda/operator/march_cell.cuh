@@ -8,10 +8,11 @@ namespace patchfd
 {
 
 struct OperatorGeometry {
-  int    origin[3], end[3][2]; /* where the first tile begins; first and last node of the cells */
-  int    planes, chunk;        /* of all marches together and of each, in units of L */
-  Layout xl, yl;
-  Range  read, write, store; /* nodes of x that are not zero, rows that are not zero, all of y */
+  int        origin[3], end[3][2]; /* where the first tile begins; first and last node of the cells */
+  int        planes, chunk;        /* of all marches together and of each, in units of L */
+  RingLayout xl;
+  Layout     yl;
+  Range      read, write, store; /* nodes of x that are not zero, rows that are not zero, all of y */
 };
 
 template <typename T, int N, bool BY_PLACE>
@@ -199,13 +200,14 @@ struct MarchY {
 
   __device__ MarchY(const OperatorGeometry &g, const MarchPlace<S> &place)
   {
-    const int t = threadIdx.x, i = t % S::NX;
+    const int    t = threadIdx.x, i = t % S::NX;
+    const Rings &rings = g.xl.rings;
 
     k      = t / S::NX;
     at     = k * S::PLANE + S::at(L - K + i);
     load   = t < S::LINES1 && Inside(g.read, 0, place.i - K + i);
-    inside = place.j - K >= g.read.lo[1] && place.j + L < g.read.hi[1];
-    from   = g.xl.at(place.i - K + i, place.j - K, place.k + k);
+    inside = place.j - K >= max(g.read.lo[1], rings.lo[1]) && place.j + L < min(g.read.hi[1], rings.hi[1]);
+    from   = rings.image(0, place.i - K + i) + g.xl.offset;
   }
 
   /* u of step c, zero where it has no such plane */
@@ -213,15 +215,19 @@ struct MarchY {
   {
     const int      z    = place.k + c * L + k;
     const bool     is   = load && Inside(g.read, 2, z) && k >= (c < 0 ? L - K : 0) && k < (c < place.steps ? L : c == place.steps);
-    const T       *node = x + from + (ptrdiff_t)c * L * g.xl.plane;
     const unsigned row  = Opaque((unsigned)g.xl.row);
+    const T       *node = x + from + g.xl.rings.image(2, z) * g.xl.plane + (ptrdiff_t)(place.j - K) * g.xl.row;
 
     if (is && inside) {
 #pragma unroll
       for (int j = 0; j < K + N; j++) u[j] = node[j * (size_t)row];
     } else {
 #pragma unroll
-      for (int j = 0; j < K + N; j++) u[j] = is && Inside(g.read, 1, place.j - K + j) ? node[j * (size_t)row] : T(0);
+      for (int j = 0; j < K + N; j++) {
+        const int y = place.j - K + j;
+
+        u[j] = is && Inside(g.read, 1, y) ? node[(g.xl.rings.image(1, y) - y + j) * g.xl.row] : T(0);
+      }
     }
   }
 

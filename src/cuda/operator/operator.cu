@@ -10,13 +10,14 @@ namespace patchfd
 
 template <typename T>
 struct CellKernelData {
-  int     n[3], first[3], count[3]; /* nodes of a cell, the cells to visit */
-  Layout  xl, yl;
-  Range   read, write;
-  T      *M[3], *A[3]; /* [class][n][n] */
-  int    *cls[3];
-  Team<T> team;
-  size_t  cells;
+  int        n[3], first[3], count[3]; /* nodes of a cell, the cells to visit */
+  RingLayout xl;
+  Layout     yl;
+  Range      read, write;
+  T         *M[3], *A[3]; /* [class][n][n] */
+  int       *cls[3];
+  Team<T>    team;
+  size_t     cells;
 };
 
 template <typename T>
@@ -263,7 +264,7 @@ PetscErrorCode Operator<T>::create(const SumDesc *desc, void **plan)
   *plan = p;
   PetscCall(Stream(&stream));
   p->size    = PatchFDBoxSize(&desc->ybox);
-  cell.xl    = Layout(desc->xbox);
+  cell.xl    = RingLayout(desc->xbox, desc->read);
   cell.yl    = Layout(desc->ybox);
   cell.read  = Range(desc->read);
   cell.write = Range(desc->write);

@@ -21,11 +21,12 @@ namespace patchfd
 {
 
 struct PlaneGeometry {
-  int    first[2], count[2]; /* cells, visited or not, which together have all nodes of y */
-  int    visit[2][2];        /* the cells to visit: first, end */
-  int    chunk, point;       /* the node in z */
-  Layout xl, yl;
-  Range  read, write, store; /* nodes of x that are not zero, rows that are not zero, all of y */
+  int        first[2], count[2]; /* cells, visited or not, which together have all nodes of y */
+  int        visit[2][2];        /* the cells to visit: first, end */
+  int        chunk, point;       /* the node in z */
+  RingLayout xl;
+  Layout     yl;
+  Range      read, write, store; /* nodes of x that are not zero, rows that are not zero, all of y */
 };
 
 template <typename T, int K, bool PLACE>
@@ -94,7 +95,7 @@ struct PlaneMarch {
     load  = t < S::NX && Inside(g.read, 0, i);
     own   = t >= K && t < (c0 + S::CELLS < g.count[0] ? S::CELLS * K : S::NX) && Inside(g.store, 0, i);
     write = Inside(g.write, 0, i);
-    from  = g.xl.at(i, j0, g.point);
+    from  = g.xl.at(i, g.xl.rings.lo[1], g.point);
     to    = g.yl.at(i, j0, g.point);
   }
 
@@ -105,7 +106,9 @@ struct PlaneMarch {
   /* node j of the march's lines */
   __device__ T value(const PlaneGeometry &g, const T *x, int j) const
   {
-    return load && j <= m1 * K && Inside(g.read, 1, j0 + j) ? x[from + j * g.xl.row] : T(0);
+    const int y = j0 + j;
+
+    return load && j <= m1 * K && Inside(g.read, 1, y) ? x[from + (g.xl.rings.image(1, y) - g.xl.rings.lo[1]) * g.xl.row] : T(0);
   }
 
   /* the first values, and what the cell below gives to its upper end */
@@ -264,7 +267,7 @@ struct OperatorPlane : OperatorFast {
   {
     const PetscReal M = desc->dir[2].M[0], A = desc->dir[2].A[0]; /* of the point */
 
-    g.xl    = Layout(desc->xbox);
+    g.xl    = RingLayout(desc->xbox, desc->read);
     g.yl    = Layout(desc->ybox);
     g.read  = Range(desc->read);
     g.write = Range(desc->write);

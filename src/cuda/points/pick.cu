@@ -229,6 +229,10 @@ PetscErrorCode PointsCellMatrices(const PatchFDPoints *points, PetscReal E[])
   void               *plan = NULL;
 
   PetscFunctionBegin;
+  if (points->solid) {
+    PetscCall(SolidCellMatrices(points, E));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   desc.points = &own;
   own.nodes   = PATCHFD_NODES_CELL;
   own.ncomp   = 1;

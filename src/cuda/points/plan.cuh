@@ -35,4 +35,7 @@ struct PointsPlan {
 template <typename T>
 PetscErrorCode PointsPlanBegin(const PatchFDOperatorDesc *, const PatchFDRule *, bool computed, PointsPlan<T> *);
 
+/* maps and coefficients go to the device, if they are not there; the arrays are those of `setup` */
+PetscErrorCode PointsMapCreate(const PatchFDPoints *, const PatchFDRule *, const PointsNodes &, int cells, PoolMemory *setup, PointsMap *);
+
 } // namespace patchfd

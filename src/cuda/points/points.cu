@@ -134,10 +134,9 @@ static PetscErrorCode PointsNodesCreate(const PatchFDOperatorDesc *desc, PointsP
 }
 
 /* where the nodes of the cells are: on the device, or, without numbers (patchfd/private/boximpl.h), already there, on the box of nodes */
-template <typename T>
-static PetscErrorCode PointsCoordinates(const PatchFDPoints *points, size_t nodes, PointsPlan<T> *p)
+static PetscErrorCode PointsCoordinates(const PatchFDPoints *points, const PointsNodes &nodes, int cells, PoolMemory *setup, PointsMap *map)
 {
-  PointsMap   &map      = p->generic.map;
+  const size_t size     = (size_t)cells * (size_t)PointsPower(map->m, map->dim);
   PetscInt     vertices = 0;
   double      *x;
   int         *index;
@@ -145,68 +144,65 @@ static PetscErrorCode PointsCoordinates(const PatchFDPoints *points, size_t node
 
   PetscFunctionBegin;
   if (points->geoindex) {
-    for (size_t i = 0; i < nodes; i++) vertices = PetscMax(vertices, points->geoindex[i] + 1);
-    PetscCall(p->setup.send((size_t)(vertices * points->dim), points->coordinate, &x));
-    PetscCall(p->setup.send(nodes, points->geoindex, &index));
-    map.coordinate = x;
+    for (size_t i = 0; i < size; i++) vertices = PetscMax(vertices, points->geoindex[i] + 1);
+    PetscCall(setup->send((size_t)(vertices * points->dim), points->coordinate, &x));
+    PetscCall(setup->send(size, points->geoindex, &index));
+    map->coordinate = x;
   } else {
     PetscCall(Stream(&stream));
-    PetscCall(p->setup.borrow(nodes, &index));
-    if (nodes)
-      PointsBoxIndexKernel<<<(unsigned)PetscMin(nodes / 256 + 1, (size_t)1 << 20), 256, 0, stream>>>(p->arg.nodes, p->arg.cells, map.m,
-                                                                                                     (int)(points->degree /
-                                                                                                           points->geodegree),
-                                                                                                     index);
+    PetscCall(setup->borrow(size, &index));
+    if (size)
+      PointsBoxIndexKernel<<<(unsigned)PetscMin(size / 256 + 1, (size_t)1 << 20), 256, 0, stream>>>(nodes, cells, map->m,
+                                                                                                    (int)(points->degree /
+                                                                                                          points->geodegree),
+                                                                                                    index);
     PetscCallCUDA(cudaGetLastError());
-    map.coordinate = points->coordinate;
+    map->coordinate = points->coordinate;
   }
-  map.index = index;
+  map->index = index;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* n numbers at each of `count` points, or everywhere; these are on the host in any case */
-template <typename T>
 static PetscErrorCode PointsCoefficient(const PatchFDPoints *points, size_t n, size_t count, bool constant, const PetscReal *from,
-                                        PointsPlan<T> *p, const double **to)
+                                        PoolMemory *setup, const double **to)
 {
   double *a;
 
   PetscFunctionBegin;
   *to = from;
   if (!from || (!constant && !points->geoindex)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(p->setup.send(n * (constant ? 1 : count), from, &a));
+  PetscCall(setup->send(n * (constant ? 1 : count), from, &a));
   *to = a;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* maps and coefficients go to the device, if they are not there */
-template <typename T>
-static PetscErrorCode PointsMapCreate(const PatchFDPoints *points, const PatchFDRule *rule, PointsPlan<T> *p)
+PetscErrorCode PointsMapCreate(const PatchFDPoints *points, const PatchFDRule *rule, const PointsNodes &nodes, int cells, PoolMemory *setup,
+                               PointsMap *map)
 {
-  const size_t m = (size_t)points->geodegree + 1, c = (size_t)rule->points, cells = (size_t)p->arg.cells,
-               all           = cells * (size_t)PointsPower((int)c, (int)points->dim);
-  PointsMap             &map = p->generic.map;
+  const size_t m = (size_t)points->geodegree + 1, c = (size_t)rule->points,
+               all = (size_t)cells * (size_t)PointsPower((int)c, (int)points->dim);
   std::vector<PetscReal> B(c * m), D(c * m);
   double                *a[3];
 
   PetscFunctionBegin;
-  map.dim           = (int)points->dim;
-  map.c             = (int)c;
-  map.m             = (int)m;
-  map.nkappa        = (int)points->nkappa;
-  map.kappaconstant = points->kappaconstant;
-  map.shiftconstant = points->shiftconstant;
+  map->dim           = (int)points->dim;
+  map->c             = (int)c;
+  map->m             = (int)m;
+  map->nkappa        = (int)points->nkappa;
+  map->kappaconstant = points->kappaconstant;
+  map->shiftconstant = points->shiftconstant;
   PetscCall(PatchFDBasis(points->geodegree, rule->points, rule->x, B.data(), D.data(), NULL));
-  PetscCall(p->setup.send(c * m, B.data(), &a[0]));
-  PetscCall(p->setup.send(c * m, D.data(), &a[1]));
-  PetscCall(p->setup.send(c, rule->w, &a[2]));
-  map.B = a[0];
-  map.D = a[1];
-  map.w = a[2];
-  if (!points->given) PetscCall(PointsCoordinates(points, cells * (size_t)PointsPower((int)m, map.dim), p));
-  PetscCall(
-    PointsCoefficient(points, (size_t)points->nkappa, all, points->kappaconstant, points->nkappa ? points->kappa : NULL, p, &map.kappa));
-  PetscCall(PointsCoefficient(points, 1, all, points->shiftconstant, points->shift, p, &map.shift));
+  PetscCall(setup->send(c * m, B.data(), &a[0]));
+  PetscCall(setup->send(c * m, D.data(), &a[1]));
+  PetscCall(setup->send(c, rule->w, &a[2]));
+  map->B = a[0];
+  map->D = a[1];
+  map->w = a[2];
+  if (!points->given) PetscCall(PointsCoordinates(points, nodes, cells, setup, map));
+  PetscCall(PointsCoefficient(points, (size_t)points->nkappa, all, points->kappaconstant, points->nkappa ? points->kappa : NULL, setup,
+                              &map->kappa));
+  PetscCall(PointsCoefficient(points, 1, all, points->shiftconstant, points->shift, setup, &map->shift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -386,7 +382,7 @@ static PetscErrorCode PointsPlanCreate(const PatchFDOperatorDesc *desc, const Pa
 
   PetscFunctionBegin;
   PetscCall(PointsPlanBegin(desc, rule, computed, p));
-  PetscCall(PointsMapCreate(desc->points, rule, p));
+  PetscCall(PointsMapCreate(desc->points, rule, p->arg.nodes, p->arg.cells, &p->setup, &p->generic.map));
   PetscCall(PointsFactorsCreate(desc->points, computed, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

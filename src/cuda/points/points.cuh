@@ -3,6 +3,7 @@
 
     points.cu    plans (plan.cuh), the choice of kernels
     pick.cu      operators on some of the cells of another, matrices of cells
+    solid.cu     solids, whose components are coupled
     factors.cuh  the factors at the points, or maps of the cells for factors that are computed
     generic.cuh  the generic kernel, for squares, and the diagonal
     shape.cuh    blocks of threads for cubes
@@ -333,5 +334,16 @@ struct PointsOperator {
   static PetscErrorCode          sweep(void *, const void *, const void *, const void *, void *, void *, PatchFDSweep *);
   static PetscErrorCode          destroy(void **);
 };
+
+template <typename T>
+struct SolidOperator {
+  static PetscErrorCode create(const PatchFDOperatorDesc *, void **);
+  static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
+  static PetscErrorCode diagonal(void *, void *);
+  static PetscErrorCode destroy(void **);
+};
+
+/* the matrices of cells of a solid */
+PetscErrorCode SolidCellMatrices(const PatchFDPoints *, PetscReal E[]);
 
 } // namespace patchfd

@@ -56,7 +56,7 @@ static __global__ void OnesKernel(const __grid_constant__ PatchData<T> s, const 
         for (int i = 0; i < 3; i++) {
           if (op == PATCHFD_OP_BOUNDARY && i == 1 && j == 1 && k == 1) continue; /* not its own value */
           if (inside && node[0] + i - 1 >= s.read.lo[0] && node[0] + i - 1 < s.read.hi[0])
-            sum += (A[0][i] * mm + M[0][i] * am) * x[center + (i - 1) + (j - 1) * s.l.row + (k - 1) * s.l.plane];
+            sum += (A[0][i] * mm + M[0][i] * am) * x[s.l.at(node[0] + i - 1, node[1] + j - 1, node[2] + k - 1)];
         }
       }
     }
@@ -331,7 +331,7 @@ PetscErrorCode AnyPatches<T>::create(const PatchFDLocalDesc *desc)
   size_t limit;
 
   PetscFunctionBegin;
-  data.l    = Layout(desc->field->box);
+  data.l    = RingLayout(desc->field->box, desc->field->read);
   data.read = Range(desc->field->read);
   for (int d = 0; d < 3; d++) {
     const PatchFDPatches *pd = desc->field->dir[d];

@@ -143,7 +143,7 @@ struct PlaceTarget {
 #pragma unroll
     for (int h = 0; h < W::LINES; h++) {
       here[h] = own[h] && !(between >> c[h] & 1) && Inside(me.g.read, 0, me.first[0] + c[h]) && Inside(me.g.read, 1, me.first[1] + j[h]);
-      at[h]   = me.g.at(me.first[0] + c[h], me.first[1] + j[h], me.first[2]);
+      at[h]   = me.g.offset + me.g.at(0, me.first[0] + c[h]) + me.g.at(1, me.first[1] + j[h]); /* and a node in z */
     }
   }
 };
@@ -183,7 +183,7 @@ static __device__ __forceinline__ void PlaceToNodes(const PlaceBlock<W> &me, uns
       if (k >= me.z.n || !Inside(me.g.read, 2, me.first[2] + k)) return;
 #pragma unroll
       for (int h = 0; h < W::LINES; h++) {
-        T *const xk = x + to.at[h] + k * me.g.stride[2];
+        T *const xk = x + to.at[h] + me.g.at(2, me.first[2] + k);
 
         if (to.here[h]) *xk = beta == 0 ? omega * w[h] : beta * *xk + omega * w[h];
       }
@@ -261,6 +261,7 @@ struct PlaceOrder {
   {
     const Layout    l(desc->field->box);
     const Range     read(desc->field->read);
+    const Rings     rings(desc->field->box, desc->field->read);
     const ptrdiff_t stride[3] = {1, l.row, l.plane};
 
     data.offset = l.offset;
@@ -269,6 +270,10 @@ struct PlaceOrder {
       data.stride[d]  = stride[dir[d]];
       data.read.lo[d] = read.lo[dir[d]];
       data.read.hi[d] = read.hi[dir[d]];
+
+      data.rings.lo[d]   = rings.lo[dir[d]];
+      data.rings.hi[d]   = rings.hi[dir[d]];
+      data.rings.turn[d] = rings.turn[dir[d]];
     }
   }
 

@@ -20,7 +20,7 @@ template <typename T>
 struct FewPatches {
   const PlacePatch  *patch[3];
   const FewClass<T> *cls[3];
-  Layout             l;
+  RingLayout         l;
   Range              read;
 };
 
@@ -140,14 +140,14 @@ static __global__ void FewKernel(const __grid_constant__ FewPatches<T> g, const 
   const auto        here = [&](int k, int j, int i) {
     return me.unknown(i + 1, j + 1, k + 1) && g.read.contains(me.first[0] + i, me.first[1] + j, me.first[2] + k);
   };
-  const ptrdiff_t at = g.l.at(me.first[0], me.first[1], me.first[2]);
-  T               r[2][2][2];
+  const auto at = [&](int k, int j, int i) { return g.l.at(me.first[0] + i, me.first[1] + j, me.first[2] + k); };
+  T          r[2][2][2];
 
-  EachOfFew([&](int k, int j, int i) { r[k][j][i] = here(k, j, i) ? b[at + i + j * g.l.row + k * g.l.plane] : T(0); });
+  EachOfFew([&](int k, int j, int i) { r[k][j][i] = here(k, j, i) ? b[at(k, j, i)] : T(0); });
   if (faces) FewProduct(g, me, residual != NULL, x, r);
   if (!residual) FewSolve(me, r);
   EachOfFew([&](int k, int j, int i) {
-    const ptrdiff_t node = at + i + j * g.l.row + k * g.l.plane;
+    const ptrdiff_t node = at(k, j, i);
 
     if (!here(k, j, i)) return;
     if (residual) residual[node] = r[k][j][i];
@@ -160,19 +160,12 @@ struct FewSmoother : PlaceSmoother {
   FewPatches<T> data;
   PlanMemory    memory;
 
-  static bool suits(const PatchFDLocalDesc *desc)
-  {
-    PetscInt most = 0;
-
-    for (int d = 0; d < 3; d++)
-      for (PetscInt i = 0; i < desc->field->dir[d]->npatch; i++) most = PetscMax(most, desc->field->dir[d]->n[i]);
-    return most == 2;
-  }
+  static bool suits(const PatchFDLocalDesc *desc) { return PatchFDPatchesArePointwise(desc->field->dir); }
 
   PetscErrorCode create(const PatchFDLocalDesc *desc)
   {
     PetscFunctionBegin;
-    data.l    = Layout(desc->field->box);
+    data.l    = RingLayout(desc->field->box, desc->field->read);
     data.read = Range(desc->field->read);
     for (int d = 0; d < 3; d++) {
       const PatchFDPatches    *pd = desc->field->dir[d];

@@ -26,9 +26,12 @@ struct PlaceData {
   PlaceLine<T> d[3];
   ptrdiff_t    offset, stride[3]; /* of nodes */
   Range        read;
+  Rings        rings;
   int          row, plane, xrow, frow, rows, closure[3], X, G, Z, HY, FZ; /* strides and places in shared memory */
 
-  __device__ __forceinline__ ptrdiff_t at(int i, int j, int k) const { return offset + i * stride[0] + j * stride[1] + k * stride[2]; }
+  /* node i of direction d, and all three */
+  __device__ __forceinline__ ptrdiff_t at(int d, int i) const { return rings.image(d, i) * stride[d]; }
+  __device__ __forceinline__ ptrdiff_t at(int i, int j, int k) const { return offset + at(0, i) + at(1, j) + at(2, k); }
 };
 
 /* the patches of a shell in rows of at most `most` in x; direction d of the kernels is direction dir[d] of the mesh */

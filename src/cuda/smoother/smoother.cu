@@ -13,6 +13,7 @@ struct SmootherPlan {
   PlaceSmoother        *place; /* or NULL */
   PlaceSmoother        *strip; /* in its place where it can, or NULL */
   Stencil<T>            stencil;
+  Range                 read;       /* for those in the middle */
   bool                  uniform;    /* the stencil exists */
   bool                  regular;    /* all patches' matrices are */
   int                   ones[3][2]; /* patches of one unknown in each direction, first and end */
@@ -35,14 +36,30 @@ static bool TwoCells(const PatchFDEigen *e)
   return true;
 }
 
-/* the longest run of such patches beside each other, all of one size; `equal`: all of one class, with mirror symmetry */
-static void LongestRun(const PatchFDPatches *pd, bool equal, int run[2])
+/* all patches of a direction, of a ring those whose closures do not go around its end */
+static void InBox(const PatchFDLocalField *f, int d, int run[2])
 {
-  const auto suits = [&](PetscInt i) { return TwoCells(&pd->eigen[pd->cls[i]]) && (pd->eigen[pd->cls[i]].parity || !equal); };
+  const PatchFDPatches *pd = f->dir[d];
+  const PetscInt        lo = f->box.lo[d], hi = lo + f->box.n[d];
 
+  run[0] = 0;
+  run[1] = (int)pd->npatch;
+  if (f->read[d][1] <= hi) return;
+  while (run[0] < run[1] && pd->first[run[0]] - 1 < lo) run[0]++;
+  while (run[0] < run[1] && pd->first[run[1] - 1] + pd->n[run[1] - 1] >= hi) run[1]--;
+}
+
+/* the longest run of such patches beside each other, all of one size; `equal`: all of one class, with mirror symmetry */
+static void LongestRun(const PatchFDLocalField *f, int d, bool equal, int run[2])
+{
+  const PatchFDPatches *pd    = f->dir[d];
+  const auto            suits = [&](PetscInt i) { return TwoCells(&pd->eigen[pd->cls[i]]) && (pd->eigen[pd->cls[i]].parity || !equal); };
+  int                   all[2];
+
+  InBox(f, d, all);
   run[0] = run[1] = 0;
-  for (PetscInt i = 0, end; i < pd->npatch; i = end) {
-    for (end = i + 1; end < pd->npatch && pd->n[end] == pd->n[i] && pd->first[end] - pd->first[end - 1] == (pd->n[i] + 1) / 2 &&
+  for (PetscInt i = all[0], end; i < all[1]; i = end) {
+    for (end = i + 1; end < all[1] && pd->n[end] == pd->n[i] && pd->first[end] - pd->first[end - 1] == (pd->n[i] + 1) / 2 &&
                       (equal ? pd->cls[end] == pd->cls[i] : suits(end));)
       end++;
     if (!suits(i) || end - i <= run[1] - run[0]) continue;
@@ -64,7 +81,7 @@ static PetscErrorCode CreateFast(const PatchFDLocalDesc *desc, bool equal, Smoot
   PetscFunctionBegin;
   *fast = NULL;
   for (int d = 0; d < 3; d++) {
-    LongestRun(pd[d], equal, run[d]);
+    LongestRun(desc->field, d, equal, run[d]);
     if (run[d][0] == run[d][1]) PetscFunctionReturn(PETSC_SUCCESS);
     e[d] = &pd[d]->eigen[pd[d]->cls[run[d][0]]];
     if (d && (e[d]->n + 1) / 2 != K && !(d == 2 && point)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -89,8 +106,8 @@ static bool MostlyEqual(const PatchFDLocalDesc *desc)
   for (int d = 0; d < 3; d++) {
     int equal[2], any[2];
 
-    LongestRun(desc->field->dir[d], true, equal);
-    LongestRun(desc->field->dir[d], false, any);
+    LongestRun(desc->field, d, true, equal);
+    LongestRun(desc->field, d, false, any);
     most = most && 2 * (equal[1] - equal[0]) >= any[1] - any[0];
   }
   return most;
@@ -137,22 +154,25 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   p->regular = false;
   for (int d = 0; d < 3; d++) {
     const PatchFDPatches *pd = desc->field->dir[d];
+    int                   all[2];
 
     for (PetscInt i = 0; i < pd->npatch; i++)
       PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i,
                  pd->cell[i]);
-    p->ones[d][0] = 0; /* all of them but those at free ends */
-    while (p->ones[d][0] < pd->npatch && pd->n[p->ones[d][0]] > 1) p->ones[d][0]++;
+    InBox(desc->field, d, all);
+    p->ones[d][0] = all[0]; /* all of them but those at free ends */
+    while (p->ones[d][0] < all[1] && pd->n[p->ones[d][0]] > 1) p->ones[d][0]++;
     p->ones[d][1] = p->ones[d][0];
-    while (p->ones[d][1] < pd->npatch && pd->n[p->ones[d][1]] == 1) p->ones[d][1]++;
+    while (p->ones[d][1] < all[1] && pd->n[p->ones[d][1]] == 1) p->ones[d][1]++;
     p->first[d].assign(pd->first, pd->first + pd->npatch);
     p->regular = p->regular || !HasConstants(pd);
   }
+  p->read = ReadInBox(desc->field);
   PetscCall(p->any.create(desc));
   PetscCall(CreateFast<T>(desc, MostlyEqual(desc), &p->fast));
   PetscCall(CreatePlace<T>(desc, &p->place));
   p->strip = NULL;
-  if (IsPoint(desc, 2) && !IsPoint(desc, 1)) PetscCall(SmootherStripCreate<T>(desc, &p->strip));
+  if (IsPoint(desc, 2) && !IsPoint(desc, 1) && !p->any.data.l.rings.any()) PetscCall(SmootherStripCreate<T>(desc, &p->strip));
   PetscCall(p->stencil.create(desc, p->ones, &p->uniform));
   PetscCallCUDA(cudaStreamCreateWithFlags(&p->side, cudaStreamNonBlocking));
   PetscCallCUDA(cudaEventCreateWithFlags(&p->fork, cudaEventDisableTiming));
@@ -280,7 +300,7 @@ static bool FindFast(const SmootherPlan<T> *p, const int start[3], const Range &
   bool whole         = true;
 
   g->l    = p->any.data.l;
-  g->read = p->any.data.read;
+  g->read = p->read;
   for (int d = 0; d < 3; d++) {
     g->count[d] = inner.hi[d] - inner.lo[d];
     g->start[d] = start[d] + 2 * inner.lo[d];

@@ -88,6 +88,18 @@ PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], Smooth
 /* The same for runs of patches of two cells each that are not equal, in 3D; only two colours at once */
 template <typename T>
 PetscErrorCode SmootherPlaceRowCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], SmootherFast **fast);
+/* nodes that exist and are in the box, and are no images of others around a ring: all that kernels for patches in the middle need */
+static inline Range ReadInBox(const PatchFDLocalField *f)
+{
+  Range r(f->read);
+
+  for (int d = 0; d < 3; d++) {
+    r.lo[d] = PetscMax(r.lo[d], (int)f->box.lo[d]);
+    r.hi[d] = PetscMin(r.hi[d], (int)(f->box.lo[d] + f->box.n[d]));
+  }
+  return r;
+}
+
 /* does the direction not exist? */
 static inline bool IsPoint(const PatchFDLocalDesc *desc, int d)
 {
@@ -116,7 +128,7 @@ struct PatchDirection {
 template <typename T>
 struct PatchData {
   PatchDirection<T> d[3];
-  Layout            l;
+  RingLayout        l;
   Range             read;
   Team<T>           team;
   int               a, b; /* sizes of the first two blocks of a team */

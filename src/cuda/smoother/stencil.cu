@@ -304,7 +304,7 @@ PetscErrorCode Stencil<T>::create(const PatchFDLocalDesc *desc, const int ones[3
   if ((D == 0 && !byplace) || !GridFits((run[0][1] - run[0][0]) / (longest_row_place / 2) + 1)) PetscFunctionReturn(PETSC_SUCCESS);
   scale = byplace ? 1 : S / D;
   l     = Layout(desc->field->box);
-  read  = Range(desc->field->read);
+  read  = ReadInBox(desc->field);
   for (int i = 0; i < 2; i++)
     for (int j = 0; j < 2; j++)
       for (int k = 0; k < 2; k++) w[i][j][k] = (T)(A[0][i] * M[1][j] * M[2][k] + M[0][i] * (A[1][j] * M[2][k] + M[1][j] * A[2][k]));
