@@ -607,15 +607,36 @@ static PetscErrorCode TestBiharmonic(PetscInt dim, PetscInt degree, const PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the lines of a mesh of halved cells but for a cell at the lower or upper end, which is whole */
+static PetscErrorCode OddLines(const Mesh *fine, PatchFDLine line[3])
+{
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDLine *f = &fine->line[d];
+    const PetscInt     n = f->ncells, lower = f->degree && d % 2 == 0;
+    PetscReal         *v;
+
+    PetscCall(PetscMalloc1(n + 1, &v));
+    PetscCall(PetscArraycpy(v, f->vertices, n + 1));
+    if (lower) v[1] = v[0];
+    else if (f->degree) v[n - 1] = v[n];
+    PetscCall(PatchFDLineCreate(f->continuity, f->degree, n - (f->degree > 0), v + lower, f->dirichlet, &line[d]));
+    PetscCall(PetscFree(v));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* every kernel on second-order problems */
 static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind, const PatchFDKernels tables[2][2],
                               PetscRandom rnd, PetscInt *failures)
 {
-  Mesh mesh, fine, higher;
+  Mesh        mesh, fine, higher;
+  PatchFDLine odd[3];
 
   PetscFunctionBeginUser;
   PetscCall(MeshCreate(dim, degree, cells, kind, 1, &mesh));
   PetscCall(MeshCreate(dim, degree, cells, kind, 2, &fine));
+  PetscCall(OddLines(&fine, odd));
   PetscCall(MeshCreate(dim, degree + 1, cells, kind, 1, &higher));
   for (int t = 0; t < 2; t++) {
     const PatchFDKernels h = tables[t][0], c = tables[t][1];
@@ -627,12 +648,14 @@ static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cell
       PetscCall(TestTransfer(mesh.line, fine.line, part, h, c, rnd, failures));
       PetscCall(TestTransfer(mesh.line, higher.line, part, h, c, rnd, failures));
     }
+    PetscCall(TestTransfer(mesh.line, odd, 0, h, c, rnd, failures));
     PetscCall(TestBoxSolve(&mesh, h, c, rnd, failures));
     PetscCall(TestBoxPiece(&mesh, h, c, rnd, failures));
   }
   PetscCall(MeshDestroy(&mesh));
   PetscCall(MeshDestroy(&fine));
   PetscCall(MeshDestroy(&higher));
+  for (int d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&odd[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
