@@ -3,6 +3,7 @@ A line a size: unknowns; seconds of the set-up, of an application (the best of s
 double precision and in floats; iterations of both.\n\
   -n <n,...>      : nodes a direction, default 24\n\
   -inner <type>   : default gamg\n\
+  -dm_mat_type aijcusparse -dm_vec_type cuda : on a GPU\n\
   -d_..., -s_...  : options of the KSP in double precision, and of the one with PCSINGLE; default CG to 1e-8\n\n";
 
 #include <petscpatchfd.h>
@@ -21,6 +22,7 @@ static PetscErrorCode CreateLaplacian(PetscInt n, Mat *A)
   PetscFunctionBeginUser;
   PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, n, n, n, PETSC_DECIDE,
                          PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &da));
+  PetscCall(DMSetFromOptions(da));
   PetscCall(DMSetUp(da));
   PetscCall(DMCreateMatrix(da, A));
   PetscCall(DMDAGetLocalInfo(da, &i));

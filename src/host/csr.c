@@ -1,31 +1,21 @@
 /* Sparse rows of floats (patchfd/private/csr.h).  All loops wait for memory, so that columns of 16 bits pay */
 #include <patchfd/private/csr.h>
 
-enum {
-  CSR_BLOCK = 64 /* rows that have their columns in one format */
-};
-
-typedef struct {
-  PetscInt   row, first; /* the first row, and the column from which the others count */
-  PetscCount at;         /* where the columns of the first row begin, in numbers of 16 bits */
-  PetscBool  narrow;
-} CSRBlock;
-
 struct _n_PatchFDCSR {
-  PetscInt  refct, m, n, nblock, narrow; /* the last: entries whose columns have 16 bits */
-  PetscInt *i;                           /* where the rows begin; m + 1 */
-  PetscInt *split;                       /* the first entries that are not left of the diagonal; NULL until they are needed */
-  float    *a;
-  uint16_t *j;
-  CSRBlock *block; /* nblock, and one more that ends the last */
+  PetscInt         refct, m, n, nblock, narrow; /* the last: entries whose columns have 16 bits */
+  PetscInt        *i;                           /* where the rows begin; m + 1 */
+  PetscInt        *split;                       /* the first entries that are not left of the diagonal; NULL until they are needed */
+  float           *a;
+  uint16_t        *j;
+  PatchFDCSRBlock *block; /* nblock, and one more that ends the last */
 };
 
 /* ---- the columns ---- */
 
 /* the block that begins with a row and entry k */
-static PetscErrorCode BlockCreate(PatchFDCSR A, const PetscInt j[], CSRBlock *b)
+static PetscErrorCode BlockCreate(PatchFDCSR A, const PetscInt j[], PatchFDCSRBlock *b)
 {
-  const PetscInt end = A->i[PetscMin(b->row + CSR_BLOCK, A->m)];
+  const PetscInt end = A->i[PetscMin(b->row + PATCHFD_CSR_BLOCK, A->m)];
   PetscInt       min = PETSC_INT_MAX, max = 0;
 
   PetscFunctionBegin;
@@ -40,7 +30,7 @@ static PetscErrorCode BlockCreate(PatchFDCSR A, const PetscInt j[], CSRBlock *b)
              b->row, PETSC_INT32_MAX, b->first, max);
   b->at += b->at & !b->narrow; /* numbers of 32 bits are aligned */
   if (b->narrow) A->narrow += end - A->i[b->row];
-  b[1].row = PetscMin(b->row + CSR_BLOCK, A->m);
+  b[1].row = PetscMin(b->row + PATCHFD_CSR_BLOCK, A->m);
   b[1].at  = b->at + (end - A->i[b->row]) * (b->narrow ? 1 : 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -55,7 +45,7 @@ PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], cons
   A->refct  = 1;
   A->m      = m;
   A->n      = n;
-  A->nblock = (m + CSR_BLOCK - 1) / CSR_BLOCK;
+  A->nblock = (m + PATCHFD_CSR_BLOCK - 1) / PATCHFD_CSR_BLOCK;
   PetscCall(PetscMalloc1(m + 1, &A->i));
   PetscCall(PetscArraycpy(A->i, i, m + 1));
   PetscCall(PetscCalloc1(A->nblock + 1, &A->block));
@@ -63,9 +53,9 @@ PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], cons
   PetscCall(PetscMalloc1(A->i[m], &A->a));
   PetscCall(PetscMalloc1(A->block[A->nblock].at, &A->j));
   for (PetscInt b = 0; b < A->nblock; b++) {
-    const CSRBlock *block  = &A->block[b];
-    uint16_t       *narrow = A->j + block->at;
-    int32_t        *wide   = (int32_t *)narrow;
+    const PatchFDCSRBlock *block  = &A->block[b];
+    uint16_t              *narrow = A->j + block->at;
+    int32_t               *wide   = (int32_t *)narrow;
 
     for (PetscInt k = A->i[block->row]; k < A->i[block[1].row]; k++) {
       if (block->narrow) *narrow++ = (uint16_t)(j[k] - block->first);
@@ -122,7 +112,7 @@ static inline PetscInt Column(Columns c, PetscInt k)
 #define FOR_BLOCKS(A, direction, Work, ...) \
   do { \
     for (PetscInt block_ = 0; block_ < (A)->nblock; block_++) { \
-      const CSRBlock *b_ = &(A)->block[(direction) > 0 ? block_ : (A)->nblock - 1 - block_]; \
+      const PatchFDCSRBlock *b_ = &(A)->block[(direction) > 0 ? block_ : (A)->nblock - 1 - block_]; \
 \
       if (b_->narrow) Work(A, b_, ((Columns){(A)->j + b_->at - (A)->i[b_->row], 1}), __VA_ARGS__); \
       else Work(A, b_, ((Columns){(const int32_t *)((A)->j + b_->at) - (A)->i[b_->row], 0}), __VA_ARGS__); \
@@ -130,7 +120,7 @@ static inline PetscInt Column(Columns c, PetscInt k)
   } while (0)
 #define WORK static inline __attribute__((always_inline)) void
 
-WORK BlockGet(PatchFDCSR A, const CSRBlock *b, Columns c, PetscInt j[])
+WORK BlockGet(PatchFDCSR A, const PatchFDCSRBlock *b, Columns c, PetscInt j[])
 {
   for (PetscInt k = A->i[b->row]; k < A->i[b[1].row]; k++) j[k] = b->first + Column(c, k);
 }
@@ -144,7 +134,14 @@ PetscErrorCode PatchFDCSRGet(PatchFDCSR A, PetscInt i[], PetscInt j[], PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-WORK BlockCompare(PatchFDCSR A, const CSRBlock *b, Columns c, const PetscInt j[], PetscBool *same)
+PetscErrorCode PatchFDCSRGetArrays(PatchFDCSR A, PatchFDCSRArrays *arrays)
+{
+  PetscFunctionBegin;
+  *arrays = (PatchFDCSRArrays){A->m, A->nblock, A->i, A->a, A->j, A->block};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+WORK BlockCompare(PatchFDCSR A, const PatchFDCSRBlock *b, Columns c, const PetscInt j[], PetscBool *same)
 {
   PetscInt others = 0;
 
@@ -167,7 +164,31 @@ PetscErrorCode PatchFDCSRGetSize(PatchFDCSR A, PetscCount *entries, PetscCount *
   *entries = A->i[A->m];
   *narrow  = A->narrow;
   *bytes   = (PetscLogDouble)(*entries * (PetscCount)sizeof(float) + A->block[A->nblock].at * (PetscCount)sizeof(uint16_t)) +
-           (PetscLogDouble)((A->split ? 2 : 1) * (A->m + 1)) * sizeof(PetscInt) + (PetscLogDouble)(A->nblock + 1) * sizeof(CSRBlock);
+           (PetscLogDouble)((A->split ? 2 : 1) * (A->m + 1)) * sizeof(PetscInt) + (PetscLogDouble)(A->nblock + 1) * sizeof(PatchFDCSRBlock);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRCreateTranspose(PatchFDCSR A, PatchFDCSR *T)
+{
+  const PetscInt n = A->i[A->m];
+  PetscInt      *j, *ti, *tj;
+  float         *ta;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc4(n, &j, A->n + 2, &ti, n, &tj, n, &ta));
+  PetscCall(PatchFDCSRGet(A, NULL, j, NULL));
+  PetscCall(PetscArrayzero(ti, A->n + 2));
+  for (PetscInt k = 0; k < n; k++) ti[j[k] + 2]++;
+  for (PetscInt r = 0; r < A->n; r++) ti[r + 2] += ti[r + 1];
+  for (PetscInt r = 0; r < A->m; r++) {
+    for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) { /* ti[row + 1] is where the next entry of the row goes */
+      tj[ti[j[k] + 1]]   = r;
+      ta[ti[j[k] + 1]++] = A->a[k];
+    }
+  }
+  PetscCall(PatchFDCSRCreate(A->n, A->m, ti, tj, T));
+  PetscCall(PetscArraycpy((*T)->a, ta, n));
+  PetscCall(PetscFree4(j, ti, tj, ta));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,7 +210,7 @@ static inline __attribute__((always_inline)) float RowSum(PetscInt from, PetscIn
   return (s0 + s1) + (s2 + s3);
 }
 
-WORK BlockMult(PatchFDCSR A, const CSRBlock *b, Columns c, float s, const float x[], const float z[], float y[])
+WORK BlockMult(PatchFDCSR A, const PatchFDCSRBlock *b, Columns c, float s, const float x[], const float z[], float y[])
 {
   for (PetscInt r = b->row; r < b[1].row; r++) y[r] = (z ? z[r] : 0) + s * RowSum(A->i[r], A->i[r + 1], A->a, c, x + b->first);
 }
@@ -201,7 +222,7 @@ PetscErrorCode PatchFDCSRMult(PatchFDCSR A, float s, const float x[], const floa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-WORK BlockMultTransposeAdd(PatchFDCSR A, const CSRBlock *b, Columns c, const float x[], float y[])
+WORK BlockMultTransposeAdd(PatchFDCSR A, const PatchFDCSRBlock *b, Columns c, const float x[], float y[])
 {
   float *yb = y + b->first;
 
@@ -218,13 +239,13 @@ PetscErrorCode PatchFDCSRMultTransposeAdd(PatchFDCSR A, const float x[], float y
 
 /* ---- sweeps ---- */
 
-WORK BlockSplit(PatchFDCSR A, const CSRBlock *b, Columns c, PetscInt split[])
+WORK BlockSplit(PatchFDCSR A, const PatchFDCSRBlock *b, Columns c, PetscInt split[])
 {
   for (PetscInt r = b->row; r < b[1].row; r++)
     for (split[r] = A->i[r]; split[r] < A->i[r + 1] && b->first + Column(c, split[r]) < r;) split[r]++;
 }
 
-WORK BlockGetDiagonal(PatchFDCSR A, const CSRBlock *b, Columns c, float d[])
+WORK BlockGetDiagonal(PatchFDCSR A, const PatchFDCSRBlock *b, Columns c, float d[])
 {
   for (PetscInt r = b->row; r < b[1].row; r++) {
     const PetscInt k = A->split[r];
@@ -265,7 +286,7 @@ typedef struct {
 } Waiting;
 
 /* before: the x of row r - 1, or, downwards, of row r + 1 */
-static inline __attribute__((always_inline)) Waiting RowUpTo(PatchFDCSR A, const CSRBlock *b, Columns c, PetscInt r, PetscInt to,
+static inline __attribute__((always_inline)) Waiting RowUpTo(PatchFDCSR A, const PatchFDCSRBlock *b, Columns c, PetscInt r, PetscInt to,
                                                              const float x[], float before)
 {
   PetscInt last;
@@ -275,7 +296,7 @@ static inline __attribute__((always_inline)) Waiting RowUpTo(PatchFDCSR A, const
   return (Waiting){RowSum(A->i[r], to - 1, A->a, c, x + b->first), A->a[to - 1], last == r - 1 ? before : x[last]};
 }
 
-static inline __attribute__((always_inline)) Waiting RowDownTo(PatchFDCSR A, const CSRBlock *b, Columns c, PetscInt r, PetscInt from,
+static inline __attribute__((always_inline)) Waiting RowDownTo(PatchFDCSR A, const PatchFDCSRBlock *b, Columns c, PetscInt r, PetscInt from,
                                                                const float x[], float before)
 {
   PetscInt next;
@@ -286,8 +307,8 @@ static inline __attribute__((always_inline)) Waiting RowDownTo(PatchFDCSR A, con
 }
 
 /* t = b - what is left of the diagonal, which a sweep backwards uses again */
-WORK BlockForward(PatchFDCSR A, const CSRBlock *b, Columns c, const PatchFDRelaxation *s, const float scale[], const float rhs[], float t[],
-                  float x[])
+WORK BlockForward(PatchFDCSR A, const PatchFDCSRBlock *b, Columns c, const PatchFDRelaxation *s, const float scale[], const float rhs[],
+                  float t[], float x[])
 {
   const float *xb     = x + b->first;
   float        before = b->row ? x[b->row - 1] : 0;
@@ -303,7 +324,7 @@ WORK BlockForward(PatchFDCSR A, const CSRBlock *b, Columns c, const PatchFDRelax
   }
 }
 
-WORK BlockBackward(PatchFDCSR A, const CSRBlock *b, Columns c, const PatchFDRelaxation *s, const float scale[], const float rhs[],
+WORK BlockBackward(PatchFDCSR A, const PatchFDCSRBlock *b, Columns c, const PatchFDRelaxation *s, const float scale[], const float rhs[],
                    const float t[], float x[])
 {
   const float *xb     = x + b->first;
@@ -329,7 +350,7 @@ PetscErrorCode PatchFDCSRSweep(PatchFDCSR A, const PatchFDRelaxation *s, const f
 
 /* ---- triangular solves ---- */
 
-WORK BlockLower(PatchFDCSR L, const CSRBlock *b, Columns c, const float rhs[], float x[])
+WORK BlockLower(PatchFDCSR L, const PatchFDCSRBlock *b, Columns c, const float rhs[], float x[])
 {
   float before = b->row ? x[b->row - 1] : 0;
 
@@ -340,7 +361,7 @@ WORK BlockLower(PatchFDCSR L, const CSRBlock *b, Columns c, const float rhs[], f
   }
 }
 
-WORK BlockUpper(PatchFDCSR U, const CSRBlock *b, Columns c, const float inverse[], float x[])
+WORK BlockUpper(PatchFDCSR U, const PatchFDCSRBlock *b, Columns c, const float inverse[], float x[])
 {
   float before = b[1].row < U->m ? x[b[1].row] : 0;
 
@@ -359,7 +380,7 @@ PetscErrorCode PatchFDCSRSolve(PatchFDCSR lower, PatchFDCSR upper, const float i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-WORK BlockUpperTranspose(PatchFDCSR U, const CSRBlock *b, Columns c, const float inverse[], float x[])
+WORK BlockUpperTranspose(PatchFDCSR U, const PatchFDCSRBlock *b, Columns c, const float inverse[], float x[])
 {
   for (PetscInt r = b->row; r < b[1].row; r++) {
     x[r] *= inverse[r];
@@ -367,7 +388,7 @@ WORK BlockUpperTranspose(PatchFDCSR U, const CSRBlock *b, Columns c, const float
   }
 }
 
-WORK BlockLowerTranspose(PatchFDCSR L, const CSRBlock *b, Columns c, float x[])
+WORK BlockLowerTranspose(PatchFDCSR L, const PatchFDCSRBlock *b, Columns c, float x[])
 {
   for (PetscInt r = b[1].row - 1; r >= b->row; r--)
     for (PetscInt k = L->i[r]; k < L->i[r + 1]; k++) x[b->first + Column(c, k)] -= L->a[k] * x[r];

@@ -12,32 +12,60 @@
 
 /* ---- products ---- */
 
-static PetscErrorCode GhostsBegin(Mat_AIJSingle *m, const float x[])
+static PetscErrorCode GhostsBegin(Mat_AIJSingle *m, PetscMemType memtype, const float x[])
 {
+  float *ghost;
+
   PetscFunctionBegin;
-  if (m->off) PetscCall(PetscSFBcastBegin(m->sf, MPI_FLOAT, x, m->ghost, MPI_REPLACE));
+  if (!m->off) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJSingleGetGhosts(m, memtype, &ghost));
+  PetscCall(PetscSFBcastWithMemTypeBegin(m->sf, MPI_FLOAT, memtype, x, memtype, ghost, MPI_REPLACE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y += s (entries in columns of other ranks) x */
-static PetscErrorCode GhostsEnd(Mat_AIJSingle *m, float s, const float x[], float y[])
+static PetscErrorCode GhostsEnd(Mat_AIJSingle *m, PetscMemType memtype, float s, const float x[], float y[])
 {
+  float *ghost;
+
   PetscFunctionBegin;
   if (!m->off) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSFBcastEnd(m->sf, MPI_FLOAT, x, m->ghost, MPI_REPLACE));
-  PetscCall(PatchFDCSRMult(m->off, s, m->ghost, y, y));
+  PetscCall(MatAIJSingleGetGhosts(m, memtype, &ghost));
+  PetscCall(PetscSFBcastEnd(m->sf, MPI_FLOAT, x, ghost, MPI_REPLACE));
+  PetscCall(MatAIJSingleMultLocal(m, PETSC_TRUE, PETSC_FALSE, memtype, s, ghost, y, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LogFlops(Mat_AIJSingle *m, PetscReal times)
+static PetscErrorCode LogFlops(Mat_AIJSingle *m, PetscMemType memtype, PetscReal times)
 {
-  PetscCount entries[2] = {0, 0}, narrow;
-  double     bytes;
+  PetscCount     entries[2] = {0, 0}, narrow;
+  double         bytes;
+  PetscLogDouble flops;
 
   PetscFunctionBegin;
   PetscCall(PatchFDCSRGetSize(m->diag, &entries[0], &narrow, &bytes));
   if (m->off) PetscCall(PatchFDCSRGetSize(m->off, &entries[1], &narrow, &bytes));
-  PetscCall(PetscLogFlops(2 * times * (PetscLogDouble)(entries[0] + entries[1])));
+  flops = 2 * times * (PetscLogDouble)(entries[0] + entries[1]);
+  PetscCall(PetscMemTypeHost(memtype) ? PetscLogFlops(flops) : PetscLogGpuFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y += A' x; where there are ghosts, on the host */
+static PetscErrorCode AddTranspose(Mat_AIJSingle *m, PetscMemType memtype, const float x[], float y[])
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  if (m->off) {
+    PetscCall(PetscSFGetGraph(m->sf, NULL, &n, NULL, NULL));
+    PetscCall(PetscArrayzero(m->ghost, n));
+    PetscCall(MatAIJSingleMultLocal(m, PETSC_TRUE, PETSC_TRUE, memtype, 1, x, m->ghost, m->ghost));
+  }
+  PetscCall(MatAIJSingleMultLocal(m, PETSC_FALSE, PETSC_TRUE, memtype, 1, x, y, y));
+  if (m->off) {
+    PetscCall(PetscSFReduceBegin(m->sf, MPI_FLOAT, m->ghost, y, MPI_SUM));
+    PetscCall(PetscSFReduceEnd(m->sf, MPI_FLOAT, m->ghost, y, MPI_SUM));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -45,51 +73,45 @@ static PetscErrorCode ApplyFloats(Mat_AIJSingle *m, PetscBool transpose, float s
 {
   const float *xa, *za = NULL;
   float       *ya;
+  PetscMemType memtype;
 
   PetscFunctionBegin;
   if (transpose) {
     if (!z) PetscCall(VecSet(y, 0));
     else if (z != y) PetscCall(VecCopy(z, y));
   }
-  PetscCall(VecSingleGetArrayRead(x, &xa, NULL));
-  if (z && z != y) PetscCall(VecSingleGetArrayRead(z, &za, NULL));
-  PetscCall(VecSingleGetArray(y, &ya, NULL));
-  if (transpose) {
-    if (m->off) {
-      PetscInt n;
-
-      PetscCall(PetscSFGetGraph(m->sf, NULL, &n, NULL, NULL));
-      PetscCall(PetscArrayzero(m->ghost, n));
-      PetscCall(PatchFDCSRMultTransposeAdd(m->off, xa, m->ghost));
-    }
-    PetscCall(PatchFDCSRMultTransposeAdd(m->diag, xa, ya));
-    if (m->off) {
-      PetscCall(PetscSFReduceBegin(m->sf, MPI_FLOAT, m->ghost, ya, MPI_SUM));
-      PetscCall(PetscSFReduceEnd(m->sf, MPI_FLOAT, m->ghost, ya, MPI_SUM));
-    }
-  } else {
-    PetscCall(GhostsBegin(m, xa));
-    PetscCall(PatchFDCSRMult(m->diag, s, xa, z == y ? ya : za, ya));
-    PetscCall(GhostsEnd(m, s, xa, ya));
+  PetscCall(VecSingleGetArrayRead(x, &xa, &memtype));
+  if (z && z != y) PetscCall(VecSingleGetArrayRead(z, &za, &memtype));
+  PetscCall(VecSingleGetArray(y, &ya, &memtype));
+  if (transpose) PetscCall(AddTranspose(m, memtype, xa, ya));
+  else {
+    PetscCall(GhostsBegin(m, memtype, xa));
+    PetscCall(MatAIJSingleMultLocal(m, PETSC_FALSE, PETSC_FALSE, memtype, s, xa, z == y ? ya : za, ya));
+    PetscCall(GhostsEnd(m, memtype, s, xa, ya));
   }
   PetscCall(VecSingleRestoreArrayRead(x, &xa));
   if (za) PetscCall(VecSingleRestoreArrayRead(z, &za));
   PetscCall(VecSingleRestoreArray(y, &ya));
-  PetscCall(LogFlops(m, 1));
+  PetscCall(LogFlops(m, memtype, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y = z + s A x or z + A' x; z = NULL for zero */
 static PetscErrorCode Apply(Mat A, PetscBool transpose, float s, Vec x, Vec z, Vec y)
 {
-  Vec xf, yf, zf = NULL;
+  Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
+  Vec            xf, yf, zf = NULL;
+  PetscMemType   memtype;
+  PetscBool      cuda;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecBeginFloats(x, PETSC_TRUE, &xf));
-  PetscCall(PatchFDVecBeginFloats(y, (PetscBool)(z == y), &yf));
+  PetscCall(PetscStrcmp(A->defaultvectype, VECSINGLECUDA, &cuda));
+  memtype = cuda && !(transpose && m->off) ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  PetscCall(PatchFDVecBeginFloats(x, PETSC_TRUE, memtype, &xf));
+  PetscCall(PatchFDVecBeginFloats(y, (PetscBool)(z == y), memtype, &yf));
   if (z == y) zf = yf;
-  else if (z) PetscCall(PatchFDVecBeginFloats(z, PETSC_TRUE, &zf));
-  PetscCall(ApplyFloats((Mat_AIJSingle *)A->data, transpose, s, xf, zf, yf));
+  else if (z) PetscCall(PatchFDVecBeginFloats(z, PETSC_TRUE, memtype, &zf));
+  PetscCall(ApplyFloats(m, transpose, s, xf, zf, yf));
   if (z && z != y) PetscCall(PatchFDVecEndFloats(z, PETSC_FALSE, &zf));
   PetscCall(PatchFDVecEndFloats(y, PETSC_TRUE, &yf));
   PetscCall(PatchFDVecEndFloats(x, PETSC_FALSE, &xf));
@@ -116,7 +138,7 @@ static PetscErrorCode MatGetDiagonal_AIJSingle(Mat A, Vec d)
   float *a;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecBeginFloats(d, PETSC_FALSE, &df));
+  PetscCall(PatchFDVecBeginFloats(d, PETSC_FALSE, PETSC_MEMTYPE_HOST, &df));
   PetscCall(VecSingleGetArray(df, &a, NULL));
   PetscCall(PatchFDCSRGetDiagonal(((Mat_AIJSingle *)A->data)->diag, a));
   PetscCall(VecSingleRestoreArray(df, &a));
@@ -152,9 +174,9 @@ static PetscErrorCode SweepFloats(Mat A, const float b[], PatchFDRelaxation *s, 
     const PetscBool ghosts = (PetscBool)(m->off && !s->zero);
 
     if (ghosts) {
-      PetscCall(GhostsBegin(m, x));
+      PetscCall(GhostsBegin(m, PETSC_MEMTYPE_HOST, x));
       PetscCall(PetscArraycpy(own, b, A->rmap->n));
-      PetscCall(GhostsEnd(m, -1, x, own));
+      PetscCall(GhostsEnd(m, PETSC_MEMTYPE_HOST, -1, x, own));
     }
     for (PetscInt l = 0; l < lits; l++) {
       PetscCall(PatchFDCSRSweep(m->diag, s, m->scale, ghosts ? own : b, rest, x));
@@ -186,8 +208,8 @@ static PetscErrorCode MatSOR_AIJSingle(Mat A, Vec b, PetscReal omega, MatSORType
   A->factorerrortype = m->pivot ? MAT_FACTOR_NUMERIC_ZEROPIVOT : MAT_FACTOR_NOERROR;
   PetscCheck(!m->pivot || !A->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT,
              "MatSOR() divides by the diagonal, and a row of this matrix has a zero there");
-  PetscCall(PatchFDVecBeginFloats(b, PETSC_TRUE, &bf));
-  PetscCall(PatchFDVecBeginFloats(x, (PetscBool)!s.zero, &xf));
+  PetscCall(PatchFDVecBeginFloats(b, PETSC_TRUE, PETSC_MEMTYPE_HOST, &bf));
+  PetscCall(PatchFDVecBeginFloats(x, (PetscBool)!s.zero, PETSC_MEMTYPE_HOST, &xf));
   PetscCall(VecSingleGetArrayRead(bf, &ba, NULL));
   PetscCall(VecSingleGetArray(xf, &xa, NULL));
   PetscCall(SweepFloats(A, ba, &s, its, lits, xa));
@@ -195,7 +217,7 @@ static PetscErrorCode MatSOR_AIJSingle(Mat A, Vec b, PetscReal omega, MatSORType
   PetscCall(VecSingleRestoreArray(xf, &xa));
   PetscCall(PatchFDVecEndFloats(b, PETSC_FALSE, &bf));
   PetscCall(PatchFDVecEndFloats(x, PETSC_TRUE, &xf));
-  PetscCall(LogFlops(m, its * lits * (s.forward && s.backward ? 2 : 1)));
+  PetscCall(LogFlops(m, PETSC_MEMTYPE_HOST, its * lits * (s.forward && s.backward ? 2 : 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -247,6 +269,10 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
   PetscCall(PatchFDCSRDestroy(&m->diag));
   PetscCall(PatchFDCSRDestroy(&m->off));
   PetscCall(PetscSFDestroy(&m->sf));
+  PetscCall(MatAIJSingleForgetCUDA(m));
+#if defined(PETSC_HAVE_CUDA)
+  PetscCall(VecDestroy(&m->ghostcuda));
+#endif
   PetscCall(PetscFree(m->ghost));
   PetscCall(PetscFree(m->column));
   PetscCall(PetscFree2(m->scale, m->work));
@@ -269,7 +295,8 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
   An entry takes 6 bytes, or 8 where the columns of a group of 64 rows are more than 65536 apart, in place of the 12 (with 64-bit
   indices 16) of `MATAIJ`.
 
-  The vectors that it makes are of type `VECSINGLE`. Vectors of other types are converted in every operation.
+  The vectors that it makes are of type `VECSINGLE`, or `VECSINGLECUDA` if it is made from a `MATAIJCUSPARSE`: then products are computed
+  on the GPU, and all else, and transposed products on several ranks, on the host. Vectors of other types are converted in every operation.
 
   It has products and their transposes, `MatResidual()`, the diagonal, `MatSOR()` (on several ranks local sweeps), diagonal blocks, and
   on one rank ILU(k), ICC(k), LU and Cholesky factors: PETSc computes them in double precision, and they are stored and applied in

@@ -7,7 +7,8 @@
 PetscErrorCode MatAIJSingleCanConvert(Mat A, PetscBool *can)
 {
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, can, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, can, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ,
+                                      MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,11 +60,15 @@ static PetscErrorCode SetRowsParallel(Mat A, Mat_AIJSingle *m, PetscBool *same)
 /* an empty one in the shape of another, to be filled with rows */
 static PetscErrorCode CreateLike(MPI_Comm comm, Mat A, Mat *B)
 {
+  PetscBool cuda;
+
   PetscFunctionBegin;
   PetscCall(MatCreate(comm, B));
   PetscCall(MatSetSizes(*B, A->rmap->n, A->cmap->n, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(MatSetBlockSizesFromMats(*B, A, A));
   PetscCall(MatSetType(*B, MATAIJSINGLE));
+  PetscCall(PetscStrcmpAny(A->defaultvectype, &cuda, VECCUDA, VECSINGLECUDA, ""));
+  if (cuda) PetscCall(MatSetVecType(*B, VECSINGLECUDA));
   PetscCall(PetscLayoutSetUp((*B)->rmap));
   PetscCall(PetscLayoutSetUp((*B)->cmap));
   (*B)->assembled = (*B)->preallocated = PETSC_TRUE;
@@ -84,6 +89,7 @@ static PetscErrorCode Forget(Mat_AIJSingle *m)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree2(m->scale, m->work));
+  PetscCall(MatAIJSingleForgetCUDA(m));
   PetscCall(MatDestroy(&m->aij));
   PetscCall(MatDestroy(&m->source));
   if (m->block) {
@@ -100,7 +106,7 @@ PetscErrorCode MatConvertFrom_AIJSingle(Mat A, PETSC_UNUSED MatType type, MatReu
   PetscBool      aij, same = PETSC_TRUE;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   PetscCheck(!B || B->ops->convertfrom == MatConvertFrom_AIJSingle, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
              "MAT_REUSE_MATRIX needs a matrix of type %s to reuse, found type %s", MATAIJSINGLE, ((PetscObject)B)->type_name);
   if (!aij) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &rows));

@@ -126,8 +126,8 @@ static PetscErrorCode Solve(Mat F, PetscBool transpose, Vec b, Vec x)
   Vec                  bf, xf;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecBeginFloats(b, PETSC_TRUE, &bf));
-  PetscCall(PatchFDVecBeginFloats(x, PETSC_FALSE, &xf));
+  PetscCall(PatchFDVecBeginFloats(b, PETSC_TRUE, PETSC_MEMTYPE_HOST, &bf));
+  PetscCall(PatchFDVecBeginFloats(x, PETSC_FALSE, PETSC_MEMTYPE_HOST, &xf));
   PetscCall(VecSingleGetArrayRead(bf, &ba, NULL));
   PetscCall(VecSingleGetArray(xf, &xa, NULL));
   for (int i = 0; i < 2; i++)

@@ -119,16 +119,17 @@ static PetscErrorCode PCSingleSetOperatorsNative(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* only operators with kernels of their own have anything to gain on the GPU: other Mats work through the shadows, which are on the host */
+/* operators with kernels of their own, and assembled matrices, are on the GPU: other Mats work through the shadows, which are on the host */
 static PetscErrorCode PCSingleChooseVecType(PC pc, DM dm)
 {
   PC_Single   *s    = (PC_Single *)pc->data;
-  PetscBool    cuda = PETSC_FALSE;
+  PetscBool    cuda = PETSC_FALSE, cusparse;
   Mat_Bakeoff *bakeoff;
 
   PetscFunctionBegin;
   PetscCall(MatBakeoffFind(pc->pmat, &bakeoff));
-  if (s->native || bakeoff)
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &cusparse, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  if (s->native || bakeoff || cusparse)
     PetscCall(
       PetscStrcmpAny(s->native ? dm->vectype : pc->pmat->defaultvectype, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
   s->vectype = cuda ? VECSINGLECUDA : VECSINGLE;

@@ -76,6 +76,7 @@ static PetscErrorCode PCSingleGetCopy(PC pc, Mat A, Mat *single)
   if (c->single && c->single->nonzerostate != A->nonzerostate) PetscCall(MatDestroy(&c->single));
   if (!c->single || ((PetscObject)c->single)->state != ((PetscObject)A)->state)
     PetscCall(MatConvert(A, MATAIJSINGLE, c->single ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &c->single));
+  PetscCall(MatSetVecType(c->single, s->vectype));
   PetscCall(CopyNullSpaces(A, c->single));
   PetscCall(CopySetSource(A, c->single));
   ((PetscObject)c->single)->id = ((PetscObject)A)->id;
@@ -218,8 +219,22 @@ static PetscErrorCode FixPivots(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* may one of the PCs inside get copies of its matrices? In GPU memory, where there is no more than products and the diagonal, few */
+static PetscErrorCode CanExchangePC(PC pc, PC sub, PetscBool *can)
+{
+  PetscBool cuda;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(((PC_Single *)pc->data)->vectype, VECSINGLECUDA, &cuda));
+  if (cuda) PetscCall(PetscObjectTypeCompareAny((PetscObject)sub, can, PCNONE, PCJACOBI, ""));
+  else PetscCall(PetscObjectTypeCompareAny((PetscObject)sub, can, PCNONE, PCJACOBI, PCPBJACOBI, PCSOR, PCBJACOBI, PCASM, ""));
+  if (!*can && !cuda && sub->pmat->rmap->size == 1)
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)sub, can, PCILU, PCICC, PCLU, PCCHOLESKY, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* can a smoother work on a copy? */
-static PetscErrorCode CanExchangeKSP(KSP ksp, PetscBool *can)
+static PetscErrorCode CanExchangeKSP(PC pc, KSP ksp, PetscBool *can)
 {
   PetscBool plain, pcs, mats[2];
 
@@ -227,8 +242,7 @@ static PetscErrorCode CanExchangeKSP(KSP ksp, PetscBool *can)
   *can = PETSC_FALSE;
   if (!ksp->pc->mat || !((PetscObject)ksp)->type_name) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(IsPlain(ksp, &plain));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &pcs, PCNONE, PCJACOBI, PCPBJACOBI, PCSOR, PCBJACOBI, PCASM, PCILU, PCICC, PCLU,
-                                      PCCHOLESKY, ""));
+  PetscCall(CanExchangePC(pc, ksp->pc, &pcs));
   PetscCall(MatAIJSingleCanConvert(ksp->pc->mat, &mats[0]));
   PetscCall(MatAIJSingleCanConvert(ksp->pc->pmat, &mats[1]));
   /* what is reset would call for its operator again */
@@ -247,8 +261,8 @@ static PetscErrorCode FindFirstLevel(PC pc)
   for (s->first = mg->nlevels; s->first > (s->coarse ? 0 : 1); s->first--) {
     const PC_MG_Levels *level = mg->levels[s->first - 1];
 
-    PetscCall(CanExchangeKSP(level->smoothd, &can));
-    if (can && level->smoothu != level->smoothd) PetscCall(CanExchangeKSP(level->smoothu, &can));
+    PetscCall(CanExchangeKSP(pc, level->smoothd, &can));
+    if (can && level->smoothu != level->smoothd) PetscCall(CanExchangeKSP(pc, level->smoothu, &can));
     can = (PetscBool)(can && !level->cr && (!level->residual || level->residual == PCMGResidualDefault));
     if (!can) break;
   }
@@ -272,9 +286,7 @@ PetscErrorCode PCSingleChooseFloats(PC pc)
   if (can[0] && can[1] && !s->shadows) {
     PetscCall(PetscObjectTypeCompareAny((PetscObject)s->pc, &match, PCMG, PCGAMG, ""));
     if (match) s->floats = PCSINGLE_FLOATS_LEVELS;
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)s->pc, &match, PCNONE, PCJACOBI, PCPBJACOBI, PCSOR, PCBJACOBI, PCASM, ""));
-    if (!match && pc->pmat->rmap->size == 1)
-      PetscCall(PetscObjectTypeCompareAny((PetscObject)s->pc, &match, PCILU, PCICC, PCLU, PCCHOLESKY, ""));
+    PetscCall(CanExchangePC(pc, s->pc, &match));
     if (match) s->floats = PCSINGLE_FLOATS_MATRIX;
   }
   if (s->floats == PCSINGLE_FLOATS_NONE)

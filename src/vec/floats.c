@@ -1,5 +1,5 @@
-/* The floats of any Vec on the host: those of a VECSINGLE are its own, those of others are a copy; and how the processor computes with
-   them */
+/* The floats of any Vec, on the host or in GPU memory: those of a VECSINGLE are its own, those of others are a copy; and how the processor
+   computes with them */
 #include <patchfd/private/vecimpl.h>
 #if defined(__SSE__)
   #include <xmmintrin.h>
@@ -24,17 +24,17 @@ void PatchFDSubnormalsRestore(PETSC_UNUSED unsigned mode)
 #endif
 }
 
-PetscErrorCode PatchFDVecBeginFloats(Vec v, PetscBool read, Vec *floats)
+PetscErrorCode PatchFDVecBeginFloats(Vec v, PetscBool read, PetscMemType memtype, Vec *floats)
 {
   PetscFunctionBegin;
-  if (VecIsSingle_Private(v) && PetscMemTypeHost(VecSingleMemType_Private(v))) {
+  if (VecIsSingle_Private(v) && PetscMemTypeHost(VecSingleMemType_Private(v)) == PetscMemTypeHost(memtype)) {
     PetscCall(PetscObjectReference((PetscObject)v));
     *floats = v;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecCreate(PetscObjectComm((PetscObject)v), floats));
   PetscCall(VecSetLayout(*floats, v->map));
-  PetscCall(VecSetType(*floats, VECSINGLE));
+  PetscCall(VecSetType(*floats, PetscMemTypeHost(memtype) ? VECSINGLE : VECSINGLECUDA));
   if (read) PetscCall(VecSingleConvert(v, 1, *floats));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,10 +15,21 @@ typedef struct {
   PetscBool  pivot;        /* one of those was a division by zero */
   Mat        block;        /* what MatGetDiagonalBlock() lends */
   Mat        aij;          /* a double copy of the diagonal block while somebody uses it */
-  Mat        source;       /* the MATAIJ whose entries these are, or NULL if it may have others by now */
+#if defined(PETSC_HAVE_CUDA)
+  PatchFDCSRCUDA cuda[2][2]; /* copies of diag and off, and of their transposes, in GPU memory; NULL until they are used */
+  Vec            ghostcuda;
+#endif
+  Mat source; /* the MATAIJ whose entries these are, or NULL if it may have others by now */
 } Mat_AIJSingle;
 
 PETSC_INTERN PetscErrorCode MatCreate_AIJSingle(Mat);
+/* aijsinglecuda.c: products with diag or off where the arrays are, y = z + s A x, or y += A' x, where z is y */
+PETSC_INTERN PetscErrorCode MatAIJSingleMultLocal(Mat_AIJSingle *, PetscBool off, PetscBool transpose, PetscMemType, float s,
+                                                  const float x[], const float z[], float y[]);
+/* an array for as many numbers as there are ghosts */
+PETSC_INTERN PetscErrorCode MatAIJSingleGetGhosts(Mat_AIJSingle *, PetscMemType, float **);
+/* what is in GPU memory, since entries change or end */
+PETSC_INTERN PetscErrorCode MatAIJSingleForgetCUDA(Mat_AIJSingle *);
 /* aijsingleconvert.c: to and from other types, and what is done by way of them */
 PETSC_INTERN PetscErrorCode MatConvertFrom_AIJSingle(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatAIJSingleSetConversions(Mat);

@@ -9,6 +9,24 @@
 
 typedef struct _n_PatchFDCSR *PatchFDCSR;
 
+enum {
+  PATCHFD_CSR_BLOCK = 64 /* rows that have their columns in one format */
+};
+typedef struct {
+  PetscInt   row, first; /* the first row, and the column from which the others count */
+  PetscCount at;         /* where the columns of the first row begin, in numbers of 16 bits */
+  PetscBool  narrow;
+} PatchFDCSRBlock;
+
+/* what a PatchFDCSR consists of */
+typedef struct {
+  PetscInt               m, nblock;
+  const PetscInt        *i; /* where the rows begin; m + 1 */
+  const float           *a;
+  const uint16_t        *j;
+  const PatchFDCSRBlock *block; /* nblock, and one more that ends the last */
+} PatchFDCSRArrays;
+
 /* m rows of n columns: row r has the columns j[i[r]] .. j[i[r + 1] - 1], in ascending order */
 PETSC_INTERN PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PatchFDCSR *);
 /* are these its rows and columns? */
@@ -18,6 +36,8 @@ PETSC_INTERN PetscErrorCode PatchFDCSRDestroy(PatchFDCSR *);
 PETSC_INTERN PetscErrorCode PatchFDCSRSetValues(PatchFDCSR, const PetscScalar a[]);
 /* into arrays of the caller, which may be NULL, of m + 1 and of as many numbers as there are entries */
 PETSC_INTERN PetscErrorCode PatchFDCSRGet(PatchFDCSR, PetscInt i[], PetscInt j[], PetscScalar a[]);
+PETSC_INTERN PetscErrorCode PatchFDCSRGetArrays(PatchFDCSR, PatchFDCSRArrays *);
+PETSC_INTERN PetscErrorCode PatchFDCSRCreateTranspose(PatchFDCSR, PatchFDCSR *);
 /* entries, those of them whose columns are 16 bits wide, and bytes of all */
 PETSC_INTERN PetscErrorCode PatchFDCSRGetSize(PatchFDCSR, PetscCount *entries, PetscCount *narrow, PetscLogDouble *bytes);
 
@@ -25,6 +45,13 @@ PETSC_INTERN PetscErrorCode PatchFDCSRGetSize(PatchFDCSR, PetscCount *entries, P
 PETSC_INTERN PetscErrorCode PatchFDCSRMult(PatchFDCSR, float s, const float x[], const float z[], float y[]);
 /* y += A' x */
 PETSC_INTERN PetscErrorCode PatchFDCSRMultTransposeAdd(PatchFDCSR, const float x[], float y[]);
+#if defined(PETSC_HAVE_CUDA)
+/* a copy in GPU memory (src/cuda/sparse/csr.cu), and its product, with arrays there */
+typedef struct _n_PatchFDCSRCUDA *PatchFDCSRCUDA;
+PETSC_INTERN PetscErrorCode       PatchFDCSRCUDACreate(PatchFDCSR, PatchFDCSRCUDA *);
+PETSC_INTERN PetscErrorCode       PatchFDCSRCUDADestroy(PatchFDCSRCUDA *);
+PETSC_INTERN PetscErrorCode       PatchFDCSRCUDAMult(PatchFDCSRCUDA, float s, const float x[], const float z[], float y[]);
+#endif
 /* the diagonal, zero where there is no entry */
 PETSC_INTERN PetscErrorCode PatchFDCSRGetDiagonal(PatchFDCSR, float d[]);
 
