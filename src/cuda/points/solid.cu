@@ -254,7 +254,7 @@ PetscErrorCode SolidOperator<T>::diagonal(void *plan, void *diagonal)
 
 PetscErrorCode SolidCellMatrices(const PatchFDPoints *points, PetscReal E[])
 {
-  const size_t size = PetscSqr((size_t)PatchFDPointsCellSize(points)), bytes = (size_t)1 << 28;
+  const size_t        size = PetscSqr((size_t)PatchFDPointsCellSize(points)), bytes = (size_t)1 << 28;
   PatchFDPoints       own  = *points;
   PatchFDOperatorDesc desc = {};
   cudaStream_t        stream;
@@ -276,8 +276,8 @@ PetscErrorCode SolidCellMatrices(const PatchFDPoints *points, PetscReal E[])
     a = ((SolidPlan<double> *)plan)->arg;
     PetscCall(memory.borrow((size_t)own.ncells * size, &a.matrices));
     PetscCall(SolidColumns((SolidPlan<double> *)plan, &a, stream));
-    PetscCallCUDA(cudaMemcpyAsync(E + (size_t)first * size, a.matrices, (size_t)own.ncells * size * sizeof(double), cudaMemcpyDeviceToHost,
-                                  stream));
+    PetscCallCUDA(
+      cudaMemcpyAsync(E + (size_t)first * size, a.matrices, (size_t)own.ncells * size * sizeof(double), cudaMemcpyDeviceToHost, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscCall(SolidOperator<double>::destroy(&plan));
   }

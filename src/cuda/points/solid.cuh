@@ -19,12 +19,12 @@ struct SolidArguments {
   int           count[2];   /* cells of the box in x and y */
   PointsDivisor row, plane; /* count[0], count[0] * count[1] */
   PointsBox     from[3], to[3];
-  size_t        x0[3], y0[3];       /* where components begin */
-  const T      *B, *D, *C, *L;      /* [c][n], [c][n], [c][c], [c][m] */
-  const T      *factors, *N;        /* at(); [cells][m^dim][m^dim] */
-  const T      *x;                  /* NULL: a unit vector in each cell, number `column`, of whose product */
-  T            *y, *matrices, alpha; /* column `column` of matrices[cells][rows][columns] is set, or if that is NULL, its entry there added */
-  int           column;
+  size_t        x0[3], y0[3];  /* where components begin */
+  const T      *B, *D, *C, *L; /* [c][n], [c][n], [c][c], [c][m] */
+  const T      *factors, *N;   /* at(); [cells][m^dim][m^dim] */
+  const T      *x;             /* NULL: a unit vector in each cell, number `column`, of whose product */
+  T  *y, *matrices, alpha;     /* column `column` of matrices[cells][rows][columns] is set, or if that is NULL, its entry there added */
+  int column;
 
   /* the first of the numbers of a point, which are planes[1] apart: J^{-1}[reference direction][direction], then w |J|, lambda w |J|, mu w
      |J| and shift w |J| */
@@ -34,7 +34,7 @@ struct SolidArguments {
   {
     return ((ptrdiff_t)(cell / per) * (dim == 3 ? c : 1) + z) * numbers() * lanes() + cell % per * c * c;
   }
-  __host__ __device__ int planes() const { return PetscMax(n, 2 * dim); } /* that a cell has in shared memory */
+  __host__ __device__ int planes() const { return PetscMax(n, 2 * dim); }                         /* that a cell has in shared memory */
   __host__ __device__ int shared() const { return c * (2 * n + c + m) + per * planes() * c * c; } /* numbers of a block */
 };
 
@@ -49,11 +49,11 @@ struct SolidCell {
   int                      p, q, cell;
   T                        v[DIM][most], t[DIM][most], s[most]; /* values, derivatives in z, w |J| L N L' (w |J| div u) */
 
-  __device__ __forceinline__ int n() const { return NODES ? NODES : a.n; }
-  __device__ __forceinline__ int c() const { return POINTS ? POINTS : a.c; }
-  __device__ __forceinline__ int levels() const { return DIM == 3 ? c() : 1; }
-  __device__ __forceinline__ int slices(int nodes) const { return DIM == 3 ? nodes : 1; }
-  __device__ __forceinline__ T  &plane(int k, int j, int i) const { return S[(k * c() + j) * c() + i]; }
+  __device__ __forceinline__ int      n() const { return NODES ? NODES : a.n; }
+  __device__ __forceinline__ int      c() const { return POINTS ? POINTS : a.c; }
+  __device__ __forceinline__ int      levels() const { return DIM == 3 ? c() : 1; }
+  __device__ __forceinline__ int      slices(int nodes) const { return DIM == 3 ? nodes : 1; }
+  __device__ __forceinline__ T       &plane(int k, int j, int i) const { return S[(k * c() + j) * c() + i]; }
   __device__ __forceinline__ const T *factor(int z) const { return a.factors + a.at(cell, z) + q * c() + p; }
 
   /* w[k] in the threads p, q < rows = the product with X[rows][cols] in x and y of what it is in the threads p, q < cols; or, transposed,
@@ -256,7 +256,7 @@ static __global__ void SolidKernel(const __grid_constant__ SolidArguments<T> a)
   const int                        n = s.n(), c = s.c(), blocks = (a.cells + a.per - 1) / a.per;
   const int                        size[] = {c * n, c * n, c * c, c * a.m};
   const T *const                   from[] = {a.B, a.D, a.C, a.L};
-  T                               *to = (T *)shared_memory, w[SolidCell<T, DIM, NODES, POINTS>::most_nodes];
+  T                               *to     = (T *)shared_memory, w[SolidCell<T, DIM, NODES, POINTS>::most_nodes];
 
   s.p = (int)threadIdx.x;
   s.q = (int)threadIdx.y;
