@@ -94,7 +94,7 @@ PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
   PetscCall(DMBoxRingMultiple(dm, &multiple));
   for (PetscInt d = 0; d < dm->dim; d++) {
     c->cells[d]    = box->cells[d];
-    c->ring[d]     = (PetscBool)(box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC);
+    c->ring[d]     = DMBoxIsRing(box, d);
     c->multiple[d] = c->ring[d] ? multiple : 1;
   }
   c->even = (PetscBool)(box->space == DMBOX_SPACE_P1);

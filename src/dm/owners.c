@@ -133,7 +133,7 @@ PetscErrorCode DMBoxCreateLine(DM dm, PatchFDContinuity continuity, PetscInt deg
     for (PetscInt i = 0; i < N; i++) v[i] = box->lower[d] + (box->upper[d] - box->lower[d]) * ((PetscReal)i / (PetscReal)N);
     v[N] = box->upper[d];
   }
-  if (box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC) PetscCall(PatchFDRingCreate(continuity, degree, N, v, line));
+  if (DMBoxIsRing(box, d)) PetscCall(PatchFDRingCreate(continuity, degree, N, v, line));
   else PetscCall(PatchFDLineCreate(point ? PATCHFD_CONTINUOUS : continuity, point ? 0 : degree, N, v, dirichlet, line));
   for (int e = 0; e < 2; e++) line->clamped[e] = (PetscBool)(!point && box->boundary[2 * d + e] == DMBOX_BOUNDARY_DIRICHLET);
   PetscCall(PetscFree(v));

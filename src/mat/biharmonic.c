@@ -292,7 +292,7 @@ PetscErrorCode DMBoxAddBendingLoad(DM dm, PetscReal time, DMBoxFunctionFn *slope
     for (int end = 0; end < 2; end++) {
       PatchFDPointwise f = {box->boundary[2 * d + end] == DMBOX_BOUNDARY_SUPPORTED ? moment : slope, ctx};
 
-      if (!f.f || box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC) continue;
+      if (!f.f || DMBoxIsRing(box, d)) continue;
       PetscCall(PatchFDLineEndLoad(&box->field[0].line[d], end, op->coefficient[BENDING], op->penalty[1] * 2 * DMBoxPenalty(dm), load));
       PetscCall(DMBoxAddSideLoad(dm, d, end, load, time, 1, PatchFDHostPointwise, &f, b));
     }

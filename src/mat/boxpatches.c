@@ -18,7 +18,7 @@ typedef struct {
   PCPatchFDVariant use;
   PatchFDPrecision products;
   PetscBool        atomic;
-  PatchFDColor     color[MATBOX_MAX_COLORS];
+  PatchFDColor     color[PATCHFD_MAX_COLORS];
   enum {
     PATCHES, /* of vertices, or the one of a mesh that has no more */
     DIAGONALIZED_BOX,
@@ -368,7 +368,7 @@ static PetscErrorCode MatPatchesSweep_Box(MatPatches p, PatchFDKernels kern, Pet
                                           PetscBool zero, Vec b, Vec x)
 {
   const BoxPatches *box = (const BoxPatches *)p->data;
-  PatchFDColor      colors[2 * MATBOX_MAX_COLORS];
+  PatchFDColor      colors[2 * PATCHFD_MAX_COLORS];
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) colors[i] = box->color[order[i]];

@@ -48,13 +48,6 @@ static PetscErrorCode PointsEvaluate(DM dm, const PatchFDRange cells, PetscInt n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscBool HasRings(DM dm)
-{
-  const DM_Box *box = (const DM_Box *)dm->data;
-
-  return (PetscBool)(box->field[0].line[0].turn || box->field[0].line[1].turn || box->field[0].line[2].turn);
-}
-
 /* around rings, where cells beyond the ends are images of others: functions are evaluated in the rank's own cells, and become data; all
    ranks at once */
 static PetscErrorCode PointsEvaluateRings(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx, Vec *v)
@@ -78,7 +71,7 @@ PetscErrorCode DMBoxPointsCoefficient(DM dm, const PatchFDRange cells, PetscInt 
 
   PetscFunctionBegin;
   *v = NULL;
-  if (f && HasRings(dm)) PetscCall(PointsEvaluateRings(dm, cells, n, f, ctx, v));
+  if (f && DMBoxHasRings((const DM_Box *)dm->data)) PetscCall(PointsEvaluateRings(dm, cells, n, f, ctx, v));
   else if (f) PetscCall(PointsEvaluate(dm, cells, n, f, ctx, v));
   else if (data) PetscCall(DMBoxCellDataGet(dm, data, cells, v));
   if (!*v || (scale == 1 && added == 0)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -305,7 +298,7 @@ PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[
     known[1] = (PetscBool)(known[1] && data->cells[d][0] <= cells[d][0] && data->cells[d][1] >= cells[d][1]);
   }
   /* Vecs are asked together */
-  if (data->medium->Kdata || data->medium->shiftdata || HasRings(dm))
+  if (data->medium->Kdata || data->medium->shiftdata || DMBoxHasRings((const DM_Box *)dm->data))
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, known, 2, PATCHFD_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)dm)));
   if (known[1] && !known[0]) PetscCall(PointsPart(dm, c, data->points, (const PetscInt(*)[2])data->cells, cells, &points));
   /* a mass matrix, of loads, does not take the place of what was evaluated */

@@ -204,7 +204,7 @@ static PetscErrorCode DMBoxOperatorCheck_Elasticity(DM dm, DMBoxOperator op)
              "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; -dm_box_operator elasticity by quadrature takes 1 to %d", box->degree,
              PATCHFD_POINTS_MAX_DEGREE);
   for (PetscInt d = 0; d < dm->dim; d++)
-    PetscCheck(!DMBoxIsMapped(box) || box->boundary[2 * d] != DMBOX_BOUNDARY_PERIODIC, comm, PETSC_ERR_SUP,
+    PetscCheck(!DMBoxIsMapped(box) || !DMBoxIsRing(box, d), comm, PETSC_ERR_SUP,
                "-dm_box_boundary (DMBoxSetBoundary()) is periodic in direction %" PetscInt_FMT
                " of a box with a map (-dm_box_mapping); -dm_box_operator elasticity does not take both",
                d);

@@ -371,7 +371,7 @@ PetscErrorCode MatPatchesSmooth(MatPatches p, PetscInt its, PetscBool transpose,
 {
   const PetscInt64 steps = (PetscInt64)its * p->spec.sweeps;
   PatchFDKernels   kern;
-  PetscInt         colors[2 * PATCHES_MAX_COLORS], n = Colors(p, transpose, colors);
+  PetscInt         colors[2 * PATCHFD_MAX_COLORS], n = Colors(p, transpose, colors);
 
   PetscFunctionBegin;
   if (p->singular) { /* solvers find that something is not finite, and look for the reason */

@@ -119,7 +119,7 @@ PetscErrorCode MatBoxGetDamping(MatBoxLocal *l, PatchFDPrecision precision, Pets
 {
   const DM        dm     = l->m->dm;
   const PetscReal enough = 1.8;
-  PatchFDColor    color[MATBOX_MAX_COLORS];
+  PatchFDColor    color[PATCHFD_MAX_COLORS];
   PatchFDKernels  kern;
   Vec             v[4];
   PetscReal       largest = 0;

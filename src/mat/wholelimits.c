@@ -86,7 +86,7 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool
   const PetscLogDouble factored = dm->dim == 3 || box->op->saddle ? 8000 : 30000, most = 8000;
   PetscLogDouble       limit = dm->dim == 3 ? 5000 : 50000, N;
   PetscInt             more  = *n + 1, multiple, (*halvings)[3];
-  PetscBool            lower = (PetscBool)(box->degree > DMBoxLeastDegree(box)), patches = PETSC_TRUE, flux = PETSC_FALSE;
+  PetscBool            lower = (PetscBool)(box->degree > DMBoxLeastDegree(box)), patches = PETSC_TRUE;
   PatchFDKernels       kern;
   PetscErrorCode       ierr;
 
@@ -105,7 +105,6 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool
     const PetscInt turn = box->field[0].line[d].turn;
 
     patches = (PetscBool)(patches && (turn >> halvings[*n][d]) % multiple == 0);
-    flux    = (PetscBool)(flux || (box->op->saddle && turn)); /* around a ring, which no patch changes */
   }
   PetscCall(PetscFree(halvings));
   if (N <= limit) PetscFunctionReturn(PETSC_SUCCESS);
@@ -117,7 +116,8 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool
     N  = more == *n ? 0 : N * PetscPowReal((PetscReal)*degree / (PetscReal)box->degree, dm->dim);
     *n = more;
   }
-  *large = (PetscBool)(N > (*points ? most : factored) && (*points || (patches && !flux)));
+  if (box->op->saddle && DMBoxHasRings(box)) patches = PETSC_FALSE; /* which change no flux around a ring */
+  *large = (PetscBool)(N > (*points ? most : factored) && (*points || patches));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -119,7 +119,7 @@ static PetscErrorCode PCSingleSetOperatorsNative(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* operators with kernels of their own, and assembled matrices, are on the GPU: other Mats work through the shadows, which are on the host */
+/* operators with kernels of their own and assembled matrices are on the GPU: other Mats work through the shadows, which are on the host */
 static PetscErrorCode PCSingleChooseVecType(PC pc, DM dm)
 {
   PC_Single   *s    = (PC_Single *)pc->data;

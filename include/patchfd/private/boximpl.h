@@ -440,6 +440,14 @@ static inline PetscBool DMBoxHasOnly(DM dm, DMBoxBoundaryType type)
   }
   return only;
 }
+static inline PetscBool DMBoxIsRing(const DM_Box *box, PetscInt d)
+{
+  return (PetscBool)(box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC);
+}
+static inline PetscBool DMBoxHasRings(const DM_Box *box)
+{
+  return (PetscBool)(DMBoxIsRing(box, 0) || DMBoxIsRing(box, 1) || DMBoxIsRing(box, 2));
+}
 static inline PetscBool DMBoxIsContinuous(const DM_Box *box)
 {
   return (PetscBool)(box->space == DMBOX_SPACE_Q || box->space == DMBOX_SPACE_P1 || box->space == DMBOX_SPACE_VQ);

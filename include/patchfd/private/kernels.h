@@ -254,6 +254,7 @@ typedef struct {
   colour, too, for solves from a residual that sum into x by atomics: on GPUs, where the residual is that of terms.
 */
 enum {
+  PATCHFD_MAX_COLORS   = 250, /* two phases; in a direction two parities, and three patches of a ring */
   PATCHFD_ALL_PHASES   = -1,
   PATCHFD_ALL_PARITIES = -1 /* in all directions */
 };

@@ -6,10 +6,9 @@
 #include <petsc/private/matimpl.h>
 
 enum {
-  MATBOX_MAX_BANDS  = 27,
-  MATBOX_MAX_TERMS  = 24,
-  MATBOX_MAX_ROWS   = 2 * MATBOX_MAX_BANDS, /* of bands in patches; a band may have several fields with lines of their own */
-  MATBOX_MAX_COLORS = 250                   /* two phases; in a direction two parities, and three patches of a ring */
+  MATBOX_MAX_BANDS = 27,
+  MATBOX_MAX_TERMS = 24,
+  MATBOX_MAX_ROWS  = 2 * MATBOX_MAX_BANDS /* of bands in patches; a band may have several fields with lines of their own */
 };
 
 typedef struct _Mat_Box Mat_Box;
@@ -200,7 +199,7 @@ struct _MatBoxLocal {
   PetscInt          ndense;
   PatchFDDense     *dense;
   PetscInt          nphase, ncolor;
-  PatchFDColor      color[MATBOX_MAX_COLORS];
+  PatchFDColor      color[PATCHFD_MAX_COLORS];
   void             *plan[PATCHFD_NUM_KERNELS][PATCHFD_NUM_PRECISIONS];
   PetscBool         wraps[PATCHFD_NUM_KERNELS]; /* do plans work on global arrays around rings, without ghosts? */
   MatBoxFit         fit[PATCHFD_NUM_KERNELS];   /* in place of plans */
@@ -400,7 +399,7 @@ static inline PetscInt MatBoxLocalSingles(const MatBoxLocal *l, int d)
   return ((const DM_Box *)l->m->dm->data)->field[0].line[d].turn % (2 * l->nphase);
 }
 /*
-  The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved,
+  The colours of a sweep, PATCHFD_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved,
   which needs no phases with terms; otherwise patches must not see what others of their colour write
 */
 PETSC_INTERN PetscInt MatBoxLocalColors(const MatBoxLocal *, PetscBool residual, PatchFDColor[]);

@@ -40,10 +40,6 @@ static inline PetscBool MatPatchesSpecIsChebyshev(const MatPatchesSpec *s)
   return (PetscBool)(s->type == PC_PATCHFD_TYPE_CHEBYSHEV_FOURTH || s->type == PC_PATCHFD_TYPE_CHEBYSHEV_FIRST);
 }
 
-enum {
-  PATCHES_MAX_COLORS = 250 /* as MATBOX_MAX_COLORS */
-};
-
 typedef enum {
   PATCHES_WORK_R,            /* residuals */
   PATCHES_WORK_Z,            /* and corrections in a sweep, */

@@ -80,7 +80,7 @@ static inline PetscBool     VecIsSingle_Private(Vec v)
 }
 /* y += a x for a VECSINGLE x and doubles in the same memory */
 PETSC_INTERN PetscErrorCode VecSingleAdd_Private(Vec x, PetscReal a, Vec y);
-/* a VECSINGLE or VECSINGLECUDA that is v, if it is one, or has its values, if they are read; at the end v gets what was written (floats.c) */
+/* a VECSINGLE or VECSINGLECUDA that is v, or has its values, if they are read; at the end v gets what was written (floats.c) */
 PETSC_INTERN PetscErrorCode PatchFDVecBeginFloats(Vec v, PetscBool read, PetscMemType, Vec *floats);
 PETSC_INTERN PetscErrorCode PatchFDVecEndFloats(Vec v, PetscBool write, Vec *floats);
 /* With `off`, numbers below 1e-38 are zero until the mode that is returned is restored.  Floats get there where something decays

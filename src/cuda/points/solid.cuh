@@ -1,7 +1,7 @@
 /*
   Operators of solids by quadrature, whose components are coupled (src/host/solid.h has the formulas): a thread a column of points in z, a
-  layer of threads (threadIdx.z) a cell.  Of all components the values and the derivatives in z at the points of its column are in a thread's
-  registers; planes of them go through shared memory, one after another.
+  layer of threads (threadIdx.z) a cell.  Of all components the values and the derivatives in z at the points of its column are in the
+  registers of a thread; planes of them go through shared memory, one after another.
 */
 #pragma once
 #include "points/factors.cuh"
