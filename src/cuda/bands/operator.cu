@@ -32,24 +32,14 @@ struct BandCellData {
 };
 
 template <typename T>
-struct BandOperatorPlan {
-  BandCellData<T>   cell = {};
-  BandOperatorFast *fast = NULL; /* or NULL */
+struct BandOperatorPlan : Plan {
+  BandCellData<T>         cell = {};
+  Owned<BandOperatorFast> fast;
   /* are all free nodes inside of patches of every parity that has their cells?  Not those at the ends of lines */
   bool           inside = true;
   size_t         x0 = 0, y0 = 0, size = 0; /* where the field begins; nodes of y */
   PetscLogDouble flops = 0, color = 0;     /* color: of the residual of one colour's patches */
   PlanMemory     memory;
-
-  PetscErrorCode free()
-  {
-    PetscFunctionBegin;
-    PetscCall(cell.team.destroy());
-    PetscCall(memory.free());
-    if (fast) PetscCall(fast->destroy());
-    delete fast;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
 };
 
 /* ---- from bands to the numbers of cells ---- */
@@ -298,8 +288,10 @@ static PetscErrorCode BandGenericCreate(const PatchFDOperatorDesc *desc, BandOpe
   p->flops = 2 * products * (PetscLogDouble)c->cells;
   c->nterm = (int)terms.size();
   PetscCall(p->memory.upload(device.size(), device.data(), &c->term));
-  PetscCall(c->team.create(c->n[0] * c->n[1] * c->n[2], (size_t)(c->width[0] + c->n[0]) * c->width[1] * c->width[2] +
-                                                          (size_t)c->n[0] * c->n[1] * (c->width[2] + c->n[2])));
+  PetscCall(
+    c->team.create(c->n[0] * c->n[1] * c->n[2],
+                   (size_t)(c->width[0] + c->n[0]) * c->width[1] * c->width[2] + (size_t)c->n[0] * c->n[1] * (c->width[2] + c->n[2]),
+                   &p->memory));
   PetscCall(AllowShared(BandCellKernel<T>, c->team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -371,32 +363,24 @@ PetscErrorCode BandOperator<T>::create(const PatchFDOperatorDesc *desc, void **p
 }
 
 template <typename T>
-PetscErrorCode BandOperator<T>::destroy(void **plan)
-{
-  return DestroyPlan<BandOperatorPlan<T>>(plan);
-}
-
-template <typename T>
 PetscErrorCode BandOperator<T>::apply(void *plan, PetscReal alpha, const void *xs, const void *y0s, void *ys)
 {
   BandOperatorPlan<T> *p = (BandOperatorPlan<T> *)plan;
   const T             *x = (const T *)xs + p->x0, *y0 = y0s ? (const T *)y0s + p->y0 : NULL;
   T                   *y = (T *)ys + p->y0;
-  cudaStream_t         stream;
 
   PetscFunctionBegin;
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  if (p->fast) PetscCall(p->fast->apply(alpha, x, y0, y, stream));
-  else {
-    PetscCall(StartSum<T>(p->size, y0, y, stream));
-    if (p->cell.cells) {
-      BandCellKernel<T><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, (T)alpha, x, y);
-      PetscCallCUDA(cudaGetLastError());
+  PetscCall(Launch(p->flops, [&](cudaStream_t stream) {
+    PetscFunctionBegin;
+    if (p->fast) PetscCall(p->fast->apply(alpha, x, y0, y, stream));
+    else {
+      PetscCall(StartSum<T>(p->size, y0, y, stream));
+      if (p->cell.cells) {
+        BandCellKernel<T><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, (T)alpha, x, y);
+      }
     }
-  }
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(p->flops));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -405,18 +389,15 @@ template <typename T>
 PetscErrorCode BandOperator<T>::residual(void *plan, const PatchFDColor *color, const void *xs, const void *bs, void *rs)
 {
   BandOperatorPlan<T> *p = (BandOperatorPlan<T> *)plan;
-  cudaStream_t         stream;
 
   PetscFunctionBegin;
   if (!p->fast || !p->inside) {
     PetscCall(apply(plan, -1, xs, bs, rs));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(p->fast->residual(*color, (const T *)xs + p->x0, (const T *)bs + p->y0, (T *)rs + p->y0, stream));
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(p->color));
+  PetscCall(Launch(p->color, [&](cudaStream_t stream) {
+    return p->fast->residual(*color, (const T *)xs + p->x0, (const T *)bs + p->y0, (T *)rs + p->y0, stream);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -63,7 +63,6 @@ struct BandOperatorFast {
   virtual PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t) const = 0;
   /* r = b - A x at the nodes inside the patches of a colour, which are two cells a direction; other numbers of r become anything */
   virtual PetscErrorCode residual(const PatchFDColor &, const void *x, const void *b, void *r, cudaStream_t) const = 0;
-  virtual PetscErrorCode destroy()                                                                                 = 0;
 };
 
 static constexpr int band_fast_degrees = 8; /* of the fast kernel, from 2 on */
@@ -78,7 +77,6 @@ struct BandOperator {
   static PetscErrorCode create(const PatchFDOperatorDesc *, void **);
   static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
   static PetscErrorCode residual(void *, const PatchFDColor *, const void *, const void *, void *);
-  static PetscErrorCode destroy(void **);
 };
 
 } // namespace patchfd

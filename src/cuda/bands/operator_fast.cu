@@ -269,8 +269,6 @@ struct BandOperatorDegree : BandOperatorFast {
     PetscCall(launch<true>(from, -1, x, b, r, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-
-  PetscErrorCode destroy() override { return memory.free(); }
 };
 
 template <typename T, int DIM>

@@ -7,6 +7,7 @@
 #pragma once
 #include <patchfd/private/kernels.h>
 #include <petscdevice_cuda.h>
+#include <type_traits>
 #include <vector>
 
 namespace patchfd
@@ -121,6 +122,27 @@ struct RingLayout : Layout {
   here relies on (record.cu)
 */
 PetscErrorCode Stream(cudaStream_t *);
+/* work(stream), and what goes with all that an apply does */
+template <typename W>
+static PetscErrorCode Launch(PetscLogDouble flops, W &&work)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  if constexpr (std::is_void_v<decltype(work(stream))>) work(stream);
+  else PetscCall(work(stream));
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+template <typename W>
+static PetscErrorCode Launch(W &&work)
+{
+  return Launch(0, work);
+}
 
 /* Is the GPU in use one that this library is for?  Asked once */
 PetscErrorCode CheckDevice();
@@ -234,7 +256,6 @@ struct Operator {
   static PetscErrorCode create(const SumDesc *, void **);
   static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
   static const char    *name(void *);
-  static PetscErrorCode destroy(void **);
 };
 
 template <typename T>
@@ -243,7 +264,6 @@ struct Lattice {
   static PetscErrorCode apply(void *, const PatchFDMaterial *, PetscReal, const void *, const void *, void *);
   static PetscErrorCode diagonal(void *, const PatchFDMaterial *, void *);
   static PetscErrorCode sweep(void *, const PatchFDMaterial *, const void *, const void *, const void *, void *, void *, PatchFDSweep *);
-  static PetscErrorCode destroy(void **);
 };
 
 PetscErrorCode Invert(PetscInt count, PetscInt n, PetscReal *const K[], PetscBool *regular);
@@ -253,7 +273,6 @@ struct Transfer {
   static PetscErrorCode create(const PatchFDTransferDesc *, void **);
   static PetscErrorCode apply(void *, bool restriction, const void *from, void *to);
   static const char    *name(void *);
-  static PetscErrorCode destroy(void **);
 };
 
 template <typename T>
@@ -262,14 +281,12 @@ struct Smoother {
   static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *,
                               const void *, void *);
   static const char    *name(void *);
-  static PetscErrorCode destroy(void **);
 };
 
 template <typename T>
 struct BoxSolve {
   static PetscErrorCode create(const PatchFDBoxSolveDesc *, void **);
   static PetscErrorCode apply(void *, const void *, void *);
-  static PetscErrorCode destroy(void **);
 };
 
 template <typename T>

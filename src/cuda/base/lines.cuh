@@ -6,7 +6,7 @@
   large for that.
 */
 #pragma once
-#include "base/cuda.cuh"
+#include "base/plan.cuh"
 
 namespace patchfd
 {
@@ -20,8 +20,8 @@ struct Team {
   T     *global;
   int    blocks; /* at most so many blocks, if `global` is used */
 
-  /* for `volume` nodes, by so many threads (a multiple of 32) or as many as are good for lines of them */
-  PetscErrorCode create(int volume, size_t numbers, int wanted = 0)
+  /* for `volume` nodes, by so many threads (a multiple of 32) or as many as are good for lines of them; memory: of the plan */
+  PetscErrorCode create(int volume, size_t numbers, PlanMemory *memory, int wanted = 0)
   {
     size_t limit;
 
@@ -38,15 +38,8 @@ struct Team {
       shared = 0;
       PetscCall(Multiprocessors(&blocks));
       blocks *= 2; /* resident ones, to hide latency; more would only need more memory */
-      PetscCall(DeviceMalloc((size_t)blocks * teams * size * sizeof(T), (void **)&global));
+      PetscCall(memory->malloc((size_t)blocks * teams * size, &global));
     }
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscErrorCode destroy()
-  {
-    PetscFunctionBegin;
-    if (global) PetscCallCUDA(cudaFree(global));
-    global = NULL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   dim3     block() const { return dim3(threads, teams); }

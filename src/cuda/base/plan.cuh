@@ -1,29 +1,34 @@
-/* what plans have in common: device memory that is freed with them, after an error too: what their destructors say then is of no interest
-   */
+/* what plans have in common: device memory that goes with them, as kernels do that not all of them have */
 #pragma once
 #include "base/cuda.cuh"
+#include <type_traits>
 
 namespace patchfd
 {
 
-struct PlanMemory {
+/* what Free gives back; what that says, after an error, is of no interest */
+template <auto Free>
+struct Memory {
   std::vector<void *> arrays;
 
-  PlanMemory()                              = default;
-  PlanMemory(const PlanMemory &)            = delete;
-  PlanMemory &operator=(const PlanMemory &) = delete;
-  ~PlanMemory()
+  Memory()                          = default;
+  Memory(const Memory &)            = delete;
+  Memory &operator=(const Memory &) = delete;
+  ~Memory()
   {
-    for (void *a : arrays) (void)cudaFree(a);
+    for (void *a : arrays) (void)Free(a);
   }
+};
+
+struct PlanMemory : Memory<cudaFree> {
   /* n numbers from the host, converted */
   template <typename To, typename From>
   PetscErrorCode upload(size_t n, const From *from, To **to)
   {
-    PetscErrorCode ierr = Upload(n, from, to);
+    PetscErrorCode ierr = Upload(n, from, (std::remove_const_t<To> **)to);
 
     PetscFunctionBegin;
-    arrays.push_back(*to); /* after an error, too */
+    arrays.push_back((void *)*to); /* after an error, too */
     PetscCall(ierr);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -38,30 +43,10 @@ struct PlanMemory {
     PetscCall(ierr);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode free()
-  {
-    PetscFunctionBegin;
-    while (!arrays.empty()) {
-      void *a = arrays.back();
-
-      arrays.pop_back();
-      PetscCallCUDA(cudaFree(a));
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
 };
 
 /* memory that other plans have given back (cuda.cuh), for what is made again and again, and used on PETSc's stream alone */
-struct PoolMemory {
-  std::vector<void *> arrays;
-
-  PoolMemory()                              = default;
-  PoolMemory(const PoolMemory &)            = delete;
-  PoolMemory &operator=(const PoolMemory &) = delete;
-  ~PoolMemory()
-  {
-    for (void *a : arrays) (void)PoolReturn(a);
-  }
+struct PoolMemory : Memory<PoolReturn> {
   /* n numbers that may be anything */
   template <typename T>
   PetscErrorCode borrow(size_t n, T **a)
@@ -95,15 +80,31 @@ struct PoolMemory {
   }
 };
 
-/* for plans that were made by `new` and have a function free() */
-template <typename Plan>
+/* a kernel of some class that a plan has, or not */
+template <typename Class>
+struct Owned {
+  Class *p = NULL;
+
+  Owned()                         = default;
+  Owned(const Owned &)            = delete;
+  Owned &operator=(const Owned &) = delete;
+  ~Owned() { delete p; }
+  Class **operator&() { return &p; }
+  Class  *operator->() const { return p; }
+          operator Class *() const { return p; }
+};
+
+/* what a kernel table calls a plan */
+struct Plan {
+  virtual ~Plan() { }
+};
+
+/* PlanType: for plans that are no Plan */
+template <typename PlanType = Plan>
 static PetscErrorCode DestroyPlan(void **plan)
 {
-  Plan *p = (Plan *)*plan;
-
   PetscFunctionBegin;
-  if (p) PetscCall(p->free());
-  delete p;
+  delete (PlanType *)*plan;
   *plan = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

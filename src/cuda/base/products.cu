@@ -168,7 +168,7 @@ PetscErrorCode Products<T>::create(PetscInt nfield, const PatchFDField field[], 
   }
   data.nterm = (int)terms.size();
   PetscCall(memory.upload(device.size(), device.data(), &data.term));
-  PetscCall(data.team.create(rows, (size_t)(data.size[0] + data.size[1] + rows)));
+  PetscCall(data.team.create(rows, (size_t)(data.size[0] + data.size[1] + rows), &memory));
   PetscCall(AllowShared(ProductsKernel<T>, data.team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -180,15 +180,6 @@ PetscErrorCode Products<T>::add(PetscReal alpha, const T *x, T *y, cudaStream_t 
   if (!data.cells) PetscFunctionReturn(PETSC_SUCCESS);
   ProductsKernel<T><<<data.team.grid(data.cells), data.team.block(), data.team.shared, stream>>>(data, (T)alpha, x, y);
   PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
-PetscErrorCode Products<T>::free()
-{
-  PetscFunctionBegin;
-  PetscCall(data.team.destroy());
-  PetscCall(memory.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

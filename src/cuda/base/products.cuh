@@ -67,7 +67,6 @@ struct Products {
 
   PetscErrorCode create(PetscInt nfield, const PatchFDField field[], std::vector<ProductTerm> terms, const PatchFDRange cells);
   PetscErrorCode add(PetscReal alpha, const T *x, T *y, cudaStream_t stream) const;
-  PetscErrorCode free();
 };
 
 } // namespace patchfd

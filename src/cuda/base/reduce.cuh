@@ -24,21 +24,6 @@ static inline bool Aligned(const T *a)
   return (uintptr_t)a % 16 == 0;
 }
 
-/* launch(stream), and what goes with every kernel */
-template <typename L>
-static PetscErrorCode Launch(L launch)
-{
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  launch(stream);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* blocks for n numbers, W in each thread's step */
 static unsigned Blocks(PetscCount n, int W, size_t most)
 {

@@ -31,7 +31,6 @@
   masses.
 */
 #include "dg/dg.cuh"
-#include "dg/line.cuh"
 #include "base/lines.cuh"
 #include <cuda_pipeline.h>
 
@@ -58,12 +57,13 @@ struct DGOperatorData {
 };
 
 template <typename T>
-struct DGOperatorPlan {
-  DGOperatorData<T>  data;
-  DGOperatorFast<T> *fast;
-  bool               covers; /* all of y is written */
-  size_t             size;   /* nodes of y */
-  PetscLogDouble     flops;
+struct DGOperatorPlan : Plan {
+  DGOperatorData<T>        data;
+  Owned<DGOperatorFast<T>> fast;
+  bool                     covers; /* all of y is written */
+  size_t                   size;   /* nodes of y */
+  PetscLogDouble           flops;
+  PlanMemory               memory;
 };
 
 /* ---- fast kernel ---- */
@@ -303,27 +303,6 @@ static __global__ void DGGenericCellKernel(const __grid_constant__ DGOperatorDat
 
 /* ---- plans ---- */
 
-template <typename T>
-PetscErrorCode DGOperator<T>::destroy(void **plan)
-{
-  DGOperatorPlan<T> *p = (DGOperatorPlan<T> *)*plan;
-
-  PetscFunctionBegin;
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++) {
-    PetscCallCUDA(cudaFree(p->data.M[d]));
-    PetscCallCUDA(cudaFree(p->data.A[d]));
-    PetscCallCUDA(cudaFree(p->data.mcls[d]));
-    PetscCallCUDA(cudaFree(p->data.acls[d]));
-    PetscCallCUDA(cudaFree(p->data.cells[d]));
-  }
-  PetscCall(p->data.team.destroy());
-  delete p->fast;
-  delete p;
-  *plan = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* the fast kernel, where the bands are of its form */
 template <typename T>
 static PetscErrorCode DGChooseFast(const PatchFDBand *A[3], const PatchFDBand *M[3], DGOperatorPlan<T> *p)
@@ -339,7 +318,7 @@ static PetscErrorCode DGChooseFast(const PatchFDBand *A[3], const PatchFDBand *M
   PetscCall(ref.create(n - 1));
   for (int d = 0; d < 3; d++)
     if (!DGLineNumbers(ref, M[d], A[d], numbers[d])) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++) PetscCall(Upload(numbers[d].size(), numbers[d].data(), &p->data.cells[d]));
+  for (int d = 0; d < 3; d++) PetscCall(p->memory.upload(numbers[d].size(), numbers[d].data(), &p->data.cells[d]));
   PetscCall(DGOperatorFastCreate<T>((int)n - 1, ref, p->data, &p->fast));
   if (!p->fast) PetscFunctionReturn(PETSC_SUCCESS);
   p->flops = 2.0 * n * n * n * (6.0 * n + 33) * (PetscLogDouble)p->data.size;
@@ -354,13 +333,13 @@ static PetscErrorCode DGChooseGeneric(const PatchFDBand *A[3], const PatchFDBand
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
-    PetscCall(Upload((size_t)(M[d]->nclass * M[d]->nloc * M[d]->nloc), M[d]->X, &c->M[d]));
-    PetscCall(Upload((size_t)(A[d]->nclass * A[d]->nloc * A[d]->nloc * (2 * A[d]->reach + 1)), A[d]->X, &c->A[d]));
-    PetscCall(Upload((size_t)M[d]->ncells, M[d]->cls, &c->mcls[d]));
-    PetscCall(Upload((size_t)A[d]->ncells, A[d]->cls, &c->acls[d]));
+    PetscCall(p->memory.upload((size_t)(M[d]->nclass * M[d]->nloc * M[d]->nloc), M[d]->X, &c->M[d]));
+    PetscCall(p->memory.upload((size_t)(A[d]->nclass * A[d]->nloc * A[d]->nloc * (2 * A[d]->reach + 1)), A[d]->X, &c->A[d]));
+    PetscCall(p->memory.upload((size_t)M[d]->ncells, M[d]->cls, &c->mcls[d]));
+    PetscCall(p->memory.upload((size_t)A[d]->ncells, A[d]->cls, &c->acls[d]));
     p->flops += 2.0 * size * ((2 * c->reach[d] + 3) * c->n[d]) * (PetscLogDouble)c->size;
   }
-  PetscCall(c->team.create(size, 6 * (size_t)size));
+  PetscCall(c->team.create(size, 6 * (size_t)size, &p->memory));
   PetscCall(AllowShared(DGGenericCellKernel<T>, c->team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -413,23 +392,21 @@ template <typename T>
 PetscErrorCode DGOperator<T>::apply(void *plan, PetscReal alpha, const void *x, const void *y0, void *y)
 {
   DGOperatorPlan<T> *p = (DGOperatorPlan<T> *)plan;
-  cudaStream_t       stream;
 
   PetscFunctionBegin;
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  if (!p->fast || !p->covers) {
-    PetscCall(StartSum<T>(p->size, y0, y, stream));
-    y0 = y;
-  }
-  if (p->fast) PetscCall(p->fast->apply(alpha, x, y0, y, stream));
-  else if (p->data.size) {
-    DGGenericCellKernel<T>
-      <<<p->data.team.grid(p->data.size), p->data.team.block(), p->data.team.shared, stream>>>(p->data, (T)alpha, (const T *)x, (T *)y);
-    PetscCallCUDA(cudaGetLastError());
-  }
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(p->flops));
+  PetscCall(Launch(p->flops, [&](cudaStream_t stream) {
+    PetscFunctionBegin;
+    if (!p->fast || !p->covers) {
+      PetscCall(StartSum<T>(p->size, y0, y, stream));
+      y0 = y;
+    }
+    if (p->fast) PetscCall(p->fast->apply(alpha, x, y0, y, stream));
+    else if (p->data.size) {
+      DGGenericCellKernel<T>
+        <<<p->data.team.grid(p->data.size), p->data.team.block(), p->data.team.shared, stream>>>(p->data, (T)alpha, (const T *)x, (T *)y);
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

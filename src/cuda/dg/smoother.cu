@@ -30,15 +30,16 @@ struct DGSmootherData {
 };
 
 template <typename T>
-struct DGSmootherPlan {
-  DGSmootherData<T> data;
-  DGSmootherFast   *fast;
-  int               phases;
-  PetscInt          n[3];  /* largest patch */
-  PetscInt          nodes; /* of a cell, if the fast kernel exists */
-  T                *numbers[3];
-  DGClass<T>       *cls[3];
-  int              *ints[3];
+struct DGSmootherPlan : Plan {
+  DGSmootherData<T>     data;
+  Owned<DGSmootherFast> fast;
+  int                   phases;
+  PetscInt              n[3];  /* largest patch */
+  PetscInt              nodes; /* of a cell, if the fast kernel exists */
+  T                    *numbers[3];
+  DGClass<T>           *cls[3];
+  int                  *ints[3];
+  PlanMemory            memory;
 };
 
 /* ---- the generic kernel: one team a patch ---- */
@@ -183,26 +184,6 @@ static __global__ void DGGenericKernel(const __grid_constant__ DGSmootherData<T>
 
 /* ---- plans ---- */
 
-template <typename T>
-PetscErrorCode DGSmoother<T>::destroy(void **plan)
-{
-  DGSmootherPlan<T> *p = (DGSmootherPlan<T> *)*plan;
-
-  PetscFunctionBegin;
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++) {
-    PetscCallCUDA(cudaFree(p->numbers[d]));
-    PetscCallCUDA(cudaFree(p->cls[d]));
-    PetscCallCUDA(cudaFree(p->ints[d]));
-  }
-  PetscCall(p->data.team.destroy());
-  if (p->fast) PetscCall(p->fast->destroy());
-  delete p->fast;
-  delete p;
-  *plan = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* the matrices of all classes of a direction, one after another, and where they are */
 template <typename T>
 static PetscErrorCode DGUploadDirection(const PatchFDPatches *pd, bool exists, DGSmootherPlan<T> *p, int d)
@@ -226,7 +207,7 @@ static PetscErrorCode DGUploadDirection(const PatchFDPatches *pd, bool exists, D
       all.insert(all.end(), e->slope[end], e->slope[end] + n);
     }
   }
-  PetscCall(Upload(all.size(), all.data(), &p->numbers[d]));
+  PetscCall(p->memory.upload(all.size(), all.data(), &p->numbers[d]));
   for (PetscInt i = 0; i < pd->nclass; i++) {
     const PetscInt n    = pd->eigen[i].n;
     auto           next = [&](PetscInt size) {
@@ -246,9 +227,9 @@ static PetscErrorCode DGUploadDirection(const PatchFDPatches *pd, bool exists, D
       cls[i].slope[end] = next(n);
     }
   }
-  PetscCall(Upload(cls.size(), cls.data(), &p->cls[d]));
+  PetscCall(p->memory.upload(cls.size(), cls.data(), &p->cls[d]));
   ints.insert(ints.end(), pd->cls, pd->cls + pd->npatch);
-  PetscCall(Upload(ints.size(), ints.data(), &p->ints[d]));
+  PetscCall(p->memory.upload(ints.size(), ints.data(), &p->ints[d]));
   p->data.d[d].cls        = p->cls[d];
   p->data.d[d].first      = p->ints[d];
   p->data.d[d].number     = p->ints[d] + pd->npatch;
@@ -301,7 +282,7 @@ PetscErrorCode DGSmoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
     PetscCall(DGUploadDirection(pd, DGDirection(desc, d), p, d));
   }
   for (int d = 0; d < 3; d++) s->area = PetscMax(s->area, s->size / (int)p->n[d]);
-  PetscCall(s->team.create(s->size, 2 * (size_t)s->size + 4 * (size_t)s->area));
+  PetscCall(s->team.create(s->size, 2 * (size_t)s->size + 4 * (size_t)s->area, &p->memory));
   PetscCall(AllowShared(DGGenericKernel<T>, s->team.shared));
   if (K > 0 && K <= dg_fast_degrees && GridFits((desc->field->dir[1]->npatch + 1) / 2, (desc->field->dir[2]->npatch + 1) / 2))
     PetscCall(DGSmootherFastCreate<T>(K, desc, &p->fast));

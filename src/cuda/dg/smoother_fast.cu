@@ -222,6 +222,7 @@ struct DGSmootherDegree : DGSmootherFast {
   DGMatrices<T, K> solve, residual; /* R = S, R = T' */
   T               *record[3][2];
   int             *cls[3];
+  PlanMemory       memory;
 
   template <PatchFDPatchOp OP>
   PetscErrorCode launch(const ColorPatches &g, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r,
@@ -244,16 +245,6 @@ struct DGSmootherDegree : DGSmootherFast {
     if (op == PATCHFD_OP_RESIDUAL) PetscCall(launch<PATCHFD_OP_RESIDUAL>(g, omega, beta, zero, x, b, r, stream));
     else if (op == PATCHFD_OP_SOLVE) PetscCall(launch<PATCHFD_OP_SOLVE>(g, omega, beta, zero, x, b, r, stream));
     else PetscCall(launch<PATCHFD_OP_BOUNDARY>(g, omega, beta, zero, x, b, r, stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-
-  PetscErrorCode destroy() override
-  {
-    PetscFunctionBegin;
-    for (int d = 0; d < 3; d++) {
-      for (int which = 0; which < 2; which++) PetscCallCUDA(cudaFree(record[d][which]));
-      PetscCallCUDA(cudaFree(cls[d]));
-    }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -294,7 +285,7 @@ PetscErrorCode DGSmootherDegree<T, K>::direction(const PatchFDPatches *pd, int d
   const int     main = DGMainClass(pd);
 
   PetscFunctionBegin;
-  PetscCall(Upload((size_t)pd->npatch, pd->cls, &cls[d]));
+  PetscCall(memory.upload((size_t)pd->npatch, pd->cls, &cls[d]));
   for (int which = 0; which < 2; which++) {
     DGMatrices<T, K>      &m = which ? residual : solve;
     std::vector<PetscReal> all((size_t)pd->nclass * F::RECORD);
@@ -319,7 +310,7 @@ PetscErrorCode DGSmootherDegree<T, K>::direction(const PatchFDPatches *pd, int d
         }
       }
     }
-    PetscCall(Upload(all.size(), all.data(), &record[d][which]));
+    PetscCall(memory.upload(all.size(), all.data(), &record[d][which]));
     m.main[d]   = main;
     m.record[d] = record[d][which];
     m.cls[d]    = cls[d];

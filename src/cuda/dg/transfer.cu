@@ -35,12 +35,13 @@ struct DGTransferData {
 };
 
 template <typename T>
-struct DGTransferPlan {
+struct DGTransferPlan : Plan {
   DGTransferData<T> data;
   void (*prolong)(DGTransferData<T>, const T *, T *); /* fast kernels, or NULL */
   void (*restrict_)(DGTransferData<T>, const T *, T *);
   size_t         shared;
   PetscLogDouble flops;
+  PlanMemory     memory;
 };
 
 /* ---- fast kernels ---- */
@@ -276,23 +277,6 @@ static PetscErrorCode DGChooseTransfer(DGTransferPlan<T> *p)
 }
 
 template <typename T>
-PetscErrorCode DGTransfer<T>::destroy(void **plan)
-{
-  DGTransferPlan<T> *p = (DGTransferPlan<T> *)*plan;
-
-  PetscFunctionBegin;
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++) {
-    PetscCallCUDA(cudaFree(p->data.P[d]));
-    PetscCallCUDA(cudaFree(p->data.cls[d]));
-  }
-  PetscCall(p->data.team.destroy());
-  delete p;
-  *plan = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
 PetscErrorCode DGTransfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
 {
   DGTransferPlan<T> *p;
@@ -329,8 +313,8 @@ PetscErrorCode DGTransfer<T>::create(const PatchFDTransferDesc *desc, void **pla
               t->nf[0] * t->nf[1] * t->nf[2] * t->nc[2]) *
              (PetscLogDouble)t->cells;
   for (int d = 0; d < 3; d++) {
-    PetscCall(Upload((size_t)(desc->dir[d]->nclass * desc->dir[d]->nf * desc->dir[d]->nc), desc->dir[d]->P, &t->P[d]));
-    PetscCall(Upload((size_t)desc->dir[d]->ncells, desc->dir[d]->cls, &t->cls[d]));
+    PetscCall(p->memory.upload((size_t)(desc->dir[d]->nclass * desc->dir[d]->nf * desc->dir[d]->nc), desc->dir[d]->P, &t->P[d]));
+    PetscCall(p->memory.upload((size_t)desc->dir[d]->ncells, desc->dir[d]->cls, &t->cls[d]));
   }
   for (t->across = PetscMax(1, 64 / t->nf[0]);; t->across--) { /* so many that a multiprocessor has four blocks */
     t->X      = t->across * t->nf[0];
@@ -340,7 +324,7 @@ PetscErrorCode DGTransfer<T>::create(const PatchFDTransferDesc *desc, void **pla
   PetscCall(SharedLimit(&limit));
   if (p->shared <= limit && GridFits(t->count[1], t->count[2])) PetscCall((DGChooseTransfer<T, 9>(p)));
   if (p->prolong) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(t->team.create(size, 2 * (size_t)size));
+  PetscCall(t->team.create(size, 2 * (size_t)size, &p->memory));
   PetscCall(AllowShared(DGTransferKernel<T, true>, t->team.shared));
   PetscCall(AllowShared(DGTransferKernel<T, false>, t->team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -352,18 +336,14 @@ static PetscErrorCode DGTransferApply(void *plan, const void *from, void *to)
   DGTransferPlan<T> *p    = (DGTransferPlan<T> *)plan;
   const auto         fast = RESTRICT ? p->restrict_ : p->prolong;
   const auto        &t    = p->data;
-  cudaStream_t       stream;
 
   PetscFunctionBegin;
   if (!t.cells) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  if (fast)
-    fast<<<dim3((t.count[0] + t.across - 1) / t.across, t.count[1], t.count[2]), 256, p->shared, stream>>>(t, (const T *)from, (T *)to);
-  else DGTransferKernel<T, RESTRICT><<<t.team.grid(t.cells), t.team.block(), t.team.shared, stream>>>(t, (const T *)from, (T *)to);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(p->flops));
+  PetscCall(Launch(p->flops, [&](cudaStream_t stream) {
+    if (fast)
+      fast<<<dim3((t.count[0] + t.across - 1) / t.across, t.count[1], t.count[2]), 256, p->shared, stream>>>(t, (const T *)from, (T *)to);
+    else DGTransferKernel<T, RESTRICT><<<t.team.grid(t.cells), t.team.block(), t.team.shared, stream>>>(t, (const T *)from, (T *)to);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

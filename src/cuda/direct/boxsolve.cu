@@ -1,13 +1,106 @@
+/* Of the direct solve of the whole box (boxsolve.cu) the kernel that folds mirrored lines, and unfolds them */
+#include "base/lines.cuh"
+#include "base/plan.cuh"
+#include <patchfd/private/boxsolve.h>
+
+namespace patchfd
+{
+
+/* ---- folds ---- */
+
+/* what a thread has: node i of each direction and, where lines are folded, its image */
+struct FoldShape {
+  int    n[3], shift[3], size[3], begin[3] = {0, 0, 0}, bits; /* nodes; threads, and the first of a launch; bit d: direction d is folded */
+  Layout nodes, blocks; /* node 0 of the lines is at (0, 0, 0), as is the first number of the first blocks */
+
+  FoldShape(const PatchFDBoxFold *f)
+  {
+    PatchFDBox in = {};
+
+    bits = 0;
+    for (int d = 0; d < 3; d++) {
+      n[d]     = (int)f->line[d].n;
+      shift[d] = (int)f->line[d].shift;
+      size[d]  = (int)f->line[d].size;
+      in.n[d]  = PatchFDBoxLineLength(&f->line[d]);
+      if (f->line[d].blocks == 2) bits |= 1 << d;
+    }
+    blocks = Layout(in);
+    nodes  = Layout(f->box);
+    nodes.offset += f->first[0] + f->first[1] * nodes.row + f->first[2] * nodes.plane;
+  }
+  size_t threads() const { return (size_t)size[0] * (size_t)size[1] * (size_t)size[2]; }
+
+  /* the node of a corner, bit d of which is its image in direction d; false if it does not exist, or is that image itself */
+  __device__ __forceinline__ bool node(const int i[3], int corner, ptrdiff_t *at) const
+  {
+    int at3[3];
+
+#pragma unroll
+    for (int d = 0; d < 3; d++) {
+      const int image = corner >> d & 1;
+
+      if (i[d] >= (bits >> d & 1 ? (n[d] + 1 - image) / 2 : n[d])) return false;
+      at3[d] = !image ? i[d] : shift[d] ? i[d] + shift[d] : n[d] - 1 - i[d];
+    }
+    *at = nodes.at(at3[0], at3[1], at3[2]);
+    return true;
+  }
+  __device__ __forceinline__ ptrdiff_t number(const int i[3], int corner) const
+  {
+    return blocks.at(i[0] + (corner & 1 ? size[0] : 0), i[1] + (corner & 2 ? size[1] : 0), i[2] + (corner & 4 ? size[2] : 0));
+  }
+};
+
+/* sums and differences in the directions that are folded */
+template <typename T>
+static __device__ __forceinline__ void Butterfly(int bits, T a[8])
+{
+#pragma unroll
+  for (int d = 0; d < 3; d++) {
+#pragma unroll
+    for (int c = 0; c < 8; c++) {
+      if ((c >> d & 1) || !(bits >> d & 1)) continue;
+      const T even = a[c], odd = a[c | 1 << d];
+
+      a[c]          = even + odd;
+      a[c | 1 << d] = even - odd;
+    }
+  }
+}
+
+/* the differences of a node with itself, which would not be zero, meet rows of zeros */
+template <typename T, bool BACK>
+static __global__ void FoldKernel(FoldShape s, const T *__restrict__ from, T *__restrict__ to)
+{
+  const int i[3] = {(int)(blockIdx.x * blockDim.x + threadIdx.x), s.begin[1] + (int)(blockIdx.y * blockDim.y + threadIdx.y),
+                    s.begin[2] + (int)blockIdx.z};
+
+  if (i[0] >= s.size[0] || i[1] >= s.size[1]) return;
+  T         a[8];
+  ptrdiff_t at = 0;
+
+#pragma unroll
+  for (int c = 0; c < 8; c++) {
+    a[c] = 0;
+    if (c & ~s.bits) continue;
+    if constexpr (BACK) a[c] = from[s.number(i, c)];
+    else if (s.node(i, c, &at)) a[c] = from[at];
+  }
+  Butterfly(s.bits, a);
+#pragma unroll
+  for (int c = 0; c < 8; c++) {
+    if (c & ~s.bits) continue;
+    if constexpr (!BACK) to[s.number(i, c)] = a[c];
+    else if (s.node(i, c, &at)) to[at] = a[c];
+  }
+}
+
 /*
   The direct solve of the whole box (patchfd/private/boxsolve.h): a small box, and the coarsest mesh usually is one patch, by one block of
   threads in one kernel; the steps of any other.  Large matrices are multiplied by cuBLAS, whose kernels want lines that begin at multiples
   of 8 numbers, and get them.
 */
-#include "base/plan.cuh"
-#include "direct/fold.cuh"
-
-namespace patchfd
-{
 
 /* the lines of the box, for kernels */
 template <typename T>
@@ -18,12 +111,10 @@ struct BoxLines {
 };
 
 template <typename T>
-struct BoxSolvePlan {
+struct BoxSolvePlan : Plan {
   BoxLines<T> lines = {};
   PatchFDBox  box   = {}; /* all nodes */
   PlanMemory  memory;
-
-  PetscErrorCode free() { return memory.free(); }
 };
 
 /* ---- small boxes ---- */
@@ -84,27 +175,17 @@ PetscErrorCode BoxSolve<T>::create(const PatchFDBoxSolveDesc *desc, void **plan)
 }
 
 template <typename T>
-PetscErrorCode BoxSolve<T>::destroy(void **plan)
-{
-  return DestroyPlan<BoxSolvePlan<T>>(plan);
-}
-
-template <typename T>
 PetscErrorCode BoxSolve<T>::apply(void *plan, const void *b, void *x)
 {
   const BoxSolvePlan<T> *p    = (const BoxSolvePlan<T> *)plan;
   const BoxLines<T>     &l    = p->lines;
   const size_t           size = l.range.size();
-  cudaStream_t           stream;
 
   PetscFunctionBegin;
   if (!size) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  SmallKernel<T><<<1, small_threads, 2 * size * sizeof(T), stream>>>(l, Layout(p->box), (const T *)b, (T *)x);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops((PetscLogDouble)size * (4.0 * (l.n[0] + l.n[1] + l.n[2]) + 3)));
+  PetscCall(Launch((PetscLogDouble)size * (4.0 * (l.n[0] + l.n[1] + l.n[2]) + 3), [&](cudaStream_t stream) {
+    SmallKernel<T><<<1, small_threads, 2 * size * sizeof(T), stream>>>(l, Layout(p->box), (const T *)b, (T *)x);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,15 +221,13 @@ struct BoxJoins {
 };
 
 template <typename T>
-struct BoxStepsPlan {
+struct BoxStepsPlan : Plan {
   int         blocks[3], size[3];
   T          *S[3], *R[3]; /* R is S with rows and columns exchanged, block by block: cuBLAS is up to a fifth slower with S in its place */
   BoxModes<T> modes;
   BoxJoins<T> joins;
   int         nend, nkeep;
   PlanMemory  memory;
-
-  PetscErrorCode free() { return memory.free(); }
 };
 
 /* a factor of a batch of products, and how far it is to that of the next */
@@ -368,22 +447,19 @@ struct BoxSteps {
     FoldShape     s(f);
     constexpr int most = 65535; /* blocks of a grid in y and z */
     const dim3    block(s.size[0] > 32 ? 64 : 32, 4);
-    cudaStream_t  stream;
 
     PetscFunctionBegin;
     if (!s.threads()) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(Stream(&stream));
-    PetscCall(PetscLogGpuTimeBegin());
-    for (s.begin[2] = 0; s.begin[2] < s.size[2]; s.begin[2] += most) {
-      for (s.begin[1] = 0; s.begin[1] < s.size[1]; s.begin[1] += most * (int)block.y) {
-        const dim3 grid((s.size[0] + block.x - 1) / block.x, PetscMin(most, (s.size[1] - s.begin[1] + block.y - 1) / block.y),
-                        PetscMin(most, s.size[2] - s.begin[2]));
+    PetscCall(Launch([&](cudaStream_t stream) {
+      for (s.begin[2] = 0; s.begin[2] < s.size[2]; s.begin[2] += most) {
+        for (s.begin[1] = 0; s.begin[1] < s.size[1]; s.begin[1] += most * (int)block.y) {
+          const dim3 grid((s.size[0] + block.x - 1) / block.x, PetscMin(most, (s.size[1] - s.begin[1] + block.y - 1) / block.y),
+                          PetscMin(most, s.size[2] - s.begin[2]));
 
-        FoldKernel<T, BACK><<<grid, block, 0, stream>>>(s, (const T *)from, (T *)to);
+          FoldKernel<T, BACK><<<grid, block, 0, stream>>>(s, (const T *)from, (T *)to);
+        }
       }
-    }
-    PetscCallCUDA(cudaGetLastError());
-    PetscCall(PetscLogGpuTimeEnd());
+    }));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -431,29 +507,25 @@ struct BoxSteps {
   {
     const BoxStepsPlan<T> *p = (const BoxStepsPlan<T> *)plan;
     const BoxModes<T>     &m = p->modes;
-    cudaStream_t           stream;
 
     PetscFunctionBegin;
     if (!m.inner || !m.n) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(Stream(&stream));
-    PetscCall(PetscLogGpuTimeBegin());
-    switch (p->nend) {
-    case 0:
-      launchDivide<0>(m, (const T *)ends, (T *)modes, stream);
-      break;
-    case 1:
-      launchDivide<1>(m, (const T *)ends, (T *)modes, stream);
-      break;
-    case 2:
-      launchDivide<2>(m, (const T *)ends, (T *)modes, stream);
-      break;
-    default:
-      launchDivide<4>(m, (const T *)ends, (T *)modes, stream);
-      break;
-    }
-    PetscCallCUDA(cudaGetLastError());
-    PetscCall(PetscLogGpuTimeEnd());
-    PetscCall(PetscLogGpuFlops((PetscLogDouble)m.inner * m.n * (3 + 4 * p->nend)));
+    PetscCall(Launch((PetscLogDouble)m.inner * m.n * (3 + 4 * p->nend), [&](cudaStream_t stream) {
+      switch (p->nend) {
+      case 0:
+        launchDivide<0>(m, (const T *)ends, (T *)modes, stream);
+        break;
+      case 1:
+        launchDivide<1>(m, (const T *)ends, (T *)modes, stream);
+        break;
+      case 2:
+        launchDivide<2>(m, (const T *)ends, (T *)modes, stream);
+        break;
+      default:
+        launchDivide<4>(m, (const T *)ends, (T *)modes, stream);
+        break;
+      }
+    }));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -465,42 +537,33 @@ struct BoxSteps {
     const BoxModes<T>     &m    = p->modes;
     const int              grid = (m.inner + ends_numbers - 1) / ends_numbers;
     const dim3             block(ends_numbers, ends_parts);
-    cudaStream_t           stream;
 
     PetscFunctionBegin;
     if (!m.inner) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(Stream(&stream));
-    PetscCall(PetscLogGpuTimeBegin());
-    switch (p->nend) {
-    case 1:
-      EndsKernel<T, 1><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends);
-      break;
-    case 2:
-      EndsKernel<T, 2><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends);
-      break;
-    default:
-      EndsKernel<T, 4><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends);
-      break;
-    }
-    PetscCallCUDA(cudaGetLastError());
-    PetscCall(PetscLogGpuTimeEnd());
-    PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)m.inner * m.n * (1 + 2 * p->nend)));
+    PetscCall(Launch(2.0 * (PetscLogDouble)m.inner * m.n * (1 + 2 * p->nend), [&](cudaStream_t stream) {
+      switch (p->nend) {
+      case 1:
+        EndsKernel<T, 1><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends);
+        break;
+      case 2:
+        EndsKernel<T, 2><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends);
+        break;
+      default:
+        EndsKernel<T, 4><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends);
+        break;
+      }
+    }));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
   static PetscErrorCode join(void *plan, void *ends)
   {
     const BoxJoins<T> &j = ((const BoxStepsPlan<T> *)plan)->joins;
-    cudaStream_t       stream;
 
     PetscFunctionBegin;
     if (!j.n) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(Stream(&stream));
-    PetscCall(PetscLogGpuTimeBegin());
-    JoinKernel<T><<<(j.n + threads - 1) / threads, threads, 0, stream>>>(j, (T *)ends);
-    PetscCallCUDA(cudaGetLastError());
-    PetscCall(PetscLogGpuTimeEnd());
-    PetscCall(PetscLogGpuFlops((PetscLogDouble)j.n * j.nunknown * (4 * j.width - 3)));
+    PetscCall(Launch((PetscLogDouble)j.n * j.nunknown * (4 * j.width - 3),
+                     [&](cudaStream_t stream) { JoinKernel<T><<<(j.n + threads - 1) / threads, threads, 0, stream>>>(j, (T *)ends); }));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 };
@@ -509,9 +572,9 @@ struct BoxSteps {
 
 #define BOX_TABLE(T) \
   { \
-    .create = patchfd::BoxSteps<T>::create, .destroy = patchfd::DestroyPlan<patchfd::BoxStepsPlan<T>>, \
-    .fold = patchfd::BoxSteps<T>::move<false>, .unfold = patchfd::BoxSteps<T>::move<true>, .product = patchfd::BoxSteps<T>::product, \
-    .ends = patchfd::BoxSteps<T>::ends, .join = patchfd::BoxSteps<T>::join, .divide = patchfd::BoxSteps<T>::divide, .eliminate = NULL, \
+    .create = patchfd::BoxSteps<T>::create, .destroy = patchfd::DestroyPlan<>, .fold = patchfd::BoxSteps<T>::move<false>, \
+    .unfold = patchfd::BoxSteps<T>::move<true>, .product = patchfd::BoxSteps<T>::product, .ends = patchfd::BoxSteps<T>::ends, \
+    .join = patchfd::BoxSteps<T>::join, .divide = patchfd::BoxSteps<T>::divide, .eliminate = NULL, \
   }
 
 const struct _PatchFDBoxKernels PatchFDBoxCUDADouble = BOX_TABLE(double);

@@ -509,7 +509,6 @@ struct FieldsTiled : FieldsFast {
       cudaLaunchKernelEx(&config, FieldsFastKernel<T, P, DIM, TILES, GROUPS>, data, g, (T)omega, (T)beta, (const T *)r, (T *)x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode destroy() override { return memory.free(); }
 };
 
 /* with tiling number I */

@@ -1,10 +1,64 @@
-/* Local solvers of several fields: see fields.cuh for what is where */
-#include "fields/fields.cuh"
+/* Lists of octets (fields.cuh) */
 #include "base/lines.cuh"
+#include "fields/fields.cuh"
 #include <algorithm>
+#include <memory>
 
 namespace patchfd
 {
+
+/* numbers of a field that block b has in direction d */
+static int FieldsHalf(const PatchFDDense *dense, int f, int b, int d)
+{
+  const int n = (int)dense->n[f][d], bit = b >> d & 1;
+
+  if (!dense->parity[d]) return bit ? 0 : n;
+  return bit != (int)dense->odd[f][d] ? n / 2 : (n + 1) / 2;
+}
+
+/* the block of member b of a field's octets: where the field is odd, differences belong to sums of the others */
+static int FieldsBlock(const PatchFDDense *dense, int f, int b)
+{
+  for (int d = 0; d < 3; d++)
+    if (dense->parity[d] && dense->odd[f][d]) b ^= 1 << d;
+  return b;
+}
+
+void FieldsOctets(const PatchFDDense *dense, std::vector<FieldsOctet> &octets)
+{
+  int first[8] = {0}; /* entry of the field at hand in each block */
+
+  for (int b = 1; b < 8; b++) first[b] = first[b - 1] + (int)dense->size[b - 1];
+  for (int f = 0; f < dense->nfield; f++) {
+    int n[3], half[3];
+
+    for (int d = 0; d < 3; d++) {
+      n[d]    = (int)dense->n[f][d];
+      half[d] = dense->parity[d] ? (n[d] + 1) / 2 : n[d];
+    }
+    for (int q = 0; q < half[0] * half[1] * half[2]; q++) {
+      FieldsOctet o = {};
+
+      o.field = f;
+      o.at[0] = q % half[0];
+      o.at[1] = q / half[0] % half[1];
+      o.at[2] = q / half[0] / half[1];
+      for (int d = 0; d < 3; d++) o.mirror[d] = dense->parity[d] ? n[d] - 1 - 2 * o.at[d] : 0;
+      for (int b = 0; b < 8; b++) {
+        const int block = FieldsBlock(dense, f, b);
+        bool      there = true;
+
+        for (int d = 0; d < 3; d++) there = there && !(b >> d & 1 && !o.mirror[d]);
+        o.entry[b] = there ? first[block] + (o.at[2] * FieldsHalf(dense, f, block, 1) + o.at[1]) * FieldsHalf(dense, f, block, 0) + o.at[0]
+                           : -1;
+      }
+      octets.push_back(o);
+    }
+    for (int b = 0; b < 8; b++) first[b] += FieldsHalf(dense, f, b, 0) * FieldsHalf(dense, f, b, 1) * FieldsHalf(dense, f, b, 2);
+  }
+}
+
+/* Local solvers of several fields: see fields.cuh for what is where */
 
 /* ---- patches, in steps ---- */
 
@@ -264,11 +318,10 @@ struct FieldsPlan : FieldsSolver<T> {
   PetscLogDouble flops; /* of a patch */
   PlanMemory     memory;
 
-  std::vector<Range>        ranges; /* of patches that fast kernels do */
-  std::vector<FieldsFast *> fast;
+  std::vector<Range>                       ranges; /* of patches that fast kernels do */
+  std::vector<std::unique_ptr<FieldsFast>> fast;
 
   PetscErrorCode create(const PatchFDLocalDesc *);
-  PetscErrorCode free() override;
   PetscErrorCode apply(const PatchFDColor &, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x,
                        cudaStream_t) const override;
 
@@ -367,7 +420,7 @@ PetscErrorCode FieldsPlan<T>::forms(const PatchFDLocalDesc *desc)
     if (fast.size() == fields_forms) break;
     PetscCall(FieldsFastCreate<T>(form, desc, &f));
     if (!f) continue;
-    fast.push_back(f);
+    fast.emplace_back(f);
     ranges.push_back(Range(form.range));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -390,22 +443,9 @@ PetscErrorCode FieldsPlan<T>::create(const PatchFDLocalDesc *desc)
     PetscCall(memory.malloc(2 * (size_t)size, &one));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(data.team.create(size, 2 * (size_t)size));
+  PetscCall(data.team.create(size, 2 * (size_t)size, &memory));
   PetscCall(AllowShared(FieldsKernel<T>, data.team.shared));
   PetscCall(forms(desc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
-PetscErrorCode FieldsPlan<T>::free()
-{
-  PetscFunctionBegin;
-  PetscCall(data.team.destroy());
-  PetscCall(memory.free());
-  for (FieldsFast *f : fast) {
-    PetscCall(f->destroy());
-    delete f;
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -484,25 +524,19 @@ PetscErrorCode FieldsSmoother<T>::create(const PatchFDLocalDesc *desc, void **pl
 }
 
 template <typename T>
-PetscErrorCode FieldsSmoother<T>::destroy(void **plan)
-{
-  return DestroyPlan<FieldsSolver<T>>(plan);
-}
-
-template <typename T>
 PetscErrorCode FieldsSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[],
                                         const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *, void *r)
 {
-  cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCheck(op == PATCHFD_OP_SOLVE, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "On a GPU the residual of several fields is computed on the whole mesh: use -pc_patchfd_variant global");
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  for (PetscInt i = 0; i < ncolors; i++)
-    PetscCall(((const FieldsSolver<T> *)plan)->apply(colors[i], patches, omega, zero && i == 0 ? 0 : 1, (const T *)r, (T *)x, stream));
-  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(Launch([&](cudaStream_t stream) {
+    PetscFunctionBegin;
+    for (PetscInt i = 0; i < ncolors; i++)
+      PetscCall(((const FieldsSolver<T> *)plan)->apply(colors[i], patches, omega, zero && i == 0 ? 0 : 1, (const T *)r, (T *)x, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -11,9 +11,8 @@
     fast.cu    2D and 3D, many patches of one class: by tensor instructions
 */
 #pragma once
-#include "base/color.cuh"
+#include "base/patches.cuh"
 #include "base/plan.cuh"
-#include "base/shell.cuh"
 
 namespace patchfd
 {
@@ -61,7 +60,6 @@ struct FieldsFast {
   virtual ~FieldsFast() { }
   /* x = beta x + omega A_j^{-1} r */
   virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const void *r, void *x, cudaStream_t) const = 0;
-  virtual PetscErrorCode destroy()                                                                                                = 0;
 };
 
 /* NULL if this GPU cannot do it, or inverses are too large for it */
@@ -117,12 +115,10 @@ struct FieldsPatches {
 
 /* a local solver */
 template <typename T>
-struct FieldsSolver {
-  virtual ~FieldsSolver() { }
+struct FieldsSolver : Plan {
   /* one colour of these patches: x = beta x + omega A_j^{-1} r */
   virtual PetscErrorCode apply(const PatchFDColor &, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x,
                                cudaStream_t) const = 0;
-  virtual PetscErrorCode free()                    = 0;
 };
 
 template <typename T>
@@ -133,7 +129,6 @@ struct FieldsSmoother {
   static PetscErrorCode create(const PatchFDLocalDesc *, void **);
   static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *,
                               const void *, void *);
-  static PetscErrorCode destroy(void **);
 };
 
 } // namespace patchfd

@@ -340,7 +340,7 @@ struct SchurPlan : FieldsSolver<T> {
     }
     data.size = size;
     /* more than 256 numbers: one team a block */
-    PetscCall(data.team.create(PetscMax(size, schur_threads + 1), (size_t)(desc->nfield + 8) * (size_t)size + schur_threads));
+    PetscCall(data.team.create(PetscMax(size, schur_threads + 1), (size_t)(desc->nfield + 8) * (size_t)size + schur_threads, &memory));
     PetscCall(AllowShared(SchurKernel<T>, data.team.shared));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -357,13 +357,6 @@ struct SchurPlan : FieldsSolver<T> {
     if (!g.shell.size()) PetscFunctionReturn(PETSC_SUCCESS);
     SchurKernel<T><<<data.team.grid(g.shell.size()), data.team.block(), data.team.shared, stream>>>(data, g, (T)omega, (T)beta, r, x);
     PetscCallCUDA(cudaGetLastError());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscErrorCode free() override
-  {
-    PetscFunctionBegin;
-    PetscCall(data.team.destroy());
-    PetscCall(memory.free());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 };

@@ -101,15 +101,6 @@ struct CellsPlan {
   CellsMaker<T>     maker  = {}; /* until the plan is finished, as desc and making */
   T                *record = NULL, *shift = NULL, *scale = NULL;
   PoolMemory        memory, making;
-
-  PetscErrorCode free()
-  {
-    PetscFunctionBegin;
-    PetscCall(making.free());
-    PetscCall(points.free());
-    PetscCall(memory.free());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
 };
 
 /* work(shape) for the shape of the plan's cells */

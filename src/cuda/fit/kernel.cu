@@ -167,16 +167,6 @@ struct FitPlan {
   double         *rz = NULL, *a = NULL, *b = NULL; /* of a group */
   T              *coef = NULL;
   PoolMemory      memory, groups, cg, bounds; /* groups: what goes with the groups */
-
-  PetscErrorCode free()
-  {
-    PetscFunctionBegin;
-    PetscCall(bounds.free());
-    PetscCall(cg.free());
-    PetscCall(groups.free());
-    PetscCall(memory.free());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
 };
 
 /* do patches have the inner nodes of two cells in each of three directions? */

@@ -1,6 +1,6 @@
 /* The operator on a lattice (lattice.cuh): plans, and the kernel that gathers simplex by simplex */
 #include "lattice/lattice.cuh"
-#include "base/shell.cuh"
+#include "base/patches.cuh"
 
 namespace patchfd
 {
@@ -261,8 +261,6 @@ struct LatticePlan {
   Shell           all, sides, outside; /* nodes: of y; with Robin terms, among others; that are not written */
   bool            square;              /* are all nodes that are written read? */
   PlanMemory      memory;
-
-  PetscErrorCode free() { return memory.free(); }
 };
 
 /* flags of the nodes of xbox from the list of its cubes */
@@ -353,12 +351,6 @@ PetscErrorCode Lattice<T>::create(const PatchFDLatticeDesc *desc, void **plan)
     PetscCall(LatticeStencilCut<T>((LatticeMode)mode, g, &p->stencil[mode]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
-PetscErrorCode Lattice<T>::destroy(void **plan)
-{
-  return DestroyPlan<LatticePlan<T>>(plan);
 }
 
 /* materials with a factor of zero are not read */

@@ -21,22 +21,13 @@ struct CellKernelData {
 };
 
 template <typename T>
-struct OperatorPlan {
-  CellKernelData<T> cell  = {};
-  OperatorFast     *fast  = NULL; /* or NULL */
-  const char       *name  = NULL;
-  size_t            size  = 0; /* nodes of y */
-  PetscLogDouble    flops = 0;
-  PlanMemory        memory;
-
-  PetscErrorCode free()
-  {
-    PetscFunctionBegin;
-    PetscCall(cell.team.destroy());
-    PetscCall(memory.free());
-    delete fast;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+struct OperatorPlan : Plan {
+  CellKernelData<T>   cell = {};
+  Owned<OperatorFast> fast;
+  const char         *name  = NULL;
+  size_t              size  = 0; /* nodes of y */
+  PetscLogDouble      flops = 0;
+  PlanMemory          memory;
 };
 
 /* p = M0 u, q = A0 u, s = M1 q + A1 p, t = M1 p, y += M2 s + A2 t; three blocks: u and s share one, q and t another */
@@ -296,7 +287,7 @@ PetscErrorCode Operator<T>::create(const SumDesc *desc, void **plan)
     PetscCall(p->memory.upload(m, c.A, &cell.A[d]));
     PetscCall(p->memory.upload((size_t)c.ncells, c.cls, &cell.cls[d]));
   }
-  PetscCall(cell.team.create(size, 3 * (size_t)size));
+  PetscCall(cell.team.create(size, 3 * (size_t)size, &p->memory));
   PetscCall(AllowShared(CellKernel<T>, cell.team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -308,31 +299,23 @@ const char *Operator<T>::name(void *plan)
 }
 
 template <typename T>
-PetscErrorCode Operator<T>::destroy(void **plan)
-{
-  return DestroyPlan<OperatorPlan<T>>(plan);
-}
-
-template <typename T>
 PetscErrorCode Operator<T>::apply(void *plan, PetscReal alpha, const void *x, const void *y0, void *y)
 {
   OperatorPlan<T> *p = (OperatorPlan<T> *)plan;
-  cudaStream_t     stream;
 
   PetscFunctionBegin;
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  if (p->fast) PetscCall(p->fast->apply(alpha, x, y0, y, stream));
-  else {
-    PetscCall(StartSum<T>(p->size, y0, y, stream));
-    if (p->cell.cells) {
-      CellKernel<T>
-        <<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, (T)alpha, (const T *)x, (T *)y);
-      PetscCallCUDA(cudaGetLastError());
+  PetscCall(Launch(p->flops, [&](cudaStream_t stream) {
+    PetscFunctionBegin;
+    if (p->fast) PetscCall(p->fast->apply(alpha, x, y0, y, stream));
+    else {
+      PetscCall(StartSum<T>(p->size, y0, y, stream));
+      if (p->cell.cells) {
+        CellKernel<T><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, (T)alpha,
+                                                                                                               (const T *)x, (T *)y);
+      }
     }
-  }
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(p->flops));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

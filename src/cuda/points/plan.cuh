@@ -6,7 +6,7 @@ namespace patchfd
 {
 
 template <typename T>
-struct PointsPlan {
+struct PointsPlan : Plan {
   PointsArguments<T> arg      = {};
   PointsKernel<T>    fast     = {}; /* or no kernel: the generic one */
   PointsGeneric<T>   generic  = {};
@@ -19,16 +19,7 @@ struct PointsPlan {
   int            nrest = 0, *rest = NULL; /* nodes that no row has */
   PetscLogDouble flops = 0;
   PoolMemory     memory, setup; /* setup: what factors are made from */
-
-  PetscErrorCode free()
-  {
-    PetscFunctionBegin;
-    PetscCall(generic.team.destroy());
-    PetscCall(diagonal.destroy());
-    PetscCall(setup.free());
-    PetscCall(memory.free());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PlanMemory     teams;
 };
 
 /* all but the factors */

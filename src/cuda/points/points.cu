@@ -324,12 +324,12 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
     g.layout = p->fast.layout;
   } else g.layout = {g.c, 2, 0, 1, g.c * g.c, 1, 0};
   if (!p->fast.kernel) {
-    PetscCall(g.team.create((int)cube, (size_t)(2 + g.dim) * cube));
+    PetscCall(g.team.create((int)cube, (size_t)(2 + g.dim) * cube, &p->teams));
     PetscCall(AllowShared(PointsGenericKernel<T>, g.team.shared));
   }
   g.layout.numbers = p->arg.numbers = (points->nkappa ? g.dim * (g.dim + 1) / 2 : 0) + (points->shift ? 1 : 0);
   g.size                            = cube;
-  PetscCall(p->diagonal.create((int)cube, PointsDiagonalSize(g)));
+  PetscCall(p->diagonal.create((int)cube, PointsDiagonalSize(g), &p->teams));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

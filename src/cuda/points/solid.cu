@@ -9,21 +9,13 @@ namespace patchfd
 {
 
 template <typename T>
-struct SolidPlan {
+struct SolidPlan : Plan {
   SolidArguments<T> arg = {};
   void (*kernel)(const SolidArguments<T>);
   size_t         size   = 0; /* numbers of y */
   int            blocks = 0; /* at most */
   PetscLogDouble flops  = 0;
   PoolMemory     memory, setup;
-
-  PetscErrorCode free()
-  {
-    PetscFunctionBegin;
-    PetscCall(setup.free());
-    PetscCall(memory.free());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
 };
 
 /* the cells of the components' boxes of nodes */

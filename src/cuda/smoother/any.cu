@@ -281,6 +281,7 @@ PetscErrorCode AnyPatches<T>::upload(const PatchFDPatches *pd, int d)
   std::vector<PatchClass<T>> c((size_t)pd->nclass);
   std::vector<PetscInt>      places(pd->first, pd->first + pd->npatch);
   size_t                     at = 0;
+  T                         *numbers;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < pd->nclass; i++) {
@@ -295,11 +296,11 @@ PetscErrorCode AnyPatches<T>::upload(const PatchFDPatches *pd, int d)
     for (int end = 0; end < 2; end++) all.insert(all.end(), e->mu[end], e->mu[end] + n);
     for (int end = 0; end < 2; end++) all.insert(all.end(), e->alpha[end], e->alpha[end] + n);
   }
-  PetscCall(Upload(all.size(), all.data(), &numbers[d]));
+  PetscCall(memory.upload(all.size(), all.data(), &numbers));
   for (PetscInt i = 0; i < pd->nclass; i++) {
     const PetscInt n    = pd->eigen[i].n;
     auto           next = [&](PetscInt size) {
-      const T *a = numbers[d] + at;
+      const T *a = numbers + at;
 
       at += (size_t)size;
       return a;
@@ -314,12 +315,10 @@ PetscErrorCode AnyPatches<T>::upload(const PatchFDPatches *pd, int d)
     for (int end = 0; end < 2; end++) c[i].mu[end] = next(n);
     for (int end = 0; end < 2; end++) c[i].alpha[end] = next(n);
   }
-  PetscCall(Upload(c.size(), c.data(), &cls[d]));
+  PetscCall(memory.upload(c.size(), c.data(), &data.d[d].cls));
   places.insert(places.end(), pd->cls, pd->cls + pd->npatch);
-  PetscCall(Upload(places.size(), places.data(), &ints[d]));
-  data.d[d].cls    = cls[d];
-  data.d[d].first  = ints[d];
-  data.d[d].number = ints[d] + pd->npatch;
+  PetscCall(memory.upload(places.size(), places.data(), &data.d[d].first));
+  data.d[d].number = data.d[d].first + pd->npatch;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -347,24 +346,11 @@ PetscErrorCode AnyPatches<T>::create(const PatchFDLocalDesc *desc)
   for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
   data.a = volume;
   data.b = volume / c[0] * (int)n[0];
-  if (!one) PetscCall(data.team.create((int)(n[0] * n[1] * n[2]), (size_t)(data.a + data.b + PetscMax(data.b, 5 * area))));
+  if (!one) PetscCall(data.team.create((int)(n[0] * n[1] * n[2]), (size_t)(data.a + data.b + PetscMax(data.b, 5 * area)), &memory));
   PetscCall(SharedLimit(&limit));
   if (!one && (data.team.global || 2 * data.team.shared > limit)) data.team.threads = any_threads;
   PetscCall(AllowShared(PatchKernel<T, false>, data.team.shared));
   PetscCall(AllowShared(PatchKernel<T, true>, data.team.shared));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
-PetscErrorCode AnyPatches<T>::destroy()
-{
-  PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) {
-    PetscCallCUDA(cudaFree(numbers[d]));
-    PetscCallCUDA(cudaFree(cls[d]));
-    PetscCallCUDA(cudaFree(ints[d]));
-  }
-  PetscCall(data.team.destroy());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

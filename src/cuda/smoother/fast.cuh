@@ -415,7 +415,7 @@ static PetscLogDouble FastFlops(bool boundary)
 template <typename T, int K>
 struct FastSmoother : SmootherFast {
   FastMatrices<T, K> m;
-  T                 *inverse = NULL;
+  PlanMemory         memory;
 
   PetscErrorCode create(const PatchFDEigen *const e[3])
   {
@@ -424,8 +424,7 @@ struct FastSmoother : SmootherFast {
 
     PetscFunctionBegin;
     for (int d = 0; d < 3; d++) m.d[d].set(e[d]);
-    PetscCall(UploadInverse(n, n, n, e, &inverse));
-    m.inverse = inverse;
+    PetscCall(UploadInverse(n, n, n, e, &memory, &m.inverse));
     PetscCall(AllowShared(FastKernel<T, K, true>, F::SIZE * sizeof(T)));
     PetscCall(AllowShared(FastKernel<T, K, false>, F::X * sizeof(T)));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -441,13 +440,6 @@ struct FastSmoother : SmootherFast {
     if (boundary) FastKernel<T, K, true><<<grid, F::THREADS, F::SIZE * sizeof(T), stream>>>(m, g, (T)omega, (T)beta, (T *)x, (const T *)b);
     else FastKernel<T, K, false><<<grid, F::THREADS, F::X * sizeof(T), stream>>>(m, g, (T)omega, (T)beta, (T *)x, (const T *)b);
     PetscCallCUDA(cudaGetLastError());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-
-  PetscErrorCode destroy() override
-  {
-    PetscFunctionBegin;
-    PetscCallCUDA(cudaFree(inverse));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

@@ -51,7 +51,7 @@ struct LineMatrices {
 
 /* 1 / D of a patch with n0 x n1 x n2 modes, x fastest, in device memory; where D is zero (a constant of a Neumann problem) zero */
 template <typename T>
-static PetscErrorCode UploadInverse(int n0, int n1, int n2, const PatchFDEigen *const e[3], T **inverse)
+static PetscErrorCode UploadInverse(int n0, int n1, int n2, const PatchFDEigen *const e[3], PlanMemory *memory, const T **inverse)
 {
   std::vector<PetscReal> v((size_t)n0 * n1 * n2);
 
@@ -61,7 +61,7 @@ static PetscErrorCode UploadInverse(int n0, int n1, int n2, const PatchFDEigen *
 
     v[i] = D == 0 ? 0 : 1 / D;
   }
-  PetscCall(Upload(v.size(), v.data(), inverse));
+  PetscCall(memory->upload(v.size(), v.data(), inverse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

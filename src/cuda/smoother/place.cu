@@ -25,7 +25,7 @@
 
   Where there are few patches beside each other in x, as at a free end, rows are along another direction (`turned`).
 */
-#include "smoother/place_faces.cuh"
+#include "smoother/place_patch.cuh"
 
 namespace patchfd
 {
@@ -400,8 +400,6 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-
-  PetscErrorCode destroy() override { return memory.free(); }
 
 private:
   /* a class: the matrices as lanes want them, and weights; zero where there is nothing, but for eigenvalues, which are divided by */

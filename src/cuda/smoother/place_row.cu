@@ -464,7 +464,6 @@ struct PlaceRowSmoother : SmootherFast {
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode destroy() override { return memory.free(); }
 
   PetscLogDouble flops(bool, bool) const override
   {

@@ -176,7 +176,7 @@ __launch_bounds__(Plane<T, K>::THREADS, Plane<T, K>::BLOCKS) static __global__
 template <typename T, int K>
 struct PlaneSmoother : SmootherFast {
   PlaneMatrices<T, K> m;
-  T                  *inverse = NULL;
+  PlanMemory          memory;
 
   PetscErrorCode create(const PatchFDEigen *const e[3])
   {
@@ -186,8 +186,7 @@ struct PlaneSmoother : SmootherFast {
     PetscFunctionBegin;
     for (int d = 0; d < 2; d++) m.d[d].set(e[d]);
     m.back = m.d[0].S;
-    PetscCall(UploadInverse(n, n, 1, e, &inverse));
-    m.inverse = inverse;
+    PetscCall(UploadInverse(n, n, 1, e, &memory, &m.inverse));
     PetscCall(AllowShared(PlaneKernel<T, K, true>, S::SIZE * sizeof(T)));
     PetscCall(AllowShared(PlaneKernel<T, K, false>, S::X * sizeof(T)));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -207,13 +206,6 @@ struct PlaneSmoother : SmootherFast {
       PlaneKernel<T, K, false>
         <<<groups * g.count[1], S::THREADS, S::X * sizeof(T), stream>>>(m, g, groups, (T)omega, (T)beta, (T *)x, (const T *)b);
     PetscCallCUDA(cudaGetLastError());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-
-  PetscErrorCode destroy() override
-  {
-    PetscFunctionBegin;
-    PetscCallCUDA(cudaFree(inverse));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

@@ -502,7 +502,6 @@ struct RowSmoother : FastSmoother<T, K> {
   using F = Row<T, K>;
 
   RowMatrices<T, K> rm;
-  T                *table = NULL;
   int               multiprocessors;
 
   PetscErrorCode create(const PatchFDEigen *const e[3])
@@ -514,8 +513,7 @@ struct RowSmoother : FastSmoother<T, K> {
     this->pairs = true;
     for (int d = 0; d < 3; d++) rm.d[d] = this->m.d[d];
     PetscCall(Multiprocessors(&multiprocessors));
-    PetscCall(Upload(t.size(), t.data(), &table));
-    rm.table = table;
+    PetscCall(this->memory.upload(t.size(), t.data(), &rm.table));
     PetscCall(AllowShared(RowKernel<T, K, true>, F::bytes(F::WARPS)));
     PetscCall(AllowShared(RowKernel<T, K, false>, F::bytes(F::WARPS)));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -530,14 +528,6 @@ struct RowSmoother : FastSmoother<T, K> {
     if (boundary) RowKernel<T, K, true><<<rg.rows(), threads, F::bytes(threads.y), stream>>>(rm, rg, (T *)x, (const T *)rhs);
     else RowKernel<T, K, false><<<rg.rows(), threads, F::bytes(threads.y), stream>>>(rm, rg, (T *)x, (const T *)rhs);
     PetscCallCUDA(cudaGetLastError());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-
-  PetscErrorCode destroy() override
-  {
-    PetscFunctionBegin;
-    PetscCall((FastSmoother<T, K>::destroy()));
-    PetscCallCUDA(cudaFree(table));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

@@ -1,25 +1,31 @@
 /* Vertex patches: which kernels are launched on which patches.  See smoother.cuh for what is where */
-#include "smoother/1d.cuh"
-#include "smoother/place_few.cuh"
+#include "smoother/few.cuh"
 
 namespace patchfd
 {
 
 /* what is known of the patches */
 template <typename T>
-struct SmootherPlan {
+struct SmootherPlan : Plan {
   AnyPatches<T>         any;
-  SmootherFast         *fast;
-  PlaceSmoother        *place; /* or NULL */
-  PlaceSmoother        *strip; /* in its place where it can, or NULL */
+  Owned<SmootherFast>   fast;
+  Owned<PlaceSmoother>  place; /* or NULL */
+  Owned<PlaceSmoother>  strip; /* in its place where it can, or NULL */
   Stencil<T>            stencil;
-  Range                 read;       /* for those in the middle */
-  bool                  uniform;    /* the stencil exists */
-  bool                  regular;    /* all patches' matrices are */
-  int                   ones[3][2]; /* patches of one unknown in each direction, first and end */
-  std::vector<PetscInt> first[3];   /* node of each patch */
-  cudaStream_t          side;       /* for patches that may be solved beside others */
-  cudaEvent_t           fork, join; /* of PETSc's stream, of `side` */
+  Range                 read;                     /* for those in the middle */
+  bool                  uniform;                  /* the stencil exists */
+  bool                  regular;                  /* all patches' matrices are */
+  int                   ones[3][2];               /* patches of one unknown in each direction, first and end */
+  std::vector<PetscInt> first[3];                 /* node of each patch */
+  cudaStream_t          side = NULL;              /* for patches that may be solved beside others */
+  cudaEvent_t           fork = NULL, join = NULL; /* of PETSc's stream, of `side` */
+
+  ~SmootherPlan()
+  {
+    if (join) (void)cudaEventDestroy(join);
+    if (fork) (void)cudaEventDestroy(fork);
+    if (side) (void)cudaStreamDestroy(side);
+  }
 };
 
 /* ---- the longest runs of equal, mirror-symmetric patches of 2 K - 1 unknowns ---- */
@@ -171,7 +177,6 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   PetscCall(p->any.create(desc));
   PetscCall(CreateFast<T>(desc, MostlyEqual(desc), &p->fast));
   PetscCall(CreatePlace<T>(desc, &p->place));
-  p->strip = NULL;
   if (IsPoint(desc, 2) && !IsPoint(desc, 1) && !p->any.data.l.rings.any()) PetscCall(SmootherStripCreate<T>(desc, &p->strip));
   PetscCall(p->stencil.create(desc, p->ones, &p->uniform));
   PetscCallCUDA(cudaStreamCreateWithFlags(&p->side, cudaStreamNonBlocking));
@@ -210,29 +215,6 @@ const char *Smoother<T>::name(void *plan)
                     : "equal patches; others, at free ends, by the kernel for any: they are too large";
   if (p->place) return "patches by place: in 1D, not equal, or of a degree that has no kernel of its own";
   return "any patches: larger than other kernels take, or on a GPU without the instructions of others";
-}
-
-template <typename T>
-PetscErrorCode Smoother<T>::destroy(void **plan)
-{
-  SmootherPlan<T> *p = (SmootherPlan<T> *)*plan;
-
-  PetscFunctionBegin;
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(p->any.destroy());
-  if (p->fast) PetscCall(p->fast->destroy());
-  if (p->place) PetscCall(p->place->destroy());
-  if (p->strip) PetscCall(p->strip->destroy());
-  PetscCall(p->stencil.destroy());
-  if (p->join) PetscCallCUDA(cudaEventDestroy(p->join));
-  if (p->fork) PetscCallCUDA(cudaEventDestroy(p->fork));
-  if (p->side) PetscCallCUDA(cudaStreamDestroy(p->side));
-  delete p->fast;
-  delete p->place;
-  delete p->strip;
-  delete p;
-  *plan = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- steps: what is launched for the next colours ---- */
@@ -479,19 +461,19 @@ PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolor
 {
   SmootherPlan<T> *p = (SmootherPlan<T> *)plan;
   /* A_II^{-1} (b - A x) and A_II^{-1} (b_I - A_IB x_B) differ by x_I, unless A_II is singular */
-  const Call   call = {op == PATCHFD_OP_FUSED && p->regular ? PATCHFD_OP_BOUNDARY : op, omega, x, b, r};
-  cudaStream_t stream;
+  const Call call = {op == PATCHFD_OP_FUSED && p->regular ? PATCHFD_OP_BOUNDARY : op, omega, x, b, r};
 
   PetscFunctionBegin;
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  for (PetscInt i = 0; i < ncolors;) {
-    const Steps steps = NextSteps(p, call, ncolors - i, colors + i, patches, zero && i == 0);
+  PetscCall(Launch([&](cudaStream_t stream) {
+    PetscFunctionBegin;
+    for (PetscInt i = 0; i < ncolors;) {
+      const Steps steps = NextSteps(p, call, ncolors - i, colors + i, patches, zero && i == 0);
 
-    PetscCall(RunSteps(p, call, steps, patches, stream));
-    i += steps.colors;
-  }
-  PetscCall(PetscLogGpuTimeEnd());
+      PetscCall(RunSteps(p, call, steps, patches, stream));
+      i += steps.colors;
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -23,7 +23,7 @@
 */
 #pragma once
 #include "base/lines.cuh"
-#include "base/shell.cuh"
+#include "base/patches.cuh"
 
 namespace patchfd
 {
@@ -63,7 +63,6 @@ struct SmootherFast {
   {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for two colours at once");
   }
-  virtual PetscErrorCode destroy()                             = 0;
   virtual PetscLogDouble flops(bool boundary, bool pair) const = 0; /* of one patch */
 };
 
@@ -137,17 +136,14 @@ struct PatchData {
 /* any patches, one colour at a time */
 template <typename T>
 struct AnyPatches {
-  PatchData<T>   data;
-  PetscInt       n[3]; /* largest patch */
-  T             *numbers[3];
-  PatchClass<T> *cls[3];
-  int           *ints[3];
+  PatchData<T> data;
+  PetscInt     n[3]; /* largest patch */
+  PlanMemory   memory;
 
   PetscErrorCode create(const PatchFDLocalDesc *);
   PetscErrorCode apply(const PatchShell &, PatchFDPatchOp, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t);
   /* they have one unknown each */
   PetscErrorCode ones(const PatchShell &, PatchFDPatchOp, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t);
-  PetscErrorCode destroy();
   PetscLogDouble flops(const PetscInt size[3], PatchFDPatchOp, bool zero) const; /* of a patch of this size */
 
 private:
@@ -166,7 +162,6 @@ struct PlaceSmoother {
   virtual bool           residuals() const   = 0; /* has it the next one, too? */
   /* r = b - A x at the unknowns */
   virtual PetscErrorCode residual(const PatchShell &, const void *x, const void *b, void *r, cudaStream_t) = 0;
-  virtual PetscErrorCode destroy()                                                                         = 0;
 };
 
 /* *place stays as it is where there is none: for larger patches, on a GPU without the instructions.  FLAT: 2D */
@@ -192,6 +187,7 @@ struct Stencil {
   PetscReal        scale;      /* 1 / w[0][0][0], or by place 1 */
   int              first[3];   /* node of patch 0, if that had one unknown, too */
   StencilPlace<T> *place[3];
+  PlanMemory       memory;
   Layout           l;
   Range            read;
   /* resident: blocks of one parity of rows, of both, that a multiprocessor holds, by their warps */
@@ -204,7 +200,6 @@ struct Stencil {
   /* 4, 2 or 1 */
   PetscErrorCode apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b,
                        cudaStream_t) const;
-  PetscErrorCode destroy();
 
 private:
   PetscErrorCode upload(const PatchFDPatches *, int d);

@@ -325,15 +325,7 @@ PetscErrorCode Stencil<T>::upload(const PatchFDPatches *pd, int d)
 
     numbers.push_back({{(T)e->MI[0], (T)e->MI[1], (T)e->MI[2]}, {(T)e->AI[0], (T)e->AI[1], (T)e->AI[2]}});
   }
-  PetscCall(Upload(numbers.size(), numbers.data(), &place[d]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
-PetscErrorCode Stencil<T>::destroy()
-{
-  PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) PetscCallCUDA(cudaFree(place[d]));
+  PetscCall(memory.upload(numbers.size(), numbers.data(), &place[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

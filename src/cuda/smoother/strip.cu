@@ -344,7 +344,6 @@ struct StripSmoother : PlaceSmoother {
   {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for residuals");
   }
-  PetscErrorCode destroy() override { return memory.free(); }
 
 private:
   static constexpr int MODE = sizeof(StripMode<T, K>) / sizeof(T); /* numbers */
@@ -453,7 +452,6 @@ PetscErrorCode SmootherStripCreate(const PatchFDLocalDesc *desc, PlaceSmoother *
     PetscFunctionReturn(PETSC_SUCCESS);
   })));
   if (exists) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*strip)->destroy());
   delete *strip;
   *strip = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -359,6 +359,7 @@ struct TileSmoother : SmootherFast {
                           BYTES_SOLVE = sizeof(TileMatrices<T, K>) + F::R * sizeof(T);
 
   TileMatrices<T, K> *m = NULL; /* in device memory */
+  PlanMemory          memory;
 
   /* has the code been compiled for a GPU with these instructions? */
   static PetscErrorCode supported(bool *yes)
@@ -378,7 +379,7 @@ struct TileSmoother : SmootherFast {
     PetscFunctionBegin;
     SetHalves(e[0], host);
     SetWeights(e, host);
-    PetscCall(Upload(1, &host, &m));
+    PetscCall(memory.upload(1, &host, &m));
     PetscCall(AllowShared(TileKernel<T, K, true>, BYTES));
     PetscCall(AllowShared(TileKernel<T, K, false>, BYTES_SOLVE));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -393,13 +394,6 @@ struct TileSmoother : SmootherFast {
     if (boundary) TileKernel<T, K, true><<<grid, F::THREADS, BYTES, stream>>>(m, g, (T)omega, (T)beta, (T *)x, (const T *)b);
     else TileKernel<T, K, false><<<grid, F::THREADS, BYTES_SOLVE, stream>>>(m, g, (T)omega, (T)beta, (T *)x, (const T *)b);
     PetscCallCUDA(cudaGetLastError());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-
-  PetscErrorCode destroy() override
-  {
-    PetscFunctionBegin;
-    PetscCallCUDA(cudaFree(m));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

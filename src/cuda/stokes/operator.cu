@@ -1,5 +1,5 @@
 /* the Stokes operator (terms/operator.cuh): is a sum of terms one, and what are the numbers of its cells? */
-#include "terms/operator.cuh"
+#include "terms/terms.cuh"
 
 namespace patchfd
 {

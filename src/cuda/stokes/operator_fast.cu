@@ -31,7 +31,7 @@
   Floors an unknown in 3D, double, H200: memory 24 B with y0, 5.7 ps; L2 about 4 words, 4 ps; 27 n + 45 products in four unknowns, 2 ps at
   k = 2, 3 at k = 5; shared memory about 17 words, 4 ps.
 */
-#include "stokes/cell.cuh"
+#include "stokes/lines.cuh"
 
 namespace patchfd
 {
@@ -516,8 +516,6 @@ struct StokesDegree : TermsOperatorFast {
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-
-  PetscErrorCode destroy() override { return memory.free(); }
 };
 
 template <typename T, int DIM>
@@ -535,7 +533,6 @@ PetscErrorCode StokesFastCreate(const StokesForm *form, TermsOperatorFast **fast
     *fast = p;
     PetscCall(p->create(form));
     if (GridFits(p->grid.y, p->grid.z)) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(p->destroy());
     delete p;
     *fast = NULL;
     PetscFunctionReturn(PETSC_SUCCESS);

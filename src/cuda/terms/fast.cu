@@ -27,7 +27,7 @@
   A thread owns a line, reads mirrored entries in pairs and has three sums in registers.  Lines of neighbouring threads are an odd number
   of entries apart: no bank conflicts.
 */
-#include "terms/halves.cuh"
+#include "terms/dense.cuh"
 
 namespace patchfd
 {
@@ -446,11 +446,11 @@ static void TermsHalve(const std::vector<PetscReal> &X, TermsHalves<T, K> *h)
 
 template <typename T, int K, int DIM>
 struct TermsDegree : TermsFast {
-  using F                   = TermsShape<T, K, DIM>;
-  using G                   = TermsModesShape<T, K, DIM>;
-  TermsMatrices<T, K> m     = {};
-  TermsModes<T, K>    modes = {};
-  TermsDense<T>      *dense = NULL; /* or NULL: fast diagonalization */
+  using F                    = TermsShape<T, K, DIM>;
+  using G                    = TermsModesShape<T, K, DIM>;
+  TermsMatrices<T, K>  m     = {};
+  TermsModes<T, K>     modes = {};
+  Owned<TermsDense<T>> dense; /* or NULL: fast diagonalization */
 
   PetscErrorCode residual(const ColorPatches &g, const void *x, const void *b, void *r, cudaStream_t stream) const override
   {
@@ -472,13 +472,6 @@ struct TermsDegree : TermsFast {
         <<<blocks, G::THREADS, G::PATCHES * G::SIZE * sizeof(T), stream>>>(modes, g, (T)omega, (T)beta, (const T *)r, (T *)x);
       PetscCallCUDA(cudaGetLastError());
     } else PetscCall(dense->solve(g, omega, beta, (const T *)r, (T *)x, stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscErrorCode destroy() override
-  {
-    PetscFunctionBegin;
-    if (dense) PetscCall(dense->destroy());
-    delete dense;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode create(const TermsForm &form, const PatchFDLocalDesc *desc, bool *supported)

@@ -19,7 +19,7 @@
   which has 41 words a number inside (k = 2).
 */
 #include "base/plan.cuh"
-#include "terms/operator.cuh"
+#include "terms/terms.cuh"
 #include <cuda_pipeline.h>
 
 namespace patchfd
@@ -346,7 +346,6 @@ struct TermsLinesDegree : TermsOperatorFast {
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode destroy() override { return PETSC_SUCCESS; }
 };
 
 template <typename T, int DIM>

@@ -14,9 +14,10 @@
     dense.cuh    the solve by inverses for the same patches
 */
 #pragma once
-#include "base/color.cuh"
 #include "base/dispatch.cuh"
 #include "base/lines.cuh"
+#include "base/patches.cuh"
+#include "dg/dg.cuh"
 
 namespace patchfd
 {
@@ -60,7 +61,6 @@ struct TermsFast {
   virtual PetscErrorCode residual(const ColorPatches &, const void *x, const void *b, void *r, cudaStream_t) const = 0;
   /* x = beta x + omega A_j^{-1} r */
   virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const void *r, void *x, cudaStream_t) const = 0;
-  virtual PetscErrorCode destroy()                                                                                                = 0;
 };
 
 /* NULL if this GPU cannot do it */
@@ -72,7 +72,114 @@ struct TermsSmoother {
   static PetscErrorCode create(const PatchFDLocalDesc *, void **);
   static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *,
                               const void *, void *);
-  static PetscErrorCode destroy(void **);
 };
+
+/*
+  y = y0 + alpha A x for any sum of terms, each a product of bands, in several fields.
+
+    operator.cu              what is chosen when
+    operator_fast.cu         the kernel for continuous fields of one degree on uniform meshes, 2D and 3D, degree 1 to 6
+    operator_lines.cu        from terms to what that computes
+    stokes/operator.cu       is it the Stokes operator?  From bands to the numbers of cells
+    stokes/operator_fast.cu  the kernel for that, degree 1 to 6, 2D and 3D, any meshes; stokes_operator_double_2d.cu and the like
+    instantiate it
+    stokes/cell.cuh          another one for degree 1 in 2D
+    base/products.cu         the generic kernel
+*/
+
+template <typename T>
+struct TermsOperator {
+  static PetscErrorCode create(const PatchFDOperatorDesc *, void **);
+  static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
+  /* r = b - A x, at least at the nodes inside the patches of the colour; other numbers of r may become anything */
+  static PetscErrorCode residual(void *, const PatchFDColor *, const void *, const void *, void *);
+};
+
+/* a fast kernel */
+struct TermsOperatorFast {
+  virtual ~TermsOperatorFast() { }
+  virtual PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t) const = 0;
+  /* patches, which are two cells a direction */
+  virtual PetscErrorCode residual(const PatchFDColor &, const void *x, const void *b, void *r, cudaStream_t stream) const
+  {
+    return apply(-1, x, b, r, stream);
+  }
+};
+
+/* ---- continuous fields of one degree on a uniform mesh ---- */
+
+static constexpr int terms_lines_degrees = 6, terms_lines_matrices = 10, terms_lines_sums = 24, terms_lines_terms = 40; /* at most */
+
+/* sums of products of a matrix and the lines of an array: sum q has the terms first[q] .. first[q + 1] - 1.  Terms of one array follow each
+   other where that can be */
+struct TermsStage {
+  int nsum, first[terms_lines_sums + 1], from[terms_lines_terms], matrix[terms_lines_terms];
+};
+
+/* a term with matrices of a list */
+struct TermsLinesTerm {
+  int       row, col, X[3];
+  PetscReal coef;
+};
+
+/*
+  The terms as stages, one a direction.  Stage 0 reads the fields, each stage the sums of the one before, and the sums of the last stage are
+  the rows.  Coefficients are in the matrices.
+*/
+struct TermsLines {
+  int                                 dim, degree, nfield;
+  std::vector<std::vector<PetscReal>> X[3]; /* of cells, [matrix][nloc][nloc] */
+  TermsStage                          stage[3];
+  const PatchFDField                 *field;
+  const PetscInt (*cells)[2];
+  bool           end[3][2]; /* are there rows at this end of the mesh, which are not inside of patches? */
+  PetscLogDouble flops;
+
+  /* false if the terms have another form.  patches: of the rows of nodes inside patches */
+  bool create(const PatchFDOperatorDesc *, bool patches);
+
+private:
+  bool gather(const PatchFDOperatorDesc *, bool patches, std::vector<TermsLinesTerm> &);
+  bool stages(std::vector<TermsLinesTerm>);
+  void count(bool patches);
+};
+
+/* lines: of all nodes, of patches */
+template <typename T, int DIM>
+PetscErrorCode TermsLinesCreate(const TermsLines lines[2], TermsOperatorFast **);
+
+/* ---- Stokes ---- */
+
+static constexpr int stokes_fast_degrees = 6; /* from 1 on */
+
+/*
+  What the bands of a component of the velocity are made of: in a direction without shared nodes the numbers DG_A and so on of a cell, in
+  its own one those of K and M of a cell of degree K + 1.
+*/
+enum {
+  STOKES_K,
+  STOKES_M,
+  STOKES_CELL
+};
+
+struct StokesForm {
+  int                    dim, degree;
+  DGReference            cell; /* of degree k */
+  std::vector<PetscReal> K, M; /* stiffness and mass of degree k + 1 */
+  std::vector<PetscReal> D;    /* [k + 1][k + 2]: the derivative at the nodes of degree k of a function of degree k + 1 */
+  std::vector<PetscReal> G;    /* [k + 1][k + 2]: the integral of v u', v of degree k */
+  std::vector<PetscReal> h[3]; /* lengths of cells, by direction */
+  const PatchFDBand     *mass[3] = {NULL, NULL, NULL}; /* without shared nodes */
+  std::vector<PetscReal> numbers[3][3];                /* [component][direction] */
+  /* the multiples of G' in direction c and masses, of G and masses */
+  PetscReal           gradient[3] = {0, 0, 0}, divergence[3] = {0, 0, 0};
+  const PatchFDField *field;
+  const PetscInt (*cells)[2];
+
+  PetscErrorCode create(const PatchFDOperatorDesc *, bool *is);
+};
+
+template <typename T, int DIM>
+PetscErrorCode StokesFastCreate(const StokesForm *, TermsOperatorFast **);
 
 } // namespace patchfd

@@ -14,7 +14,7 @@
 */
 #include "base/dispatch.cuh"
 #include "base/march.cuh"
-#include "transfer/mixed.cuh"
+#include "transfer/transfer.cuh"
 #include "base/plan.cuh"
 #include <cuda_pipeline.h>
 

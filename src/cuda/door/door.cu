@@ -3,35 +3,28 @@
   Kronecker sums in continuous fields, in discontinuous ones (dg/dg.cuh), for other sums of bands (bands/operator.cuh, terms/operator.cuh,
   terms/terms.cuh), for several fields (fields/fields.cuh), or by quadrature (points/points.cuh).
 */
-#pragma once
 #include "bands/operator.cuh"
 #include "base/cuda.cuh"
 #include "dg/dg.cuh"
 #include "fields/fields.cuh"
 #include "fit/cells.cuh"
 #include "fit/fit.cuh"
-#include "transfer/mesh.cuh"
-#include "transfer/mixed.cuh"
+#include "transfer/transfer.cuh"
 #include "points/points.cuh"
 #include "terms/terms.cuh"
-#include "terms/operator.cuh"
+#include <patchfd/private/fit.h>
+#include <patchfd/private/vecimpl.h>
 
 namespace patchfd
 {
 
-struct DoorPlan {
+struct DoorPlan : Plan {
   int   kind; /* the number of its class in the list of a door */
-  void *plan;
-};
+  void *plan = NULL;
 
-static PetscErrorCode DoorCreate(int kind, void **plan, DoorPlan **p)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscNew(p));
-  (*p)->kind = kind;
-  *plan      = *p;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  DoorPlan(int kind, void **door) : kind(kind) { *door = this; }
+  ~DoorPlan() { delete (Plan *)plan; }
+};
 
 template <typename Kind>
 struct DoorKind {
@@ -46,18 +39,6 @@ static PetscErrorCode DoorCall(int kind, F &&f)
     if (kind > 0) return DoorCall<Others...>(kind - 1, f);
   }
   return f(DoorKind<Kind>());
-}
-
-template <typename... Kinds>
-static PetscErrorCode DoorDestroy(void **plan)
-{
-  DoorPlan *p = (DoorPlan *)*plan;
-
-  PetscFunctionBegin;
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DoorCall<Kinds...>(p->kind, [p](auto kind) { return decltype(kind)::type::destroy(&p->plan); }));
-  PetscCall(PetscFree(*plan));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- operators ---- */
@@ -125,10 +106,9 @@ struct OperatorDoor {
   static PetscErrorCode create(const PatchFDOperatorDesc *desc, void **plan)
   {
     const PatchFDBand *A[3], *M[3];
-    DoorPlan          *p;
+    DoorPlan          *p = new DoorPlan(kind(desc, A, M), plan);
 
     PetscFunctionBegin;
-    PetscCall(DoorCreate(kind(desc, A, M), plan, &p));
     if (p->kind == SUM) {
       const SumDesc s = DescribeSum(desc, A, M);
 
@@ -178,19 +158,17 @@ struct OperatorDoor {
   static PetscErrorCode pick(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[],
                              void **picked)
   {
-    DoorPlan *p;
+    DoorPlan *p = new DoorPlan(POINTS, picked);
 
     PetscFunctionBegin;
-    PetscCall(DoorCreate(POINTS, picked, &p));
     PetscCall(PointsOperator<T>::pick(((DoorPlan *)plan)->plan, nnodes, ncells, cells, index, &p->plan));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode fitpick(void *fit, PetscInt group, void *plan, void **picked)
   {
-    DoorPlan *p;
+    DoorPlan *p = new DoorPlan(POINTS, picked);
 
     PetscFunctionBegin;
-    PetscCall(DoorCreate(POINTS, picked, &p));
     PetscCall(PointsPickPatches<T>(((DoorPlan *)plan)->plan, Fit<T>::patches(fit, group), &p->plan));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -209,10 +187,6 @@ struct OperatorDoor {
   static PetscErrorCode cells(const PatchFDCellsDesc *desc, void *plan, void **cells)
   {
     return Cells<T>::create(desc, ((DoorPlan *)plan)->plan, cells);
-  }
-  static PetscErrorCode destroy(void **plan)
-  {
-    return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>, SolidOperator<T>>(plan);
   }
 };
 
@@ -246,10 +220,9 @@ struct LocalDoor {
   }
   static PetscErrorCode create(const PatchFDLocalDesc *desc, void **plan)
   {
-    DoorPlan *p;
+    DoorPlan *p = new DoorPlan(kind(desc), plan);
 
     PetscFunctionBegin;
-    PetscCall(DoorCreate(kind(desc), plan, &p));
     PetscCall(call(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); }));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -261,8 +234,7 @@ struct LocalDoor {
     return call(p->kind,
                 [&](auto kind) { return decltype(kind)::type::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r); });
   }
-  static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == SUM ? Smoother<T>::name(((DoorPlan *)plan)->plan) : NULL; }
-  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Smoother<T>, DGSmoother<T>, TermsSmoother<T>, FieldsSmoother<T>>(plan); }
+  static const char *name(void *plan) { return ((DoorPlan *)plan)->kind == SUM ? Smoother<T>::name(((DoorPlan *)plan)->plan) : NULL; }
 
 private:
   template <typename F>
@@ -296,7 +268,7 @@ struct TransferDoor {
     /* lines by products: those have no atomics */
     else if (AllCells(false, nf, fstride)) kind = nf[1] > 1 || nf[2] > 1 ? CONTINUOUS : MIXED;
     else if (AllCells(true, nf, fstride) && !MixedTransfer<T>::fast(desc, &k, &shared)) kind = DG;
-    PetscCall(DoorCreate(kind, plan, &p));
+    p = new DoorPlan(kind, plan);
     PetscCall((DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) {
       return decltype(kind)::type::create(desc, &p->plan);
     })));
@@ -311,8 +283,73 @@ struct TransferDoor {
       return decltype(kind)::type::apply(p->plan, RESTRICTION, from, to);
     });
   }
-  static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == 0 ? Transfer<T>::name(((DoorPlan *)plan)->plan) : NULL; }
-  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(plan); }
+  static const char *name(void *plan) { return ((DoorPlan *)plan)->kind == 0 ? Transfer<T>::name(((DoorPlan *)plan)->plan) : NULL; }
 };
 
+/* ---- the tables of both precisions ---- */
+
+static MPI_Datatype TypeDouble(void)
+{
+  return MPI_DOUBLE;
+}
+
+static MPI_Datatype TypeFloat(void)
+{
+  return MPI_FLOAT;
+}
+
+/* PetscSF adds nothing but PetscScalars on the GPU */
+static PetscErrorCode Widen(size_t n, const void *from, void *to)
+{
+  return (*VecSingleKernelsCUDA.todouble)((PetscInt)n, 1.0, (const float *)from, (double *)to);
+}
+
+static PetscErrorCode Narrow(size_t n, const void *from, void *to)
+{
+  return (*VecSingleKernelsCUDA.fromdouble)((PetscInt)n, 1.0, (const double *)from, (float *)to);
+}
+
 } // namespace patchfd
+
+#define TABLE(T, TYPE, WIDE, WIDEN, NARROW) \
+  { \
+    .name = patchfd::Scalar<T>::name, .size = sizeof(T), .memtype = PETSC_MEMTYPE_CUDA, .datatype = TYPE, .id = patchfd::Scalar<T>::id, \
+    .wide = WIDE, .widen = WIDEN, .narrow = NARROW, .malloc = patchfd::Grid<T>::malloc, .free = patchfd::Grid<T>::free, \
+    .zero = patchfd::Grid<T>::zero, .multiply = patchfd::Grid<T>::multiply, .copy = patchfd::Grid<T>::copy, \
+    .fixed = patchfd::Grid<T>::fixed, .operatorrings = patchfd::OperatorDoor<T>::rings, \
+    .operatorcreate = patchfd::OperatorDoor<T>::create, .operatorapply = patchfd::OperatorDoor<T>::apply, \
+    .operatorresidual = patchfd::OperatorDoor<T>::residual, .operatordiagonal = patchfd::OperatorDoor<T>::diagonal, \
+    .operatorsweep = patchfd::OperatorDoor<T>::sweep, .operatorpick = patchfd::OperatorDoor<T>::pick, \
+    .operatordestroy = patchfd::DestroyPlan<>, .latticecreate = patchfd::Lattice<T>::create, .latticeapply = patchfd::Lattice<T>::apply, \
+    .latticediagonal = patchfd::Lattice<T>::diagonal, .latticesweep = patchfd::Lattice<T>::sweep, \
+    .latticedestroy = patchfd::DestroyPlan<>, .transfercreate = patchfd::TransferDoor<T>::create, \
+    .transferprolong = patchfd::TransferDoor<T>::apply<false>, .transferrestrict = patchfd::TransferDoor<T>::apply<true>, \
+    .transferdestroy = patchfd::DestroyPlan<>, .localrings = patchfd::LocalDoor<T>::rings, .localcreate = patchfd::LocalDoor<T>::create, \
+    .localapply = patchfd::LocalDoor<T>::apply, .localdestroy = patchfd::DestroyPlan<>, .cellmatrices = patchfd::PointsCellMatrices, \
+    .stresses = NULL, .invert = patchfd::Invert, .fitcreate = patchfd::OperatorDoor<T>::fit, .fitgroups = patchfd::Fit<T>::groups, \
+    .fitapply = patchfd::Fit<T>::apply, .fitwork = patchfd::Fit<T>::work, .fitcg = patchfd::Fit<T>::cg, \
+    .fitsteps = patchfd::Fit<T>::steps, .fitexact = NULL, .fitfused = NULL, .fitdestroy = patchfd::Fit<T>::destroy, \
+    .cellscreate = patchfd::OperatorDoor<T>::cells, .cellssides = patchfd::Cells<T>::sides, .cellscount = patchfd::Cells<T>::count, \
+    .cellsfinish = patchfd::Cells<T>::finish, .cellsapply = patchfd::Cells<T>::apply, .cellsdestroy = patchfd::Cells<T>::destroy, \
+    .operatorname = patchfd::OperatorDoor<T>::name, .transfername = patchfd::TransferDoor<T>::name, \
+    .localname = patchfd::LocalDoor<T>::name, .boxsolvecreate = patchfd::BoxSolve<T>::create, \
+    .boxsolveapply = patchfd::BoxSolve<T>::apply, .boxsolvedestroy = patchfd::DestroyPlan<>, .cgcreate = patchfd::CG<T>::create, \
+    .cgdestroy = patchfd::CG<T>::destroy, .cgstate = patchfd::CG<T>::state, .cgput = patchfd::CG<T>::put, .cgget = patchfd::CG<T>::get, \
+    .cgdirection = patchfd::CG<T>::direction, .cgproduct = patchfd::CG<T>::product, .cgadvance = patchfd::CG<T>::advance, \
+    .cgsums = patchfd::CG<T>::sums, .cgrecordbegin = patchfd::CG<T>::recordbegin, .cgrecordend = patchfd::CG<T>::recordend, \
+    .recordbegin = patchfd::RecordBegin, .recordend = patchfd::RecordEnd, .recordreplay = patchfd::RecordReplay, \
+    .recorddestroy = patchfd::RecordDestroy, \
+  }
+
+const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble, NULL, NULL, NULL);
+const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::TypeFloat, &PatchFDKernelsCUDADouble, patchfd::Widen,
+                                                              patchfd::Narrow);
+
+#define FIT_TABLE(T) \
+  { \
+    .pick = patchfd::OperatorDoor<T>::fitpick, .product = patchfd::OperatorDoor<T>::fitproduct, \
+    .inner = patchfd::OperatorDoor<T>::fitinner, .correct = patchfd::Fit<T>::correct, \
+  }
+
+const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble = FIT_TABLE(double);
+const struct _PatchFDFitKernels PatchFDFitKernelsCUDAFloat  = FIT_TABLE(float);
