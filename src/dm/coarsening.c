@@ -424,11 +424,5 @@ PetscErrorCode DMBoxSetGalerkin(DM dm, PetscBool3 galerkin)
 @*/
 PetscErrorCode DMBoxGetGalerkin(DM dm, PetscBool3 *galerkin)
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(galerkin, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  *galerkin = box->galerkin;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_GET(dm, box->galerkin, galerkin);
 }

@@ -326,6 +326,35 @@ static PetscErrorCode DMBoxUnindexArray(PetscInt dim, const PatchFDBox *b, void 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode VecGetIndexed(DM dm, Vec v, PetscInt field, PetscBool read, void *array)
+{
+  PatchFDBox         b  = {.n = {0, 0, 0}};
+  size_t             at = 0;
+  const PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(array, 4);
+  PetscCall(DMBoxVecFind(dm, v, field, &b, &at));
+  if (read) PetscCall(VecGetArrayRead(v, &a));
+  else PetscCall(VecGetArray(v, (PetscScalar **)&a));
+  PetscCall(DMBoxIndexArray(dm->dim, &b, (PetscScalar *)PetscSafePointerPlusOffset(a, at), array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode VecRestoreIndexed(DM dm, Vec v, PetscInt field, PetscBool read, void *array)
+{
+  PatchFDBox b  = {.n = {0, 0, 0}};
+  size_t     at = 0;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(array, 4);
+  PetscCall(DMBoxVecFind(dm, v, field, &b, &at));
+  PetscCall(DMBoxUnindexArray(dm->dim, &b, array));
+  if (read) PetscCall(VecRestoreArrayRead(v, NULL));
+  else PetscCall(VecRestoreArray(v, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   DMBoxVecGetArray - Returns the values of a `Vec` at the nodes of a field as an array with an index for each direction
 
@@ -365,16 +394,7 @@ static PetscErrorCode DMBoxUnindexArray(PetscInt dim, const PatchFDBox *b, void 
 @*/
 PetscErrorCode DMBoxVecGetArray(DM dm, Vec v, PetscInt field, void *array)
 {
-  PatchFDBox   b  = {.n = {0, 0, 0}};
-  size_t       at = 0;
-  PetscScalar *a;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(array, 4);
-  PetscCall(DMBoxVecFind(dm, v, field, &b, &at));
-  PetscCall(VecGetArray(v, &a));
-  PetscCall(DMBoxIndexArray(dm->dim, &b, PetscSafePointerPlusOffset(a, at), array));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return VecGetIndexed(dm, v, field, PETSC_FALSE, array);
 }
 
 /*@C
@@ -394,15 +414,7 @@ PetscErrorCode DMBoxVecGetArray(DM dm, Vec v, PetscInt field, void *array)
 @*/
 PetscErrorCode DMBoxVecRestoreArray(DM dm, Vec v, PetscInt field, void *array)
 {
-  PatchFDBox b  = {.n = {0, 0, 0}};
-  size_t     at = 0;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(array, 4);
-  PetscCall(DMBoxVecFind(dm, v, field, &b, &at));
-  PetscCall(DMBoxUnindexArray(dm->dim, &b, array));
-  PetscCall(VecRestoreArray(v, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return VecRestoreIndexed(dm, v, field, PETSC_FALSE, array);
 }
 
 /*@C
@@ -424,16 +436,7 @@ PetscErrorCode DMBoxVecRestoreArray(DM dm, Vec v, PetscInt field, void *array)
 @*/
 PetscErrorCode DMBoxVecGetArrayRead(DM dm, Vec v, PetscInt field, void *array)
 {
-  PatchFDBox         b  = {.n = {0, 0, 0}};
-  size_t             at = 0;
-  const PetscScalar *a;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(array, 4);
-  PetscCall(DMBoxVecFind(dm, v, field, &b, &at));
-  PetscCall(VecGetArrayRead(v, &a));
-  PetscCall(DMBoxIndexArray(dm->dim, &b, (PetscScalar *)PetscSafePointerPlusOffset(a, at), array));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return VecGetIndexed(dm, v, field, PETSC_TRUE, array);
 }
 
 /*@C
@@ -453,13 +456,5 @@ PetscErrorCode DMBoxVecGetArrayRead(DM dm, Vec v, PetscInt field, void *array)
 @*/
 PetscErrorCode DMBoxVecRestoreArrayRead(DM dm, Vec v, PetscInt field, void *array)
 {
-  PatchFDBox b  = {.n = {0, 0, 0}};
-  size_t     at = 0;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(array, 4);
-  PetscCall(DMBoxVecFind(dm, v, field, &b, &at));
-  PetscCall(DMBoxUnindexArray(dm->dim, &b, array));
-  PetscCall(VecRestoreArrayRead(v, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return VecRestoreIndexed(dm, v, field, PETSC_TRUE, array);
 }

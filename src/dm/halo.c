@@ -337,11 +337,5 @@ PetscErrorCode DMBoxSetHaloType(DM dm, PatchFDHaloType type)
 @*/
 PetscErrorCode DMBoxGetHaloType(DM dm, PatchFDHaloType *type)
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(type, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  *type = box->halotype;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_GET(dm, box->halotype, type);
 }

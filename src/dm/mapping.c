@@ -324,13 +324,7 @@ PetscErrorCode DMBoxSetMappingDegree(DM dm, PetscInt degree)
 @*/
 PetscErrorCode DMBoxGetMappingDegree(DM dm, PetscInt *degree)
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(degree, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  *degree = box->mapdegree;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_GET(dm, box->mapdegree, degree);
 }
 
 /*@

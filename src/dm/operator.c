@@ -179,13 +179,7 @@ PetscErrorCode DMBoxSetOperator(DM dm, const char name[])
 @*/
 PetscErrorCode DMBoxGetOperator(DM dm, const char *name[])
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(name, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  *name = box->op->name;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_GET(dm, box->op->name, name);
 }
 
 /* the operator, if it is one with penalties */

@@ -285,13 +285,7 @@ PetscErrorCode DMBoxSetDegree(DM dm, PetscInt degree)
 @*/
 PetscErrorCode DMBoxGetDegree(DM dm, PetscInt *degree)
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(degree, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  *degree = box->degree;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_GET(dm, box->degree, degree);
 }
 
 /*@
@@ -412,13 +406,7 @@ PetscErrorCode DMBoxSetSpace(DM dm, DMBoxSpace space)
 @*/
 PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(space, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  *space = box->space;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_GET(dm, box->space, space);
 }
 
 /*@

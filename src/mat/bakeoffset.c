@@ -2,6 +2,17 @@
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/options.h>
 
+/* the body of the getter of a number of Mat_Bakeoff *m */
+#define BAKEOFF_GET(A, number, value) \
+  Mat_Bakeoff *m; \
+\
+  PetscFunctionBegin; \
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1); \
+  PetscAssertPointer(value, 2); \
+  PetscCall(BakeoffGet(A, &m)); \
+  *value = number; \
+  PetscFunctionReturn(PETSC_SUCCESS)
+
 /*@
   MatBakeoffSetLambda - Sets the coefficient of the mass term of a bake-off problem with stiffness
 
@@ -59,14 +70,7 @@ PetscErrorCode MatBakeoffSetLambda(Mat A, PetscReal lambda)
 @*/
 PetscErrorCode MatBakeoffGetLambda(Mat A, PetscReal *lambda)
 {
-  Mat_Bakeoff *m;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscAssertPointer(lambda, 2);
-  PetscCall(BakeoffGet(A, &m));
-  *lambda = m->lambda;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  BAKEOFF_GET(A, m->lambda, lambda);
 }
 
 /*@
@@ -120,14 +124,7 @@ PetscErrorCode MatBakeoffSetFactors(Mat A, MatBakeoffFactorsType factors)
 @*/
 PetscErrorCode MatBakeoffGetFactors(Mat A, MatBakeoffFactorsType *factors)
 {
-  Mat_Bakeoff *m;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscAssertPointer(factors, 2);
-  PetscCall(BakeoffGet(A, &m));
-  *factors = m->factors;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  BAKEOFF_GET(A, m->factors, factors);
 }
 
 /*@
@@ -184,14 +181,7 @@ PetscErrorCode MatBakeoffSetHaloType(Mat A, PatchFDHaloType type)
 @*/
 PetscErrorCode MatBakeoffGetHaloType(Mat A, PatchFDHaloType *type)
 {
-  Mat_Bakeoff *m;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscAssertPointer(type, 2);
-  PetscCall(BakeoffGet(A, &m));
-  *type = m->halotype;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  BAKEOFF_GET(A, m->halotype, type);
 }
 
 PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PatchFDOptionItems PetscOptionsObject)

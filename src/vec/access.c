@@ -59,65 +59,27 @@ static PetscErrorCode CheckStorage(Vec v, PatchFDKernels kern)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDVecGetArrayRead(Vec v, PatchFDKernels kern, const void **a)
-{
-  PetscMemType m;
-
-  PetscFunctionBegin;
-  PetscCall(CheckStorage(v, kern));
-  if (VecIsSingle_Private(v)) PetscCall(VecSingleGetArrayRead(v, (const float **)a, &m));
-  else if (kern == CUDA_TABLE) PetscCall(VecCUDAGetArrayRead(v, (const PetscScalar **)a));
-  else PetscCall(VecGetArrayRead(v, (const PetscScalar **)a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PatchFDVecRestoreArrayRead(Vec v, PatchFDKernels kern, const void **a)
-{
-  PetscFunctionBegin;
-  if (VecIsSingle_Private(v)) PetscCall(VecSingleRestoreArrayRead(v, (const float **)a));
-  else if (kern == CUDA_TABLE) PetscCall(VecCUDARestoreArrayRead(v, (const PetscScalar **)a));
-  else PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PatchFDVecGetArray(Vec v, PatchFDKernels kern, void **a)
-{
-  PetscMemType m;
-
-  PetscFunctionBegin;
-  PetscCall(CheckStorage(v, kern));
-  if (VecIsSingle_Private(v)) PetscCall(VecSingleGetArray(v, (float **)a, &m));
-  else if (kern == CUDA_TABLE) PetscCall(VecCUDAGetArray(v, (PetscScalar **)a));
-  else PetscCall(VecGetArray(v, (PetscScalar **)a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PatchFDVecRestoreArray(Vec v, PatchFDKernels kern, void **a)
-{
-  PetscFunctionBegin;
-  if (VecIsSingle_Private(v)) PetscCall(VecSingleRestoreArray(v, (float **)a));
-  else if (kern == CUDA_TABLE) PetscCall(VecCUDARestoreArray(v, (PetscScalar **)a));
-  else PetscCall(VecRestoreArray(v, (PetscScalar **)a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PatchFDVecGetArrayWrite(Vec v, PatchFDKernels kern, void **a)
-{
-  PetscMemType m;
-
-  PetscFunctionBegin;
-  PetscCall(CheckStorage(v, kern));
-  if (VecIsSingle_Private(v)) PetscCall(VecSingleGetArrayWrite(v, (float **)a, &m));
-  else if (kern == CUDA_TABLE) PetscCall(VecCUDAGetArrayWrite(v, (PetscScalar **)a));
-  else PetscCall(VecGetArrayWrite(v, (PetscScalar **)a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PatchFDVecRestoreArrayWrite(Vec v, PatchFDKernels kern, void **a)
-{
-  PetscFunctionBegin;
-  if (VecIsSingle_Private(v)) PetscCall(VecSingleRestoreArrayWrite(v, (float **)a));
-  else if (kern == CUDA_TABLE) PetscCall(VecCUDARestoreArrayWrite(v, (PetscScalar **)a));
-  else PetscCall(VecRestoreArrayWrite(v, (PetscScalar **)a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* Kind: Array, ArrayRead or ArrayWrite; Const: const, where it is only read */
+#define ACCESS(Kind, Const) \
+  PetscErrorCode PatchFDVecGet##Kind(Vec v, PatchFDKernels kern, Const void **a) \
+  { \
+    PetscMemType m; \
+\
+    PetscFunctionBegin; \
+    PetscCall(CheckStorage(v, kern)); \
+    if (VecIsSingle_Private(v)) PetscCall(VecSingleGet##Kind(v, (Const float **)a, &m)); \
+    else if (kern == CUDA_TABLE) PetscCall(VecCUDAGet##Kind(v, (Const PetscScalar **)a)); \
+    else PetscCall(VecGet##Kind(v, (Const PetscScalar **)a)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  PetscErrorCode PatchFDVecRestore##Kind(Vec v, PatchFDKernels kern, Const void **a) \
+  { \
+    PetscFunctionBegin; \
+    if (VecIsSingle_Private(v)) PetscCall(VecSingleRestore##Kind(v, (Const float **)a)); \
+    else if (kern == CUDA_TABLE) PetscCall(VecCUDARestore##Kind(v, (Const PetscScalar **)a)); \
+    else PetscCall(VecRestore##Kind(v, (Const PetscScalar **)a)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+ACCESS(ArrayRead, const)
+ACCESS(Array, )
+ACCESS(ArrayWrite, )

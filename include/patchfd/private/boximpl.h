@@ -440,6 +440,15 @@ static inline PetscBool DMBoxHasOnly(DM dm, DMBoxBoundaryType type)
   }
   return only;
 }
+/* the body of the getter of a number of DM_Box *box */
+#define DMBOX_GET(dm, number, value) \
+  DM_Box *box; \
+\
+  PetscFunctionBegin; \
+  PetscAssertPointer(value, 2); \
+  PetscCall(DMBoxGetContext(dm, &box)); \
+  *value = number; \
+  PetscFunctionReturn(PETSC_SUCCESS)
 static inline PetscBool DMBoxIsRing(const DM_Box *box, PetscInt d)
 {
   return (PetscBool)(box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC);

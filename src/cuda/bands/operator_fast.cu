@@ -197,7 +197,6 @@ struct BandOperatorDegree : BandOperatorFast {
   {
     const int              n = d == 0 ? (int)MIX_CELL : (int)BAND_CELL, ncells = (int)f->numbers[e].size() / BAND_CELL;
     std::vector<PetscReal> v((size_t)count * n);
-    T                     *to;
 
     PetscFunctionBegin;
     for (int c = PetscMax(0, -first); c < count && first + c < ncells; c++) {
@@ -208,8 +207,7 @@ struct BandOperatorDegree : BandOperatorFast {
       if (d == 0) mix(f, from, cell);
       else std::copy(from, from + n, cell);
     }
-    PetscCall(memory.upload(v.size(), v.data(), &to));
-    numbers.dir[d] = to;
+    PetscCall(memory.upload(v.size(), v.data(), &numbers.dir[d]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

@@ -1,4 +1,4 @@
-/* Numbers of cells and of their points (patchfd/private/celldata.h) in GPU memory: kernels that run in set-up */
+/* Numbers of cells and of their points (patchfd/private/celldata.h) in GPU memory, and inverses: kernels that run in set-up */
 #include "base/plan.cuh"
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/celldata.h>
@@ -73,20 +73,15 @@ static PetscErrorCode Evaluate(const PatchFDCellValues *values, const PetscReal 
   v.n = (int)values->n;
   for (int d = 0; d < 3; d++) {
     const size_t count = (size_t)(values->cells[d] * values->points[d]);
-    int         *number;
-    double      *weight;
 
     v.cells[d]  = (int)values->cells[d];
     v.points[d] = (int)values->points[d];
     v.from[d]   = (int)values->from[d];
     v.groups[d] = (int)values->groups[d];
     size *= count;
-    PetscCall(memory.upload(count, values->cell[d], &number));
-    v.cell[d] = number;
-    PetscCall(memory.upload(count, values->group[d], &number));
-    v.group[d] = number;
-    PetscCall(memory.upload(count, values->weight[d], &weight));
-    v.weight[d] = weight;
+    PetscCall(memory.upload(count, values->cell[d], &v.cell[d]));
+    PetscCall(memory.upload(count, values->group[d], &v.group[d]));
+    PetscCall(memory.upload(count, values->weight[d], &v.weight[d]));
   }
   if (size) CellEvaluateKernel<<<CellBlocks(size), 256, 0, stream>>>(v, size, in, out);
   PetscCallCUDA(cudaGetLastError());
@@ -106,7 +101,7 @@ static PetscErrorCode Tensors(PetscInt dim, PetscCount cells, PetscInt groups, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* inverses of dense matrices: cuSOLVER */
+/* ---- inverses of dense matrices: cuSOLVER ---- */
 
 /* the upper triangle (of columns) from the lower one */
 static __global__ void MirrorKernel(int n, double *K)

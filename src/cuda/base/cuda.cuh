@@ -292,7 +292,6 @@ struct BoxSolve {
 template <typename T>
 struct CG {
   static PetscErrorCode create(PetscCount, void **);
-  static PetscErrorCode destroy(void **);
   static PetscErrorCode state(void *, PatchFDCG **);
   static PetscErrorCode put(void *, const PatchFDCG *);
   static PetscErrorCode get(void *, PatchFDCG *);

@@ -1,4 +1,4 @@
-/* memory, copies between boxes and the Dirichlet nodes */
+/* Memory, copies between boxes and the Dirichlet nodes; what the GPU in use can do */
 #include "base/cuda.cuh"
 #include "base/patches.cuh"
 
@@ -247,7 +247,9 @@ template PetscErrorCode Grid<char>::malloc(size_t, void **);
 template PetscErrorCode Grid<int>::malloc(size_t, void **);
 template PetscErrorCode Grid<unsigned>::malloc(size_t, void **);
 
-/* The GPU in use: whether this library is for it, and how much shared memory a block of threads may have there */
+/* ---- the GPU in use ---- */
+
+/* whether this library is for it, and how much shared memory a block of threads may have there */
 
 static constexpr int    least_capability = 80, least_cuda = 12040; /* doc/gpu.md, config/bootstrap */
 static constexpr size_t shared_default = 48 * 1024;                /* of every GPU, without asking */

@@ -1,4 +1,4 @@
-/* Boxes without a box inside them */
+/* Sets of cells and of patches: boxes without a box inside them, and colours */
 #pragma once
 #include "base/cuda.cuh"
 

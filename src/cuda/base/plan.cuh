@@ -36,7 +36,7 @@ struct PlanMemory : Memory<cudaFree> {
   template <typename T>
   PetscErrorCode malloc(size_t n, T **a)
   {
-    PetscErrorCode ierr = Grid<T>::malloc(n, (void **)a);
+    PetscErrorCode ierr = Grid<char>::malloc(n * sizeof(T), (void **)a);
 
     PetscFunctionBegin;
     arrays.push_back(*a);

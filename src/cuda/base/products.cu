@@ -144,15 +144,11 @@ PetscErrorCode Products<T>::create(PetscInt nfield, const PatchFDField field[], 
     to.last  = t + 1 == terms.size() || terms[t + 1].row != to.row;
     for (int d = 0; d < 3; d++) {
       OwnerLine &o = terms[t].dir[d];
-      T         *X;
-      int       *number;
 
       if (d == 2)
         for (PetscReal &v : o.X) v *= terms[t].coef;
-      PetscCall(memory.upload(o.X.size(), o.X.data(), &X));
-      PetscCall(memory.upload(o.number.size(), o.number.data(), &number));
-      to.X[d]       = X;
-      to.number[d]  = number;
+      PetscCall(memory.upload(o.X.size(), o.X.data(), &to.X[d]));
+      PetscCall(memory.upload(o.number.size(), o.number.data(), &to.number[d]));
       to.rows[d]    = o.rows;
       to.own[d]     = o.own;
       to.closing[d] = o.closing;

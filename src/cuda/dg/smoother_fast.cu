@@ -220,8 +220,6 @@ template <typename T, int K>
 struct DGSmootherDegree : DGSmootherFast {
   using F = DGShape<T, K>;
   DGMatrices<T, K> solve, residual; /* R = S, R = T' */
-  T               *record[3][2];
-  int             *cls[3];
   PlanMemory       memory;
 
   template <PatchFDPatchOp OP>
@@ -285,7 +283,7 @@ PetscErrorCode DGSmootherDegree<T, K>::direction(const PatchFDPatches *pd, int d
   const int     main = DGMainClass(pd);
 
   PetscFunctionBegin;
-  PetscCall(memory.upload((size_t)pd->npatch, pd->cls, &cls[d]));
+  PetscCall(memory.upload((size_t)pd->npatch, pd->cls, &solve.cls[d]));
   for (int which = 0; which < 2; which++) {
     DGMatrices<T, K>      &m = which ? residual : solve;
     std::vector<PetscReal> all((size_t)pd->nclass * F::RECORD);
@@ -310,10 +308,9 @@ PetscErrorCode DGSmootherDegree<T, K>::direction(const PatchFDPatches *pd, int d
         }
       }
     }
-    PetscCall(memory.upload(all.size(), all.data(), &record[d][which]));
-    m.main[d]   = main;
-    m.record[d] = record[d][which];
-    m.cls[d]    = cls[d];
+    PetscCall(memory.upload(all.size(), all.data(), &m.record[d]));
+    m.main[d] = main;
+    m.cls[d]  = solve.cls[d];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

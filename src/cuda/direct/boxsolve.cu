@@ -1,4 +1,8 @@
-/* Of the direct solve of the whole box (boxsolve.cu) the kernel that folds mirrored lines, and unfolds them */
+/*
+  The direct solve of the whole box (patchfd/private/boxsolve.h): a small box, and the coarsest mesh usually is one patch, by one block of
+  threads in one kernel; the steps of any other.  Large matrices are multiplied by cuBLAS, whose kernels want lines that begin at multiples
+  of 8 numbers, and get them.
+*/
 #include "base/lines.cuh"
 #include "base/plan.cuh"
 #include <patchfd/private/boxsolve.h>
@@ -6,7 +10,7 @@
 namespace patchfd
 {
 
-/* ---- folds ---- */
+/* ---- mirrored lines are folded, and unfolded ---- */
 
 /* what a thread has: node i of each direction and, where lines are folded, its image */
 struct FoldShape {
@@ -95,12 +99,6 @@ static __global__ void FoldKernel(FoldShape s, const T *__restrict__ from, T *__
     else if (s.node(i, c, &at)) to[at] = a[c];
   }
 }
-
-/*
-  The direct solve of the whole box (patchfd/private/boxsolve.h): a small box, and the coarsest mesh usually is one patch, by one block of
-  threads in one kernel; the steps of any other.  Large matrices are multiplied by cuBLAS, whose kernels want lines that begin at multiples
-  of 8 numbers, and get them.
-*/
 
 /* the lines of the box, for kernels */
 template <typename T>
@@ -366,7 +364,6 @@ struct BoxSteps {
   static PetscErrorCode lines(const PatchFDBoxSteps *s, BoxStepsPlan<T> *p)
   {
     const int order[3] = {0, 3 - s->last, s->last};
-    T        *lambda;
 
     PetscFunctionBegin;
     for (int d = 0; d < 3; d++) {
@@ -382,10 +379,8 @@ struct BoxSteps {
       PetscCall(p->memory.upload(R.size(), l->S, &p->S[d]));
       PetscCall(p->memory.upload(R.size(), R.data(), &p->R[d]));
     }
-    for (int d = 0; d < 3; d++) {
-      PetscCall(p->memory.upload((size_t)PatchFDBoxLineLength(&s->line[order[d]]), s->line[order[d]].lambda, &lambda));
-      p->modes.lambda[d] = lambda;
-    }
+    for (int d = 0; d < 3; d++)
+      PetscCall(p->memory.upload((size_t)PatchFDBoxLineLength(&s->line[order[d]]), s->line[order[d]].lambda, &p->modes.lambda[d]));
     p->modes.n0    = (int)PatchFDBoxLineLength(&s->line[0]);
     p->modes.inner = p->modes.n0 * (int)PatchFDBoxLineLength(&s->line[order[1]]);
     p->modes.n     = (int)PatchFDBoxLineLength(&s->line[s->last]);
@@ -425,7 +420,6 @@ struct BoxSteps {
   static PetscErrorCode create(const PatchFDBoxSteps *s, void **plan)
   {
     BoxStepsPlan<T> *p = new BoxStepsPlan<T>;
-    T               *alpha, *mass;
 
     PetscFunctionBegin;
     *plan    = p;
@@ -433,10 +427,8 @@ struct BoxSteps {
     p->nkeep = (int)s->nkeep;
     PetscCall(lines(s, p));
     if (!s->nend) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(p->memory.upload((size_t)p->modes.n * p->nend, s->alpha, &alpha));
-    PetscCall(p->memory.upload((size_t)p->modes.n * p->nend, s->mass, &mass));
-    p->modes.alpha = alpha;
-    p->modes.mass  = mass;
+    PetscCall(p->memory.upload((size_t)p->modes.n * p->nend, s->alpha, &p->modes.alpha));
+    PetscCall(p->memory.upload((size_t)p->modes.n * p->nend, s->mass, &p->modes.mass));
     PetscCall(factor(s, p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

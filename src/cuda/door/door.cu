@@ -1,7 +1,6 @@
 /*
   What the kernel tables call: each function hands a description to the kind of kernels that takes it, and remembers which: those for
-  Kronecker sums in continuous fields, in discontinuous ones (dg/dg.cuh), for other sums of bands (bands/operator.cuh, terms/operator.cuh,
-  terms/terms.cuh), for several fields (fields/fields.cuh), or by quadrature (points/points.cuh).
+  Kronecker sums in continuous fields, in discontinuous ones (dg/dg.cuh), for other sums of bands (bands/operator.cuh, terms/terms.cuh), for several fields (fields/fields.cuh), or by quadrature (points/points.cuh).
 */
 #include "bands/operator.cuh"
 #include "base/cuda.cuh"
@@ -334,7 +333,7 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .operatorname = patchfd::OperatorDoor<T>::name, .transfername = patchfd::TransferDoor<T>::name, \
     .localname = patchfd::LocalDoor<T>::name, .boxsolvecreate = patchfd::BoxSolve<T>::create, \
     .boxsolveapply = patchfd::BoxSolve<T>::apply, .boxsolvedestroy = patchfd::DestroyPlan<>, .cgcreate = patchfd::CG<T>::create, \
-    .cgdestroy = patchfd::CG<T>::destroy, .cgstate = patchfd::CG<T>::state, .cgput = patchfd::CG<T>::put, .cgget = patchfd::CG<T>::get, \
+    .cgdestroy = patchfd::DestroyPlan<>, .cgstate = patchfd::CG<T>::state, .cgput = patchfd::CG<T>::put, .cgget = patchfd::CG<T>::get, \
     .cgdirection = patchfd::CG<T>::direction, .cgproduct = patchfd::CG<T>::product, .cgadvance = patchfd::CG<T>::advance, \
     .cgsums = patchfd::CG<T>::sums, .cgrecordbegin = patchfd::CG<T>::recordbegin, .cgrecordend = patchfd::CG<T>::recordend, \
     .recordbegin = patchfd::RecordBegin, .recordend = patchfd::RecordEnd, .recordreplay = patchfd::RecordReplay, \

@@ -1,4 +1,22 @@
-/* NCCL, where it is installed: messages on a stream, without the host */
+/*
+  What ranks exchange, in GPU memory: patchfd/private/halo.h.  Two kernels: one gathers numbers into a buffer, rank by rank (blockIdx.y),
+  the other takes them out.
+
+  For MPI the buffers are on the GPU (mpi) or in pinned host memory, which the kernels access across PCIe (host); for NCCL on the GPU.
+
+  For peers (peer) they are on the GPU that receives, and the exchanges of a plan are numbered 1, 2, ...  The kernel that gathers exchange
+  e writes into half e % 2 of the receivers' buffers; the last block for a rank then sets that rank's flag for this one to e.  The kernel
+  that takes the values out waits for the flags. That is enough: whoever begins exchange e + 2 has seen all ranks that it exchanges with
+  begin e + 1, and so end e.  Numbers are counted on the GPU, so that a recording can be replayed.  A rank's kernels never wait for
+  anything that is behind them on its own GPU.
+
+  Nor do they keep others from it: where several processes' kernels are on a GPU at once (MPS), those that wait have few blocks.  The
+  kernel that takes the values out waits itself if it has no more than that, which saves a launch; otherwise a kernel of one block waits
+  before it.
+
+  Nobody waits forever.  After `patience` an exchange has failed: what it would bring becomes NaN, its number HALO_FAILED, which the flags
+  then tell the other ranks, and the next exchange or replay of this process is an error.
+*/
 #include "base/cuda.cuh"
 #include "base/plan.cuh"
 #include <dlfcn.h>
@@ -7,19 +25,10 @@
 namespace patchfd
 {
 
-struct NCCL {
-  /* one of NCCL's for the ranks of an MPI communicator, made by the first call and kept with it; NULL and the reason where that is not
-     possible.  Collective */
-  static PetscErrorCode get(MPI_Comm, void **comm, const char **why);
-  /* between begin and end: to and from ranks, in any order */
-  static PetscErrorCode begin();
-  static PetscErrorCode send(const void *, size_t bytes, int rank, void *comm, cudaStream_t);
-  static PetscErrorCode receive(void *, size_t bytes, int rank, void *comm, cudaStream_t);
-  static PetscErrorCode end();
-};
+/* ---- NCCL, where it is installed: messages on a stream, without the host ---- */
 
 /*
-  NCCL is loaded when it is asked for, so that this library needs it neither to be built nor to be used.  The functions below have been the
+  It is loaded when it is asked for, so that this library needs it neither to be built nor to be used.  The functions below have been the
   same since version 2.7, which brought sending and receiving.
 */
 
@@ -84,7 +93,8 @@ static PetscErrorCode FreeKeyval(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode NCCL::get(MPI_Comm mpi, void **comm, const char **why)
+/* one for the ranks of an MPI communicator, made by the first call and kept with it; NULL and the reason where that is not possible */
+static PetscErrorCode NCCLGetComm(MPI_Comm mpi, void **comm, const char **why)
 {
   UniqueId     id;
   cudaStream_t stream;
@@ -114,54 +124,6 @@ PetscErrorCode NCCL::get(MPI_Comm mpi, void **comm, const char **why)
   else *why = "NCCL cannot connect the ranks, which need a GPU each";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode NCCL::begin()
-{
-  PetscFunctionBegin;
-  PetscCallNCCL(nccl.GroupStart());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode NCCL::send(const void *from, size_t bytes, int rank, void *comm, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCallNCCL(nccl.Send(from, bytes, BYTES, rank, comm, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode NCCL::receive(void *to, size_t bytes, int rank, void *comm, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCallNCCL(nccl.Recv(to, bytes, BYTES, rank, comm, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode NCCL::end()
-{
-  PetscFunctionBegin;
-  PetscCallNCCL(nccl.GroupEnd());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  What ranks exchange, in GPU memory: patchfd/private/halo.h.  Two kernels: one gathers numbers into a buffer, rank by rank (blockIdx.y),
-  the other takes them out.
-
-  For MPI the buffers are on the GPU (mpi) or in pinned host memory, which the kernels access across PCIe (host); for NCCL on the GPU.
-
-  For peers (peer) they are on the GPU that receives, and the exchanges of a plan are numbered 1, 2, ...  The kernel that gathers exchange
-  e writes into half e % 2 of the receivers' buffers; the last block for a rank then sets that rank's flag for this one to e.  The kernel
-  that takes the values out waits for the flags. That is enough: whoever begins exchange e + 2 has seen all ranks that it exchanges with
-  begin e + 1, and so end e.  Numbers are counted on the GPU, so that a recording can be replayed.  A rank's kernels never wait for
-  anything that is behind them on its own GPU.
-
-  Nor do they keep others from it: where several processes' kernels are on a GPU at once (MPS), those that wait have few blocks.  The
-  kernel that takes the values out waits itself if it has no more than that, which saves a launch; otherwise a kernel of one block waits
-  before it.
-
-  Nobody waits forever.  After `patience` an exchange has failed: what it would bring becomes NaN, its number HALO_FAILED, which the flags
-  then tell the other ranks, and the next exchange or replay of this process is an error.
-*/
 
 typedef unsigned long long Epoch;
 
@@ -420,18 +382,18 @@ struct Halo {
   static PetscErrorCode exchange(const HaloPlan<T> *p, int side, PetscInt n, cudaStream_t stream)
   {
     PetscFunctionBegin;
-    PetscCall(NCCL::begin());
+    PetscCallNCCL(nccl.GroupStart());
     for (PetscInt r = 0; r < p->n; r++) {
       for (int s = 0; s < 2; s++) {
         const PetscInt begin = p->start[s][r], count = p->start[s][r + 1] - begin;
         T             *at = p->buffer[s] + n * begin;
 
         if (!count) continue;
-        if (s == side) PetscCall(NCCL::send(at, n * count * sizeof(T), p->ranks[r], p->nccl, stream));
-        else PetscCall(NCCL::receive(at, n * count * sizeof(T), p->ranks[r], p->nccl, stream));
+        if (s == side) PetscCallNCCL(nccl.Send(at, n * count * sizeof(T), BYTES, p->ranks[r], p->nccl, stream));
+        else PetscCallNCCL(nccl.Recv(at, n * count * sizeof(T), BYTES, p->ranks[r], p->nccl, stream));
       }
     }
-    PetscCall(NCCL::end());
+    PetscCallNCCL(nccl.GroupEnd());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -440,7 +402,7 @@ struct Halo {
     HaloPlan<T> *p = (HaloPlan<T> *)plan;
 
     PetscFunctionBegin;
-    PetscCall(NCCL::get(comm, &p->nccl, why));
+    PetscCall(NCCLGetComm(comm, &p->nccl, why));
     p->ranks.assign(rank, rank + p->n);
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -414,7 +414,7 @@ struct FieldsTiled : FieldsFast {
         }
       }
     }
-    PetscCall(memory.upload(all.size(), all.data(), (typename P::Store **)&data.pieces));
+    PetscCall(memory.upload(all.size(), all.data(), &data.pieces));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -445,7 +445,7 @@ struct FieldsTiled : FieldsFast {
       list.push_back(q);
     }
     data.noctet = (int)list.size();
-    PetscCall(memory.upload(list.size(), list.data(), (FieldsFastOctet **)&data.octet));
+    PetscCall(memory.upload(list.size(), list.data(), &data.octet));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -493,7 +493,7 @@ struct FieldsTiled : FieldsFast {
     strips(form.dense, entry, list, block);
     PetscCall(supported(yes));
     if (!*yes) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(memory.upload(list.size(), list.data(), (FieldsStrip **)&data.strip));
+    PetscCall(memory.upload(list.size(), list.data(), &data.strip));
     PetscCall(uploadPieces(form.dense, list, block));
     PetscCall(uploadOctets(form.dense, entry));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,4 +1,4 @@
-/* Lists of octets (fields.cuh) */
+/* Local solvers of several fields: see fields.cuh for what is where */
 #include "base/lines.cuh"
 #include "fields/fields.cuh"
 #include <algorithm>
@@ -6,6 +6,8 @@
 
 namespace patchfd
 {
+
+/* ---- lists of octets ---- */
 
 /* numbers of a field that block b has in direction d */
 static int FieldsHalf(const PatchFDDense *dense, int f, int b, int d)
@@ -57,8 +59,6 @@ void FieldsOctets(const PatchFDDense *dense, std::vector<FieldsOctet> &octets)
     for (int b = 0; b < 8; b++) first[b] += FieldsHalf(dense, f, b, 0) * FieldsHalf(dense, f, b, 1) * FieldsHalf(dense, f, b, 2);
   }
 }
-
-/* Local solvers of several fields: see fields.cuh for what is where */
 
 /* ---- patches, in steps ---- */
 
@@ -360,7 +360,7 @@ PetscErrorCode FieldsPlan<T>::octets(const PatchFDDense *dense, FieldsClass<T> *
   }
   FieldsOctets(dense, list);
   c->noctet = (int)list.size();
-  PetscCall(memory.upload(list.size(), list.data(), (FieldsOctet **)&c->octet));
+  PetscCall(memory.upload(list.size(), list.data(), &c->octet));
   shapes.push_back(dense);
   lists.push_back(*c);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -391,7 +391,7 @@ PetscErrorCode FieldsPlan<T>::classes(const PatchFDLocalDesc *desc)
     }
     PetscCall(octets(dense, &all[i]));
   }
-  PetscCall(memory.upload(all.size(), all.data(), (FieldsClass<T> **)&data.classes));
+  PetscCall(memory.upload(all.size(), all.data(), &data.classes));
   size   = (int)largest;
   noctet = all[0].noctet;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -403,7 +403,7 @@ PetscErrorCode FieldsField::create(const PatchFDLocalField *desc, PlanMemory *me
   l = Layout(desc->box);
   l.offset += (ptrdiff_t)desc->x0;
   read = Range(desc->read);
-  for (int d = 0; d < 3; d++) PetscCall(memory->upload((size_t)desc->dir[d]->npatch, desc->dir[d]->first, (int **)&first[d]));
+  for (int d = 0; d < 3; d++) PetscCall(memory->upload((size_t)desc->dir[d]->npatch, desc->dir[d]->first, &first[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -434,7 +434,7 @@ PetscErrorCode FieldsPlan<T>::create(const PatchFDLocalDesc *desc)
   for (PetscInt f = 0; f < desc->nfield; f++) PetscCall(data.field[f].create(&desc->field[f], &memory));
   for (int d = 0; d < 3; d++) {
     data.nclass[d] = (int)desc->nclass[d];
-    PetscCall(memory.upload((size_t)desc->field->dir[d]->npatch, desc->cls[d], (int **)&data.cls[d]));
+    PetscCall(memory.upload((size_t)desc->field->dir[d]->npatch, desc->cls[d], &data.cls[d]));
   }
   flops = 0;
   for (int b = 0; b < 8; b++) flops += 2.0 * (PetscLogDouble)desc->dense->size[b] * (PetscLogDouble)desc->dense->size[b];

@@ -282,10 +282,10 @@ struct SchurPlan : FieldsSolver<T> {
       std::copy_n(pd->eigen[c].S, pd->eigen[c].n * pd->eigen[c].n, &S[(size_t)(c * m->ld * m->ld)]);
       std::copy_n(pd->eigen[c].lambda, pd->eigen[c].n, &lambda[(size_t)(c * m->ld)]);
     }
-    PetscCall(memory.upload((size_t)pd->npatch, pd->n, (int **)&m->n));
-    PetscCall(memory.upload((size_t)pd->npatch, pd->cls, (int **)&m->cls));
-    PetscCall(memory.upload(S.size(), S.data(), (T **)&m->S));
-    PetscCall(memory.upload(lambda.size(), lambda.data(), (T **)&m->lambda));
+    PetscCall(memory.upload((size_t)pd->npatch, pd->n, &m->n));
+    PetscCall(memory.upload((size_t)pd->npatch, pd->cls, &m->cls));
+    PetscCall(memory.upload(S.size(), S.data(), &m->S));
+    PetscCall(memory.upload(lambda.size(), lambda.data(), &m->lambda));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -305,8 +305,8 @@ struct SchurPlan : FieldsSolver<T> {
         for (PetscInt b = 0; b < col->n[i]; b++)
           X[(size_t)(rows->cls[i] * m->size + a * col->n[i] + b)] = coef * from[a * (col->n[i] + 2 * rows->ext) + b];
     }
-    PetscCall(memory.upload((size_t)rows->npatch, rows->cls, (int **)&m->cls));
-    PetscCall(memory.upload(X.size(), X.data(), (T **)&m->X));
+    PetscCall(memory.upload((size_t)rows->npatch, rows->cls, &m->cls));
+    PetscCall(memory.upload(X.size(), X.data(), &m->X));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

@@ -338,10 +338,8 @@ PetscErrorCode Lattice<T>::create(const PatchFDLatticeDesc *desc, void **plan)
   PlanGeometry(desc, p);
   if (desc->active) {
     const std::vector<unsigned char> flags = BodyFlags(desc, g.cubes);
-    unsigned char                   *body;
 
-    PetscCall(p->memory.upload(flags.size(), flags.data(), &body));
-    g.body = body;
+    PetscCall(p->memory.upload(flags.size(), flags.data(), &g.body));
   }
   if (g.store.empty()) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->dim < 3) PetscFunctionReturn(PETSC_SUCCESS);

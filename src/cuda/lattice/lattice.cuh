@@ -14,8 +14,7 @@
 
     lattice.cu  plans, what is chosen when; the kernel that gathers simplex by simplex: diagonals, Robin terms, lines
     march.cu    the kernels for fields of materials in 3D: sums around edges from cubes
-    stencil.cu  the kernel for constants in 3D
-    plane.cu    the one in 2D
+    stencil.cu  the kernel for constants in 3D, and the one in 2D
 */
 #pragma once
 #include "base/march.cuh"

@@ -315,10 +315,8 @@ struct OperatorMarch : OperatorFast {
     if constexpr (PLACE) {
       for (int d = 0; d < 3; d++) {
         const std::vector<CellScale<T>> s = CellScales<T>(desc, d, g.origin[d] / K - S::R, (blocks[d] + 2) * S::R);
-        CellScale<T>                   *to;
 
-        PetscCall(memory->upload(s.size(), s.data(), &to));
-        m.scale[d] = to;
+        PetscCall(memory->upload(s.size(), s.data(), &m.scale[d]));
       }
     }
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -304,11 +304,9 @@ struct OperatorPlane : OperatorFast {
     if constexpr (PLACE) {
       for (int d = 0; d < 2; d++) {
         std::vector<CellScale<T>> s = CellScales<T>(desc, d, g.first[d] - 1, cells[d] + 1);
-        CellScale<T>             *to;
 
         for (CellScale<T> &c : s) c.s += d ? (T)((c.m - c.a) * point) : T(0);
-        PetscCall(memory->upload(s.size(), s.data(), &to));
-        m.place[d] = to;
+        PetscCall(memory->upload(s.size(), s.data(), &m.place[d]));
       }
     }
     PetscFunctionReturn(PETSC_SUCCESS);

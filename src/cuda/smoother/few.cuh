@@ -1,6 +1,8 @@
 /*
-  Patches in 1D, with any matrices: a thread an unknown.  x_I = (1 - omega) x_I + omega W [x_0, b_I, x_1], a row of which is all that there
-  is to do:
+  Patches of few unknowns.
+
+  In 1D, with any matrices: a thread an unknown.  x_I = (1 - omega) x_I + omega W [x_0, b_I, x_1], a row of which is all that there is to
+  do:
 
     W = [-S (alpha_0 / D + mu_0), S S' / D, -S (alpha_1 / D + mu_1)]
 
@@ -55,8 +57,6 @@ struct LineSmoother : PlaceSmoother {
     const PetscReal        lambda = other->lambda[0] + point->lambda[0], mass = other->MI[1] * point->MI[1];
     const Range            read(desc->field->read);
     std::vector<PetscReal> solve, product;
-    T                     *W, *A;
-    int                   *numbers[3];
 
     PetscFunctionBegin;
     data.most   = 0;
@@ -69,16 +69,11 @@ struct LineSmoother : PlaceSmoother {
     solve.assign(pd->nclass * entries, 0);
     product.assign(pd->nclass * entries, 0);
     for (PetscInt c = 0; c < pd->nclass; c++) rows(&pd->eigen[c], lambda, mass, &solve[c * entries], &product[c * entries]);
-    PetscCall(memory.upload(solve.size(), solve.data(), &W));
-    PetscCall(memory.upload(product.size(), product.data(), &A));
-    PetscCall(memory.upload((size_t)pd->npatch, pd->first, &numbers[0]));
-    PetscCall(memory.upload((size_t)pd->npatch, pd->n, &numbers[1]));
-    PetscCall(memory.upload((size_t)pd->npatch, pd->cls, &numbers[2]));
-    data.solve   = W;
-    data.product = A;
-    data.first   = numbers[0];
-    data.n       = numbers[1];
-    data.cls     = numbers[2];
+    PetscCall(memory.upload(solve.size(), solve.data(), &data.solve));
+    PetscCall(memory.upload(product.size(), product.data(), &data.product));
+    PetscCall(memory.upload((size_t)pd->npatch, pd->first, &data.first));
+    PetscCall(memory.upload((size_t)pd->npatch, pd->n, &data.n));
+    PetscCall(memory.upload((size_t)pd->npatch, pd->cls, &data.cls));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -296,15 +291,11 @@ struct FewSmoother : PlaceSmoother {
       const PatchFDPatches    *pd = desc->field->dir[d];
       std::vector<FewClass<T>> cls;
       std::vector<PlacePatch>  patch;
-      FewClass<T>             *classes;
-      PlacePatch              *patches;
 
       for (PetscInt i = 0; i < pd->nclass; i++) cls.push_back(numbers(&pd->eigen[i]));
       for (PetscInt i = 0; i < pd->npatch; i++) patch.push_back({(int)pd->first[i], (int)pd->n[i], (int)pd->cls[i]});
-      PetscCall(memory.upload(cls.size(), cls.data(), &classes));
-      PetscCall(memory.upload(patch.size(), patch.data(), &patches));
-      data.cls[d]   = classes;
-      data.patch[d] = patches;
+      PetscCall(memory.upload(cls.size(), cls.data(), &data.cls[d]));
+      PetscCall(memory.upload(patch.size(), patch.data(), &data.patch[d]));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -436,16 +436,12 @@ private:
   {
     std::vector<PetscReal>  all((size_t)pd->nclass * PlaceClass<W>::SIZE);
     std::vector<PlacePatch> patch((size_t)pd->npatch);
-    T                      *where;
-    PlacePatch             *which;
 
     PetscFunctionBegin;
     for (PetscInt i = 0; i < pd->nclass; i++) numbers(&pd->eigen[i], &all[(size_t)i * PlaceClass<W>::SIZE]);
     for (PetscInt i = 0; i < pd->npatch; i++) patch[i] = {(int)pd->first[i], (int)pd->n[i], (int)pd->cls[i]};
-    PetscCall(memory.upload(all.size(), all.data(), &where));
-    PetscCall(memory.upload(patch.size(), patch.data(), &which));
-    line->numbers = where;
-    line->patch   = which;
+    PetscCall(memory.upload(all.size(), all.data(), &line->numbers));
+    PetscCall(memory.upload(patch.size(), patch.data(), &line->patch));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 };

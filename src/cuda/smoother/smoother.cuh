@@ -4,13 +4,11 @@
     smoother.cu           what is chosen when
     any.cu                the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and one for patches of one unknown
                           (degree 1)
-    1d.cuh                a thread an unknown in 1D
+    few.cuh               in 1D, a thread an unknown; patches of at most two unknowns a direction
     place.cu              patches with matrices of their own: graded meshes, free ends, other degrees
       place_line.cuh      where matrices lie, and lines: on tensor instructions, or a thread a line
-      place_block.cuh     a block of threads
-      place_residual.cuh  the residual of these patches
+      place_patch.cuh     a block of threads, the residual, and the faces of these patches
     place_row.cu          the rows of row.cuh for patches of low degrees with matrices of their own
-    place_few.cuh         patches of at most two unknowns a direction
     strip.cu              the same in 2D, a thread a line, for patches of two cells
     stencil.cu            patches of one unknown, equal or not, several colours at once
     volume.cu             equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D, the interior of every uniform mesh, all of

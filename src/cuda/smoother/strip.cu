@@ -407,8 +407,7 @@ private:
     constexpr size_t       size = 2 * K * MODE; /* of a class */
     const PetscInt         n    = pd->npatch;
     std::vector<PetscReal> modes((size_t)pd->nclass * size), mass((size_t)n + 1);
-    T                     *classes, *masses;
-    int                   *cls;
+    T                     *classes;
 
     PetscFunctionBegin;
     line->last = (int)n - 1;
@@ -426,11 +425,9 @@ private:
     }
     if (!*exists) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(memory.upload(modes.size(), modes.data(), &classes));
-    PetscCall(memory.upload((size_t)n, pd->cls, &cls));
-    PetscCall(memory.upload(mass.size(), mass.data(), &masses));
+    PetscCall(memory.upload((size_t)n, pd->cls, &line->cls));
+    PetscCall(memory.upload(mass.size(), mass.data(), &line->mass));
     line->classes = (const StripMode<T, K> *)classes;
-    line->cls     = cls;
-    line->mass    = masses;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 };

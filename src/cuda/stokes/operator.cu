@@ -1,4 +1,4 @@
-/* the Stokes operator (terms/operator.cuh): is a sum of terms one, and what are the numbers of its cells? */
+/* the Stokes operator (terms/terms.cuh): is a sum of terms one, and what are the numbers of its cells? */
 #include "terms/terms.cuh"
 
 namespace patchfd

@@ -3,7 +3,7 @@
 
   Masses in directions where cells share no nodes stay in their cells.  Without them the component c of the velocity is
 
-    y_c = M_e M_f ( A_c u + M_c (B_e + B_f) u + g_c G' p ),   B_e = M_e^{-1} A_e (dg/line.cuh),
+    y_c = M_e M_f ( A_c u + M_c (B_e + B_f) u + g_c G' p ),   B_e = M_e^{-1} A_e (dg/dg.cuh),
 
   where A_c and M_c, stiffness and mass in its own direction, and G' couple a vertex's node to the cells above and below.  G' = D' M with D
   the derivative at the pressure's nodes, and y_p = M M M sum_c q_c D_c u_c.  Cells of all meshes differ by a few numbers, which are zero

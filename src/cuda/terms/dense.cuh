@@ -471,9 +471,7 @@ static PetscErrorCode TermsDenseCreate(PatchFDPrecision precision, const PatchFD
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the fast local solvers of plates (fast.cu) the matrices in halves, the products with a line, and a block's patches */
-
-/* ---- matrices in halves ---- */
+/* ---- fast.cu: matrices in halves, and products with a line ---- */
 
 /* of a mirrored N x C matrix: rows 0 .. K - 1 for sums (the last one is the middle row), 0 .. K - 2 for differences */
 template <typename T, int K>

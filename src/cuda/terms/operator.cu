@@ -1,5 +1,5 @@
 /*
-  From terms to the stages of operator_fast.cu (operator.cuh): which products terms share.
+  From terms to the stages of operator_fast.cu (terms.cuh): which products terms share.
 
   On rows of nodes between the ends of a patch the matrix of int v u' is that of int v' u but for its sign: what their cells' matrices
   differ in are values at the cells' ends, which cells take from each other.  There two couplings of displacements are one.
@@ -187,7 +187,7 @@ bool TermsLines::create(const PatchFDOperatorDesc *desc, bool patches)
   return true;
 }
 
-/* sums of terms in several fields (operator.cuh): the choice of the kernel */
+/* ---- sums of terms in several fields: the choice of the kernel ---- */
 
 template <typename T>
 struct TermsOperatorPlan : Plan {

@@ -309,11 +309,11 @@ PetscErrorCode TermsPlan<T>::direction(const PatchFDLocalDesc *desc, int d)
     for (PetscInt i = 0; i < e->n * e->n; i++) S[(size_t)(c * n[d] * n[d] + i)] = e->S[i];
     for (PetscInt i = 0; i < e->n; i++) lambda[(size_t)(c * n[d] + i)] = e->lambda[i];
   }
-  PetscCall(memory.upload((size_t)pd->npatch, pd->first, (int **)&t.first));
-  PetscCall(memory.upload((size_t)pd->npatch, pd->n, (int **)&t.n));
-  PetscCall(memory.upload((size_t)pd->npatch, fd ? pd->cls : desc->cls[d], (int **)&t.cls));
-  PetscCall(memory.upload(S.size(), S.data(), (T **)&t.S));
-  PetscCall(memory.upload(lambda.size(), lambda.data(), (T **)&t.lambda));
+  PetscCall(memory.upload((size_t)pd->npatch, pd->first, &t.first));
+  PetscCall(memory.upload((size_t)pd->npatch, pd->n, &t.n));
+  PetscCall(memory.upload((size_t)pd->npatch, fd ? pd->cls : desc->cls[d], &t.cls));
+  PetscCall(memory.upload(S.size(), S.data(), &t.S));
+  PetscCall(memory.upload(lambda.size(), lambda.data(), &t.lambda));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -341,9 +341,9 @@ PetscErrorCode TermsPlan<T>::rows(const PatchFDPatches *pd, const PatchFDRows *r
           E[e][(size_t)(c * m->nE + i * beyond + j)] = coef * from[i * ld + (e ? beyond + inner : 0) + j];
     }
   }
-  PetscCall(memory.upload((size_t)rows->npatch, rows->cls, (int **)&m->cls));
-  PetscCall(memory.upload(X.size(), X.data(), (T **)&m->X));
-  for (int e = 0; e < 2; e++) PetscCall(memory.upload(E[e].size(), E[e].data(), (T **)&m->E[e]));
+  PetscCall(memory.upload((size_t)rows->npatch, rows->cls, &m->cls));
+  PetscCall(memory.upload(X.size(), X.data(), &m->X));
+  for (int e = 0; e < 2; e++) PetscCall(memory.upload(E[e].size(), E[e].data(), &m->E[e]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -411,7 +411,7 @@ PetscErrorCode TermsPlan<T>::inverses(const PatchFDLocalDesc *desc)
     for (int d = 0; d < 3; d++) all[c].parity[d] = dense->parity[d];
   }
   for (const TermsInverse<T> &inverse : all) whole = whole && inverse.is_whole();
-  PetscCall(memory.upload(count, all.data(), (TermsInverse<T> **)&data.inverse));
+  PetscCall(memory.upload(count, all.data(), &data.inverse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

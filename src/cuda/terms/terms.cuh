@@ -7,9 +7,8 @@
   as on the host (src/host/rows.h).  x is needed on the patch and its rim, the nodes that all matrices of a direction see; some see slabs
   of nodes beyond the rim as well.
 
-    terms.cu     what is chosen when
+    terms.cu     what is chosen when: which patches the fast kernels can do, and their matrices
     generic.cuh  the generic kernel (1D, graded meshes, supported sides, high degrees)
-    form.cu      which patches the fast kernels can do, and their matrices
     fast.cu      2D and 3D, patches of two equal cells a direction, degree 2 to 6: residual, and solve by fast diagonalization
     dense.cuh    the solve by inverses for the same patches
 */
@@ -77,13 +76,12 @@ struct TermsSmoother {
 /*
   y = y0 + alpha A x for any sum of terms, each a product of bands, in several fields.
 
-    operator.cu              what is chosen when
+    operator.cu              what is chosen when; from terms to what operator_fast.cu computes
     operator_fast.cu         the kernel for continuous fields of one degree on uniform meshes, 2D and 3D, degree 1 to 6
-    operator_lines.cu        from terms to what that computes
     stokes/operator.cu       is it the Stokes operator?  From bands to the numbers of cells
     stokes/operator_fast.cu  the kernel for that, degree 1 to 6, 2D and 3D, any meshes; stokes_operator_double_2d.cu and the like
     instantiate it
-    stokes/cell.cuh          another one for degree 1 in 2D
+    stokes/lines.cuh         lines and tiles of that; another one for degree 1 in 2D
     base/products.cu         the generic kernel
 */
 

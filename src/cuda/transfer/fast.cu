@@ -413,7 +413,6 @@ struct TransferFastDegree : TransferFast {
         const PatchFDEmbedding *e       = desc->dir[DIM == 2 && d ? 3 - d : d];
         const size_t            entries = 2 * K * (K + 1), count = (size_t)(n[d] + 1) * cells[d];
         std::vector<PetscReal>  rows(count * entries, 0);
-        T                      *to;
 
         for (size_t c = 0; c < count; c++) {
           const PetscInt cell = g.cell[d] + (PetscInt)c;
@@ -423,8 +422,7 @@ struct TransferFastDegree : TransferFast {
                       &rows[c * entries]);
           else rows[c * entries] = 1;
         }
-        PetscCall(memory->upload(rows.size(), rows.data(), &to));
-        m.P[d] = to;
+        PetscCall(memory->upload(rows.size(), rows.data(), &m.P[d]));
       }
     }
     PetscFunctionReturn(PETSC_SUCCESS);

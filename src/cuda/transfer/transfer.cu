@@ -212,7 +212,7 @@ PetscErrorCode Transfer<T>::apply(void *plan, bool restriction, const void *from
 template struct Transfer<double>;
 template struct Transfer<float>;
 
-/* grid transfers of components of a velocity (mixed.cuh): plans */
+/* ---- of components of a velocity ---- */
 
 template <typename T>
 struct MixedTransferPlan : Plan {

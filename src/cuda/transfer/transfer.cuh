@@ -33,7 +33,7 @@ PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *, PlanMemory *, Tra
   fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0 for fields whose cells share nodes in some directions and not in others:
   components of a velocity.
 
-    mixed.cu          what is chosen when
+    transfer.cu       what is chosen when
     mixed_fast.cu     the kernels for halved cells of the same degree, all alike, that share nodes in at most one direction
     base/products.cu  the generic kernel
 */
@@ -59,7 +59,7 @@ struct MixedTransfer {
   static PetscErrorCode apply(void *, bool restriction, const void *from, void *to);
 };
 
-/* fine += P coarse and coarse += P' fine between polynomials of two degrees on the cells of a mesh: mesh.cu */
+/* fine += P coarse and coarse += P' fine between polynomials of two degrees on the cells of a mesh */
 
 template <typename T>
 struct MeshTransfer {

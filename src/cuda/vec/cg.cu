@@ -3,6 +3,7 @@
   The numbers of an iteration stay in GPU memory.  The last block of the second sweep, which has the sums, goes from one iteration to the
   next.
 */
+#include "base/plan.cuh"
 #include "base/reduce.cuh"
 #include <patchfd/private/cg.h>
 #include <utility>
@@ -12,13 +13,16 @@ namespace patchfd
 
 typedef Sums<PATCHFD_CG_NUM_SUMS> CGSums;
 
-struct CGPlan {
+struct CGPlan : Plan {
   PetscCount    n;
-  const void   *q;            /* direction of the step that x has not taken */
-  PatchFDCG    *state, *host; /* on the GPU; pinned */
-  CGSums       *partial;      /* a state for each block */
-  unsigned     *ticket;       /* how many blocks have finished */
-  LoopCondition loop;
+  const void   *q     = NULL;               /* direction of the step that x has not taken */
+  PatchFDCG    *state = NULL, *host = NULL; /* on the GPU; pinned */
+  CGSums       *partial;                    /* a state for each block */
+  unsigned     *ticket;                     /* how many blocks have finished */
+  LoopCondition loop = 0;
+  PlanMemory    memory;
+
+  ~CGPlan() { (void)cudaFreeHost(host); }
 };
 
 /* f(width, i) for groups of W numbers and then for what is left, i the number of the group, of `width` numbers */
@@ -216,35 +220,17 @@ static __global__ void TotalKernel(PatchFDCG *s, PatchFDCGTotal what, int nrank,
 template <typename T>
 PetscErrorCode CG<T>::create(PetscCount n, void **plan)
 {
-  CGPlan      *p;
+  CGPlan      *p = new CGPlan;
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(Stream(&stream));
-  PetscCall(PetscNew(&p));
   *plan = p;
   p->n  = n;
-  PetscCall(DeviceMalloc(sizeof(*p->state), (void **)&p->state));
+  PetscCall(Stream(&stream));
+  PetscCall(p->memory.malloc(1, &p->state));
   PetscCallCUDA(cudaMallocHost((void **)&p->host, sizeof(*p->host)));
-  PetscCall(DeviceMalloc(MAX_BLOCKS * sizeof(*p->partial), (void **)&p->partial));
-  PetscCall(DeviceMalloc(sizeof(*p->ticket), (void **)&p->ticket));
-  PetscCallCUDA(cudaMemsetAsync(p->ticket, 0, sizeof(*p->ticket), stream));
-  PetscCallCUDA(cudaMemsetAsync(p->state, 0, sizeof(*p->state), stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
-PetscErrorCode CG<T>::destroy(void **plan)
-{
-  CGPlan *p = (CGPlan *)*plan;
-
-  PetscFunctionBegin;
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaFree(p->state));
-  PetscCallCUDA(cudaFreeHost(p->host));
-  PetscCallCUDA(cudaFree(p->partial));
-  PetscCallCUDA(cudaFree(p->ticket));
-  PetscCall(PetscFree(*plan));
+  PetscCall(p->memory.malloc(MAX_BLOCKS, &p->partial));
+  PetscCall(p->memory.malloc(1, &p->ticket));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

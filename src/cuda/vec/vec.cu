@@ -1,11 +1,11 @@
-/* What the loops of VECSINGLE in GPU memory (vec.cu) compute of each number */
+/* The loops of VECSINGLE in GPU memory: passes over vectors (passes.cuh), and copies to and from the host; sums of PETSc's own Vecs */
 #include "base/cuda.cuh"
 #include "vec/passes.cuh"
 
 namespace patchfd
 {
 
-/* what is computed */
+/* ---- what is computed of each number ---- */
 struct Set {
   float            a;
   __device__ float operator()() const { return a; }
@@ -72,8 +72,6 @@ struct Exp {
 struct Log {
   __device__ float operator()(float x) const { return logf(x); }
 };
-
-/* The loops of VECSINGLE in GPU memory: passes over vectors (passes.cuh) with its functions, and copies to and from the host */
 
 /* ---- memory ---- */
 
@@ -382,7 +380,7 @@ static PetscErrorCode FromHost(PetscInt n, double a, const double *x, float *y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What Krylov methods do with PETSc's own Vecs in GPU memory (src/vec/onepass.c) */
+/* ---- what Krylov methods do with PETSc's own Vecs in GPU memory (src/vec/onepass.c) ---- */
 
 struct Minus {
   __device__ double operator()(double x, double y) const { return x - y; }
