@@ -282,7 +282,7 @@ gputest: gentest ## run the tests that need a GPU
 	@config/tally $(TESTDIR) test_
 
 # What needs a newer GPU is guarded: kernels with instructions of their own (copies, tensor products, clusters) for the oldest GPU that doc/gpu.md promises.
-PTX_SOURCES := base/grid.cu lattice/stencil.cu points/packed.cu fields/fast.T-float.cu
+PTX_SOURCES := base/device.cu lattice/stencil.cu points/packed.cu fields/fast.T-float.cu
 ptx: ## compile some GPU kernels for the oldest GPUs
 	+@$(if $(HAVE_CUDA),$(MAKE) --no-print-directory BUILD=$(BUILD)/ptx CUDA_PTX=80 $(PTX_SOURCES:%=$(OUT)/ptx/obj/src/cuda/%.o),echo "this PETSc has no CUDA")
 

@@ -11,14 +11,14 @@
 #include <patchfd/private/vecimpl.h>
 
 typedef struct {
-  Mat_Box         *m;     /* the matrix as it was, */
-  Mat_Box         *now;   /* and as it is, while they are exchanged */
-  MatBoxLocal     *local; /* NULL for the direct solvers, which belong to m */
-  MatBoxLocalRule  rule;
-  PCPatchFDVariant use;
-  PatchFDPrecision products;
-  PetscBool        atomic;
-  PatchFDColor     color[PATCHFD_MAX_COLORS];
+  Mat_Box          *m;     /* the matrix as it was, */
+  Mat_Box          *now;   /* and as it is, while they are exchanged */
+  MatBoxLocal      *local; /* NULL for the direct solvers, which belong to m */
+  MatBoxLocalRule   rule;
+  MatPatchesVariant use;
+  PatchFDPrecision  products;
+  PetscBool         atomic;
+  PatchFDColor      color[PATCHFD_MAX_COLORS];
   enum {
     PATCHES, /* of vertices, or the one of a mesh that has no more */
     DIAGONALIZED_BOX,
@@ -84,15 +84,15 @@ static PetscErrorCode ChooseLocal(MatPatches p, PatchFDKernels kern)
   BoxPatches           *x         = (BoxPatches *)p->data;
   const MPI_Comm        comm      = PetscObjectComm((PetscObject)p->A);
   const PetscBool       separable = x->m->form.separable, saddle = MatBoxIsSaddlePoint(x->m), points = x->m->form.points;
-  PCPatchFDLocal        local = s->local;
+  MatPatchesLocal       local = s->local;
   const PetscBool       open  = (PetscBool)(s->classes == PC_PATCHFD_CLASSES_AUTO && !separable && !points);
   /* patches of continuous components without terms beside them are the same alone, and sides may differ between components */
   const PetscBool single = (PetscBool)((s->classes == PC_PATCHFD_CLASSES_SINGLE || open) && !MatBoxIsCoupled(x->m));
 
   PetscFunctionBegin;
   PetscCheck(!saddle || (local != PC_PATCHFD_LOCAL_FD && local != PC_PATCHFD_LOCAL_FD_INEXACT), comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_local %s is not for saddle points; -dm_box_operator %s takes dense or schur", PCPatchFDLocals[local],
-             MatBoxName(x->m));
+             "PCPATCHFD: -pc_patchfd_local %s is not for saddle points; -dm_box_operator %s takes dense or schur",
+             PATCHES_WORDS_local[local], MatBoxName(x->m));
   PetscCheck(saddle || local != PC_PATCHFD_LOCAL_SCHUR, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_local schur is for saddle points, of velocities and a pressure; -dm_box_operator %s takes %s or dense",
              MatBoxName(x->m), separable ? "fd" : "fd_inexact");
@@ -107,16 +107,16 @@ static PetscErrorCode ChooseLocal(MatPatches p, PatchFDKernels kern)
              "PCPATCHFD: -pc_patchfd_local %s, -pc_patchfd_fit %s: patches of -dm_box_operator %s with a map or with a material that "
              "varies "
              "have dense inverses; use auto",
-             PCPatchFDLocals[local], PCPatchFDFits[s->fit], MatBoxName(x->m));
+             PATCHES_WORDS_local[local], PATCHES_WORD(s, fit), MatBoxName(x->m));
   PetscCheck(points || s->fit == PC_PATCHFD_FIT_AUTO, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_fit %s is for operators with varying coefficients; -dm_box_operator %s takes auto",
-             PCPatchFDFits[s->fit], MatBoxName(x->m));
+             PATCHES_WORD(s, fit), MatBoxName(x->m));
   PetscCheck(local != PC_PATCHFD_LOCAL_DENSE || s->fit == PC_PATCHFD_FIT_AUTO, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_fit %s is for -pc_patchfd_local fd_inexact; dense inverses fit exactly, use auto",
-             PCPatchFDFits[s->fit]);
+             PATCHES_WORD(s, fit));
   PetscCheck(!points || s->fit == PC_PATCHFD_FIT_LINE || s->classes == PC_PATCHFD_CLASSES_AUTO, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_classes %s is for patches that share matrices, as with -pc_patchfd_fit line; with %s use auto",
-             PCPatchFDClassesTypes[s->classes], PCPatchFDFits[s->fit]);
+             PATCHES_WORD(s, classes), PATCHES_WORD(s, fit));
   if (local == PC_PATCHFD_LOCAL_AUTO) {
     local = saddle ? PC_PATCHFD_LOCAL_SCHUR : PC_PATCHFD_LOCAL_FD_INEXACT;
     if (separable) local = PC_PATCHFD_LOCAL_FD;
@@ -150,16 +150,16 @@ static PetscErrorCode ChooseProducts(MatPatches p, PatchFDKernels kern)
   PetscFunctionBegin;
   PetscCheck(dense || !lower, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_precision %s is for products with dense inverses (-pc_patchfd_local dense); here use auto or same",
-             PCPatchFDPrecisions[s->precision]);
+             PATCHES_WORD(s, precision));
   PetscCheck(!host || !lower, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_precision %s is for GPUs; on the host use auto or same, or float throughout by -pc_type single",
-             PCPatchFDPrecisions[s->precision]);
+             PATCHES_WORD(s, precision));
   PetscCheck(!factors || (x->method == PATCHES && x->rule.fit.packed), comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_precision fp16 is for residuals of patches (-pc_patchfd_variant fused) of -dm_box_operator diffusion "
              "in single precision on GPUs, in 3D with -dm_box_extra_points 1; here use auto or same");
   PetscCheck(s->update == PC_PATCHFD_UPDATE_COLORED || (!host && !x->m->form.separable), comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_update %s is for operators that are not separable (biharmonic) on GPUs; here use colored",
-             PCPatchFDUpdates[s->update]);
+             PATCHES_WORD(s, update));
   x->products = products[s->precision];
   if (dense && s->precision == PC_PATCHFD_PRECISION_AUTO) x->products = MatBoxLocalBestPrecision(x->m, kern);
   x->atomic = (PetscBool)(s->update == PC_PATCHFD_UPDATE_ATOMIC);
@@ -202,7 +202,7 @@ static PetscBool FitIsFused(const BoxPatches *x, PatchFDKernels kern)
   whose boundary is all there is to read.  With other terms, residuals of all patches of a parity at once: on a GPU by the operator, which
   reads x once.
 */
-static PCPatchFDVariant BestVariant(const BoxPatches *x, PatchFDKernels kern)
+static MatPatchesVariant BestVariant(const BoxPatches *x, PatchFDKernels kern)
 {
   if (x->method != PATCHES) return PC_PATCHFD_VARIANT_AUTO;
   if (x->m->form.points) return FitIsFused(x, kern) ? PC_PATCHFD_VARIANT_FUSED : PC_PATCHFD_VARIANT_GLOBAL;
@@ -212,9 +212,9 @@ static PCPatchFDVariant BestVariant(const BoxPatches *x, PatchFDKernels kern)
 
 static PetscErrorCode ChooseVariant(MatPatches p, PatchFDKernels kern)
 {
-  const PCPatchFDVariant variant = p->spec.variant;
-  const MPI_Comm         comm    = PetscObjectComm((PetscObject)p->A);
-  BoxPatches            *x       = (BoxPatches *)p->data;
+  const MatPatchesVariant variant = p->spec.variant;
+  const MPI_Comm          comm    = PetscObjectComm((PetscObject)p->A);
+  BoxPatches             *x       = (BoxPatches *)p->data;
 
   PetscFunctionBegin;
   x->use = variant;
@@ -226,7 +226,7 @@ static PetscErrorCode ChooseVariant(MatPatches p, PatchFDKernels kern)
              "PCPATCHFD: -pc_patchfd_variant %s is for operators whose patches have a residual of their own; -dm_box_operator %s takes "
              "auto or global, and fused on the host with -pc_patchfd_fit_exact 0 and, in 3D to degree 8, on GPUs with -dm_box_extra_points "
              "1",
-             PCPatchFDVariants[variant], MatBoxName(x->m));
+             PATCHES_WORDS_variant[variant], MatBoxName(x->m));
   PetscCheck(variant != PC_PATCHFD_VARIANT_BOUNDARY || !MatBoxLocalHasTerms(x->local), comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_variant boundary is for local solvers by fast diagonalization that are exact; with this operator and "
              "-pc_patchfd_local use auto, fused, separate or global");
@@ -418,7 +418,7 @@ static PetscErrorCode ViewLocal(MatPatches p, PatchFDKernels kern, PetscViewer v
   if (!x->m->form.separable)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices%s%s%s%s\n", solvers[rule->type / 2], matrices,
                                      x->products ? ", products in " : "",
-                                     x->products ? PCPatchFDPrecisions[PC_PATCHFD_PRECISION_SAME + (int)x->products] : "",
+                                     x->products ? PATCHES_WORDS_precision[PC_PATCHFD_PRECISION_SAME + (int)x->products] : "",
                                      rule->fit.packed ? ", residuals with factors in fp16" : "", x->atomic ? ", atomic updates" : ""));
   if (solvers[rule->type / 2] == solvers[MATBOX_LOCAL_SCHUR / 2])
     PetscCall(PetscViewerASCIIPrintf(viewer,
@@ -440,7 +440,7 @@ static PetscErrorCode MatPatchesView_Box(MatPatches p, PetscViewer viewer)
   PetscFunctionBegin;
   if (x->method == FACTORED_BOX) solve = "a factorization of the assembled matrix on the host";
   if (whole) PetscCall(PetscViewerASCIIPrintf(viewer, "  whole box as one patch: direct solve by %s\n", solve));
-  else PetscCall(MatPatchesViewSteps(p, "vertex patches", PCPatchFDVariants[x->use], viewer));
+  else PetscCall(MatPatchesViewSteps(p, "vertex patches", PATCHES_WORDS_variant[x->use], viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(DMBoxViewHalvings(dm, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));

@@ -21,32 +21,32 @@ PetscErrorCode MatPatchesCheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
     PetscCheck(s->type == PC_PATCHFD_TYPE_MULTIPLICATIVE && s->order == PC_PATCHFD_ORDER_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_patch box has one patch; -pc_patchfd_type %s and -pc_patchfd_order %s do not apply, leave them at "
                "multiplicative and forward",
-               PCPatchFDTypes[s->type], PCPatchFDOrders[s->order]);
+               PATCHES_WORD(s, type), PATCHES_WORD(s, order));
     PetscCheck(s->variant == PC_PATCHFD_VARIANT_AUTO, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_patch box has no patches to choose kernels for: -pc_patchfd_variant %s does not apply, use auto",
-               PCPatchFDVariants[s->variant]);
+               PATCHES_WORD(s, variant));
     PetscCheck(s->local == PC_PATCHFD_LOCAL_AUTO && s->fit == PC_PATCHFD_FIT_AUTO && s->classes == PC_PATCHFD_CLASSES_AUTO &&
                  s->precision == PC_PATCHFD_PRECISION_AUTO,
                comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_patch box has a solver of its own: -pc_patchfd_local %s, -pc_patchfd_fit %s, -pc_patchfd_classes %s "
                "and -pc_patchfd_precision %s do not apply, use auto",
-               PCPatchFDLocals[s->local], PCPatchFDFits[s->fit], PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision]);
+               PATCHES_WORD(s, local), PATCHES_WORD(s, fit), PATCHES_WORD(s, classes), PATCHES_WORD(s, precision));
   }
   PetscCheck(!MatPatchesSpecIsChebyshev(s), comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_type %s is for closed cells (-pc_patchfd_patch cell): found -pc_patchfd_patch %s, use "
              "multiplicative or additive",
-             PCPatchFDTypes[s->type], PCPatchFDPatches[s->patch]);
+             PATCHES_WORD(s, type), PATCHES_WORD(s, patch));
   PetscCheck(MatPatchesSpecIsAdditive(s) || s->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_update %s is for -pc_patchfd_type additive; with %s leave it at colored", PCPatchFDUpdates[s->update],
-             PCPatchFDTypes[s->type]);
+             "PCPATCHFD: -pc_patchfd_update %s is for -pc_patchfd_type additive; with %s leave it at colored", PATCHES_WORD(s, update),
+             PATCHES_WORD(s, type));
   if (MatPatchesSpecIsAdditive(s)) {
     PetscCheck(s->variant == PC_PATCHFD_VARIANT_AUTO || s->variant == PC_PATCHFD_VARIANT_GLOBAL, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto "
                "or global",
-               PCPatchFDVariants[s->variant]);
+               PATCHES_WORD(s, variant));
     PetscCheck(s->order == PC_PATCHFD_ORDER_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_type additive visits all patches at once: -pc_patchfd_order %s does not apply, leave it at forward",
-               PCPatchFDOrders[s->order]);
+               PATCHES_WORD(s, order));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -56,23 +56,23 @@ PetscErrorCode MatPatchesGetCellsSpec(MPI_Comm comm, const MatPatchesSpec *s, Ma
   PetscFunctionBegin;
   PetscCheck(s->patch == PC_PATCHFD_PATCH_AUTO || s->patch == PC_PATCHFD_PATCH_CELL, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMBOX; those of a DMPLEX have closed cells, use auto or cell",
-             PCPatchFDPatches[s->patch]);
+             PATCHES_WORD(s, patch));
   PetscCheck((s->local == PC_PATCHFD_LOCAL_AUTO || s->local == PC_PATCHFD_LOCAL_FD_INEXACT) && s->fit <= PC_PATCHFD_FIT_OWN &&
                s->rule.exact < 0,
              comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: closed cells take -pc_patchfd_local auto or fd_inexact, -pc_patchfd_fit auto or own and no -pc_patchfd_fit_exact; "
              "found %s, %s and %g",
-             PCPatchFDLocals[s->local], PCPatchFDFits[s->fit], (double)s->rule.exact);
+             PATCHES_WORD(s, local), PATCHES_WORD(s, fit), (double)s->rule.exact);
   PetscCheck(s->variant == PC_PATCHFD_VARIANT_AUTO && s->classes == PC_PATCHFD_CLASSES_AUTO && s->precision <= PC_PATCHFD_PRECISION_SAME &&
                s->update == PC_PATCHFD_UPDATE_COLORED && s->order == PC_PATCHFD_ORDER_FORWARD && s->bricksize == PETSC_DETERMINE,
              comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: closed cells are summed from one residual: -pc_patchfd_variant %s, -pc_patchfd_classes %s, -pc_patchfd_precision "
              "%s, -pc_patchfd_update %s, -pc_patchfd_order %s and -pc_patchfd_brick_size do not apply, leave them at their defaults",
-             PCPatchFDVariants[s->variant], PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision],
-             PCPatchFDUpdates[s->update], PCPatchFDOrders[s->order]);
+             PATCHES_WORD(s, variant), PATCHES_WORD(s, classes), PATCHES_WORD(s, precision), PATCHES_WORD(s, update),
+             PATCHES_WORD(s, order));
   PetscCheck(!MatPatchesSpecIsChebyshev(s) || s->damping == PETSC_DETERMINE, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_damping %g does not apply to -pc_patchfd_type %s, which estimates its own", (double)s->damping,
-             PCPatchFDTypes[s->type]);
+             PATCHES_WORD(s, type));
   *cells = *s;
   if (s->type == PC_PATCHFD_TYPE_MULTIPLICATIVE) cells->type = PC_PATCHFD_TYPE_ADDITIVE; /* whatever the default is */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -85,18 +85,17 @@ PetscErrorCode MatPatchesCheckBricksSpec(MPI_Comm comm, const MatPatchesSpec *s)
              "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMPLEX or a DMBOX; an assembled matrix of a DMDA has bricks, use "
              "vertex, or the "
              "direct solve of a sum of Kronecker products, use box",
-             PCPatchFDPatches[s->patch]);
+             PATCHES_WORD(s, patch));
   PetscCheck((s->local == PC_PATCHFD_LOCAL_AUTO || s->local == PC_PATCHFD_LOCAL_FD_INEXACT) && s->fit <= PC_PATCHFD_FIT_OWN, comm,
              PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: bricks of a DMDA take -pc_patchfd_local auto or fd_inexact and -pc_patchfd_fit auto or own; found %s and %s",
-             PCPatchFDLocals[s->local], PCPatchFDFits[s->fit]);
+             PATCHES_WORD(s, local), PATCHES_WORD(s, fit));
   PetscCheck((s->variant == PC_PATCHFD_VARIANT_AUTO || s->variant == PC_PATCHFD_VARIANT_FUSED) && s->classes == PC_PATCHFD_CLASSES_AUTO &&
                s->precision <= PC_PATCHFD_PRECISION_SAME && s->update == PC_PATCHFD_UPDATE_COLORED,
              comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: bricks of a DMDA take -pc_patchfd_variant auto or fused, -pc_patchfd_classes auto, -pc_patchfd_precision auto or "
              "same, and -pc_patchfd_update colored; found %s, %s, %s and %s",
-             PCPatchFDVariants[s->variant], PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision],
-             PCPatchFDUpdates[s->update]);
+             PATCHES_WORD(s, variant), PATCHES_WORD(s, classes), PATCHES_WORD(s, precision), PATCHES_WORD(s, update));
   PetscCheck(s->rule.exact < 0, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_fit_exact %g is for -dm_box_operator diffusion, not for bricks of a DMDA", (double)s->rule.exact);
   PetscCall(MatPatchesCheckSpec(comm, s));
@@ -106,8 +105,8 @@ PetscErrorCode MatPatchesCheckBricksSpec(MPI_Comm comm, const MatPatchesSpec *s)
 PetscErrorCode MatPatchesViewSteps(MatPatches p, const char patches[], const char variant[], PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s %s, %s order, damping %g, %" PetscInt_FMT " sweep(s)%s%s\n", PCPatchFDTypes[p->spec.type],
-                                   patches, PCPatchFDOrders[p->spec.order], (double)p->omega, p->spec.sweeps, variant ? ", variant " : "",
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s %s, %s order, damping %g, %" PetscInt_FMT " sweep(s)%s%s\n", PATCHES_WORD(&p->spec, type),
+                                   patches, PATCHES_WORD(&p->spec, order), (double)p->omega, p->spec.sweeps, variant ? ", variant " : "",
                                    variant ? variant : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -118,7 +117,7 @@ PetscErrorCode MatPatchesViewSums(MatPatches p, PetscViewer viewer)
   const PetscBool chebyshev = MatPatchesSpecIsChebyshev(&p->spec);
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %" PetscInt_FMT " sweep(s), %s %g\n", PCPatchFDTypes[p->spec.type], p->spec.sweeps,
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %" PetscInt_FMT " sweep(s), %s %g\n", PATCHES_WORD(&p->spec, type), p->spec.sweeps,
                                    chebyshev ? "eigenvalues below" : "damping", (double)(chebyshev ? p->largest : p->omega)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -190,8 +189,8 @@ PetscErrorCode MatPatchesGetWork(MatPatches p, PatchFDKernels kern, MatPatchesWo
 /* the colours of a sweep in their order; the transpose visits them in reverse */
 static PetscInt Colors(MatPatches p, PetscBool transpose, PetscInt colors[])
 {
-  const PCPatchFDOrder order = p->spec.order;
-  const PetscInt       n     = order == PC_PATCHFD_ORDER_SYMMETRIC && p->ncolor ? 2 * p->ncolor - (PetscInt)p->turns : p->ncolor;
+  const MatPatchesOrder order = p->spec.order;
+  const PetscInt        n     = order == PC_PATCHFD_ORDER_SYMMETRIC && p->ncolor ? 2 * p->ncolor - (PetscInt)p->turns : p->ncolor;
 
   for (PetscInt i = 0; i < n; i++) {
     if (order == PC_PATCHFD_ORDER_SYMMETRIC) colors[i] = i < p->ncolor ? i : n - 1 - i;
@@ -281,7 +280,7 @@ static PetscErrorCode Additive(MatPatches p, PatchFDKernels kern, PetscInt64 ste
   V-cycles (2022), algorithm 1.  First kind, on [0.1, 1] times the bound: Saad, Iterative methods for sparse linear systems (2003),
   algorithm 12.1
 */
-static void ChebyshevStep(PCPatchFDType type, PetscReal bound, PetscInt i, PetscReal *rho, PetscReal *a, PetscReal *c)
+static void ChebyshevStep(MatPatchesType type, PetscReal bound, PetscInt i, PetscReal *rho, PetscReal *a, PetscReal *c)
 {
   const PetscReal theta = 0.55 * bound, delta = 0.45 * bound, old = *rho;
 

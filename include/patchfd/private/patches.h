@@ -8,6 +8,22 @@
 #include <petscpatchfd.h>
 
 /* the settings of a PCPATCHFD */
+/* local solvers know the settings of PCPATCHFD by these names, and their words in messages */
+typedef PCPatchFDType    MatPatchesType;
+typedef PCPatchFDVariant MatPatchesVariant;
+typedef PCPatchFDLocal   MatPatchesLocal;
+typedef PCPatchFDOrder   MatPatchesOrder;
+#define PATCHES_WORDS_type          PCPatchFDTypes
+#define PATCHES_WORDS_patch         PCPatchFDPatches
+#define PATCHES_WORDS_variant       PCPatchFDVariants
+#define PATCHES_WORDS_local         PCPatchFDLocals
+#define PATCHES_WORDS_fit           PCPatchFDFits
+#define PATCHES_WORDS_classes       PCPatchFDClassesTypes
+#define PATCHES_WORDS_precision     PCPatchFDPrecisions
+#define PATCHES_WORDS_update        PCPatchFDUpdates
+#define PATCHES_WORDS_order         PCPatchFDOrders
+#define PATCHES_WORD(spec, setting) PATCHES_WORDS_##setting[(spec)->setting]
+
 typedef struct {
   PCPatchFDType        type;
   PCPatchFDPatch       patch;

@@ -119,7 +119,7 @@ struct RingLayout : Layout {
 
 /*
   PETSc's stream; the first call starts the device, or says that there is none.  An error where streams or devices are not what all that is
-  here relies on (record.cu)
+  here relies on (device.cu)
 */
 PetscErrorCode Stream(cudaStream_t *);
 /* work(stream), and what goes with all that an apply does */

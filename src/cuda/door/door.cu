@@ -1,6 +1,7 @@
 /*
   What the kernel tables call: each function hands a description to the kind of kernels that takes it, and remembers which: those for
-  Kronecker sums in continuous fields, in discontinuous ones (dg/dg.cuh), for other sums of bands (bands/operator.cuh, terms/terms.cuh), for several fields (fields/fields.cuh), or by quadrature (points/points.cuh).
+  Kronecker sums in continuous fields, in discontinuous ones (dg/dg.cuh), for other sums of bands (bands/operator.cuh, terms/terms.cuh),
+  for several fields (fields/fields.cuh), or by quadrature (points/points.cuh).
 */
 #include "bands/operator.cuh"
 #include "base/cuda.cuh"
