@@ -524,8 +524,8 @@ PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r
   cudaStream_t       stream;
 
   PetscFunctionBegin;
-  PetscCheck(p->square, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "A sweep of conjugate gradients wants the same box for what is read and what is written");
+  PetscCheck(p->square && !p->sides.count, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "A sweep of conjugate gradients wants the same box for what is read and what is written, and no conditions on sides");
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   PetscCallCUDA(cudaMemsetAsync(arg.sums, 0, points_sums * sizeof(*arg.sums), stream));
@@ -544,8 +544,6 @@ PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r
     PetscCallCUDA(cudaGetLastError());
   }
   PetscCall(PointsLaunch(p, product, stream));
-  product.x = arg.p;
-  PetscCall(PointsSidesApply<false>(p->generic, product, p->sides, stream));
   if (p->nrest) PointsRestKernel<T><<<(p->nrest + 255) / 256, 256, 0, stream>>>(arg, p->nrest, p->rest);
   PointsTotalKernel<<<1, 1024, 0, stream>>>(arg.sums, sweep);
   PetscCallCUDA(cudaGetLastError());

@@ -36,9 +36,8 @@ static __global__ void PointsSidesKernel(const __grid_constant__ PointsGeneric<T
                                          const __grid_constant__ PointsSides<T> s)
 {
   const int dim = p.dim - 1, nodes = PointsPower(p.n, dim), points = PointsPower(p.c, dim);
-  T        *u = TeamMemory<T>(s.team.global, s.team.size), *v = u + points, energy = 0;
+  T        *u = TeamMemory<T>(s.team.global, s.team.size), *v = u + points;
 
-  if (arg.sweep && arg.sweep->stop) return;
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < (size_t)s.count; base += (size_t)gridDim.x * blockDim.y) {
     const size_t     item   = base + threadIdx.y;
     const bool       active = item < (size_t)s.count;
@@ -51,12 +50,7 @@ static __global__ void PointsSidesKernel(const __grid_constant__ PointsGeneric<T
     }
     __syncthreads();
     if (p.gauss && !DIAGONAL) in = PointsAll(dim, p.c, p.n, p.B, false, u, v);
-    for (int q = threadIdx.x; q < points; q += blockDim.x) {
-      const T f = active ? s.factor[item * points + q] : T(0), value = DIAGONAL ? T(1) : in[q];
-
-      energy += value * f * value;
-      in[q] = f * value;
-    }
+    for (int q = threadIdx.x; q < points && active; q += blockDim.x) in[q] = s.factor[item * points + q] * (DIAGONAL ? T(1) : in[q]);
     __syncthreads();
     if (p.gauss) in = PointsAll(dim, p.n, p.c, DIAGONAL ? p.product[0] : p.B, true, in, in == u ? v : u);
     for (int e = threadIdx.x; e < nodes && active; e += blockDim.x)
@@ -64,7 +58,6 @@ static __global__ void PointsSidesKernel(const __grid_constant__ PointsGeneric<T
              [&](unsigned at, bool) { atomicAdd(arg.y + at, arg.alpha * in[e]); });
     __syncthreads();
   }
-  if (arg.sweep) PointsSum(arg, energy);
 }
 
 /* the sides of some of the cells, in any order: how many, and where they are, as `side`, and the numbers `from` that they had */
@@ -133,9 +126,9 @@ template <typename T>
 static PetscErrorCode PointsSidesPick(const PointsSides<T> &from, const PointsGeneric<T> &g, const int *cell, int cells, PoolMemory *memory,
                                       PointsSides<T> *s, cudaStream_t stream)
 {
-  const int      size = PointsPower(g.c, g.dim - 1), blocks = (cells + 127) / 128, none = 0;
-  PoolMemory     work;
-  int           *count, *number = NULL;
+  const int  size = PointsPower(g.c, g.dim - 1), blocks = (cells + 127) / 128, none = 0;
+  PoolMemory work;
+  int       *count, *number = NULL;
 
   PetscFunctionBegin;
   if (!from.count || !cells) PetscFunctionReturn(PETSC_SUCCESS);
