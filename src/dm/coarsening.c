@@ -60,23 +60,11 @@ static PetscBool DMBoxIsUneven(DM dm)
   return PETSC_FALSE;
 }
 
-PetscErrorCode DMBoxRingMultiple(DM dm, PetscInt *multiple)
-{
-  const DM_Box  *box = (const DM_Box *)dm->data;
-  PatchFDKernels kern;
-
-  PetscFunctionBegin;
-  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  *multiple = PetscMemTypeHost(kern->memtype) && !DMBoxHasPoints(box) ? 1 : 2 * DMBoxLayers(box);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* It is decided when somebody asks for the first time, and remains until DMBoxUpdateCoarsening(): solvers count levels before they make
    them */
 PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
 {
-  DM_Box  *box = (DM_Box *)dm->data;
-  PetscInt multiple;
+  DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
   *c = (DMBoxCoarsening){.dim = dm->dim, .coupling = {1, 1, 1}, .uneven = DMBoxIsUneven(dm)};
@@ -91,11 +79,9 @@ PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
     }
     PetscCall(PetscArraycpy(c->coupling, box->coupling, 3));
   }
-  PetscCall(DMBoxRingMultiple(dm, &multiple));
   for (PetscInt d = 0; d < dm->dim; d++) {
-    c->cells[d]    = box->cells[d];
-    c->ring[d]     = (PetscBool)(box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC);
-    c->multiple[d] = c->ring[d] ? multiple : 1;
+    c->cells[d] = box->cells[d];
+    c->ring[d]  = (PetscBool)(box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC);
   }
   c->even = (PetscBool)(box->space == DMBOX_SPACE_P1);
   c->few  = box->op->ops.coupling ? 0 : 64;
@@ -128,7 +114,7 @@ PetscBool DMBoxCoarseningNext(DMBoxCoarsening *c, PetscBool halve[3], PetscInt *
     cells *= PetscMin(c->cells[d], 1024);
     least = PetscMin(least, c->cells[d]);
     if (c->cells[d] > 2) largest = PetscMax(largest, c->coupling[d]);
-    if (c->cells[d] % c->multiple[d] || (c->even && (c->cells[d] < 4 || c->cells[d] % 2))) {
+    if (c->even && (c->cells[d] < 4 || c->cells[d] % 2)) {
       *end = d;
       return PETSC_FALSE;
     }

@@ -1,6 +1,7 @@
 /* plans of operators by quadrature (points.cuh): points.cu makes them from a description, pick.cu from others */
 #pragma once
 #include "points/packed.cuh"
+#include "points/sides.cuh"
 
 namespace patchfd
 {
@@ -11,6 +12,7 @@ struct PointsPlan {
   PointsKernel<T>    fast     = {}; /* or no kernel: the generic one */
   PointsGeneric<T>   generic  = {};
   Team<T>            diagonal = {};
+  PointsSides<T>     sides    = {};
   PointsPacked       packed   = {}; /* factors for products on inner patches, if anybody has asked for them */
   PointsRoom<T>      room     = {}; /* for these products, if a block of threads has too little */
   /* numbers of y, and how many of the first ones are written by one cell: the interior nodes of a DMPLEX come first */
@@ -25,6 +27,7 @@ struct PointsPlan {
     PetscFunctionBegin;
     PetscCall(generic.team.destroy());
     PetscCall(diagonal.destroy());
+    PetscCall(sides.team.destroy());
     PetscCall(setup.free());
     PetscCall(memory.free());
     PetscFunctionReturn(PETSC_SUCCESS);

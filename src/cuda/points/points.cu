@@ -384,6 +384,7 @@ static PetscErrorCode PointsPlanCreate(const PatchFDOperatorDesc *desc, const Pa
   PetscCall(PointsPlanBegin(desc, rule, computed, p));
   PetscCall(PointsMapCreate(desc->points, rule, p->arg.nodes, p->arg.cells, &p->setup, &p->generic.map));
   PetscCall(PointsFactorsCreate(desc->points, computed, p));
+  PetscCall(PointsSidesCreate(desc->points, p->generic, &p->memory, &p->sides));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -465,6 +466,12 @@ const PointsGeneric<T> &PointsOperator<T>::generic(void *plan)
 }
 
 template <typename T>
+const PointsSides<T> &PointsOperator<T>::sides(void *plan)
+{
+  return ((PointsPlan<T> *)plan)->sides;
+}
+
+template <typename T>
 PetscErrorCode PointsOperator<T>::destroy(void **plan)
 {
   return DestroyPlan<PointsPlan<T>>(plan);
@@ -503,6 +510,7 @@ PetscErrorCode PointsOperator<T>::apply(void *plan, PetscReal alpha, const void 
   arg.y     = (T *)y;
   PetscCall(StartSum<T>(p->size - p->alone, y0 ? (const T *)y0 + p->alone : NULL, (T *)y + p->alone, stream)); /* where sums go to */
   PetscCall(PointsLaunch(p, arg, stream));
+  PetscCall(PointsSidesApply<false>(p->generic, arg, p->sides, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(p->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -516,8 +524,8 @@ PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r
   cudaStream_t       stream;
 
   PetscFunctionBegin;
-  PetscCheck(p->square, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "A sweep of conjugate gradients wants the same box for what is read and what is written");
+  PetscCheck(p->square && !p->sides.count, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "A sweep of conjugate gradients wants the same box for what is read and what is written, and no conditions on sides");
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   PetscCallCUDA(cudaMemsetAsync(arg.sums, 0, points_sums * sizeof(*arg.sums), stream));
@@ -577,6 +585,7 @@ PetscErrorCode PointsOperator<T>::diagonal(void *plan, void *diagonal)
       return g.c == n ? PointsDiagonalLaunch<T, n, 0>(g, arg, stream) : PointsDiagonalLaunch<T, n, 1>(g, arg, stream);
     })));
   } else PetscCall((PointsDiagonalLaunch<T, 0, 0>(g, arg, stream)));
+  PetscCall(PointsSidesApply<true>(g, arg, p->sides, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,6 +6,7 @@
     solid.cu     solids, whose components are coupled
     factors.cuh  the factors at the points, or maps of the cells for factors that are computed
     generic.cuh  the generic kernel, for squares, and the diagonal
+    sides.cuh    h u v on sides
     shape.cuh    blocks of threads for cubes
     fast.cuh     cubes: a thread a line
     product.cu   cubes: products on patches
@@ -320,6 +321,8 @@ PetscErrorCode PointsFind(PetscInt degree, int nodes, bool computed, PointsKerne
 
 template <typename T>
 struct PointsGeneric; /* generic.cuh */
+template <typename T>
+struct PointsSides; /* sides.cuh */
 
 /* see `cellmatrices` in the kernel table */
 PetscErrorCode PointsCellMatrices(const PatchFDPoints *, PetscReal E[]);
@@ -329,6 +332,7 @@ struct PointsOperator {
   static PetscErrorCode          create(const PatchFDOperatorDesc *, void **);
   static PetscErrorCode          pick(void *, PetscCount, PetscCount, const PetscCount[], const PetscInt[], void **);
   static const PointsGeneric<T> &generic(void *);
+  static const PointsSides<T>   &sides(void *);
   static PetscErrorCode          apply(void *, PetscReal, const void *, const void *, void *);
   static PetscErrorCode          diagonal(void *, void *);
   static PetscErrorCode          sweep(void *, const void *, const void *, const void *, void *, void *, PatchFDSweep *);
