@@ -15,22 +15,12 @@ PetscReal DMBoxMeanCellSize(const DM_Box *box, PetscInt d)
 /*
   Cells twice as long as wide, whose couplings are as 1 to 4, cost full coarsening a third more iterations at most, which an additional
   level would, too; four times as long it takes twice as many.  On mapped meshes the mean hides cells that are longer, and skewed ones
-  cost more: Kershaw's, with couplings as 1 to 3, takes half of the iterations if all but one direction are halved.
-  On a GPU the means over the points of a large mesh would take most of set-up, which is for the user to say
+  cost more: Kershaw's, with couplings as 1 to 3, takes half of the iterations if all but one direction are halved
 */
-static PetscErrorCode DMBoxGetThreshold(DM dm, PetscReal *threshold)
+static PetscReal Threshold(const DM_Box *box)
 {
-  const DM_Box  *box = (const DM_Box *)dm->data;
-  PatchFDKernels kern;
-
-  PetscFunctionBegin;
-  *threshold = !box->op->ops.coupling ? 0 : box->op->mapped ? 0.5 : 0.17;
-  if (box->semicoarsening != (PetscReal)PETSC_DETERMINE) *threshold = box->semicoarsening;
-  else if (box->op->mapped && *threshold > 0) {
-    PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-    if (PetscMemTypeDevice(kern->memtype)) *threshold = 0;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (box->semicoarsening != (PetscReal)PETSC_DETERMINE) return box->semicoarsening;
+  return !box->op->ops.coupling ? 0 : box->op->mapped ? 0.5 : 0.17;
 }
 
 PetscErrorCode DMBoxCheckCoarsening(DM dm)
@@ -69,7 +59,7 @@ PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
   PetscFunctionBegin;
   *c = (DMBoxCoarsening){.dim = dm->dim, .coupling = {1, 1, 1}, .uneven = DMBoxIsUneven(dm)};
   if (dm->setupcalled) {
-    PetscCall(DMBoxGetThreshold(dm, &c->threshold));
+    c->threshold = Threshold(box);
     if (!box->coupled) {
       PetscCall(PetscArraycpy(box->coupling, c->coupling, 3));
       if (c->threshold > 0 && dm->dim > 1) PetscCall((*box->op->ops.coupling)(dm, box->op, box->coupling));
@@ -288,8 +278,8 @@ PetscErrorCode DMBoxGetNumCoarsenings(DM dm, PetscInt *n)
   derivative of the map. Halving a direction divides its coupling by four.
 
   The default is 0.17 for `poisson`: cells may be 2.4 times as long as wide. It is 0.5 for `diffusion`, since a mean hides cells that
-  are longer, and skewed ones cost more. It is 0 for `diffusion` with vectors on a GPU, since the host computes the means, and for all
-  other operators, which take no other value. With 1 only the direction of the largest coupling is halved.
+  are longer, and skewed ones cost more. It is 0 for all other operators, which take no other value. With 1 only the direction of the
+  largest coupling is halved.
 
   The decision is made at the first call of `DMCoarsen()`, `DMBoxGetNumCoarsenings()` or `PCPATCHMG`. `PCPATCHMG` decides again in a
   set-up with other coefficients, and makes new levels if other directions are to be halved. For other hierarchies, call this
@@ -339,7 +329,7 @@ PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
   PetscFunctionBegin;
   PetscAssertPointer(threshold, 2);
   PetscCall(DMBoxGetContext(dm, &box));
-  PetscCall(DMBoxGetThreshold(dm, threshold));
+  *threshold = Threshold(box);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -373,8 +363,7 @@ PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
   as otherwise.
 
   By default a mesh has a Galerkin operator if the finer mesh has one, or if the means of K in two finer cells of one of its cells
-  differ by a factor above 10. With vectors on a GPU nobody compares, since the host would have to. The decision is made
-  when the mesh is made; later changes of coefficients do not change it. `PCPATCHMG` also chooses Galerkin operators from the first mesh
+  differ by a factor above 10. The decision is made when the mesh is made; later changes of coefficients do not change it. `PCPATCHMG` also chooses Galerkin operators from the first mesh
   on that has cells that fold.
 
   With `PETSC_BOOL3_TRUE` cells of coarse meshes may fold, since their maps are not used.

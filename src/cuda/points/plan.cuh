@@ -41,4 +41,11 @@ PetscErrorCode PointsPlanBegin(const PatchFDOperatorDesc *, const PatchFDRule *,
 /* maps and coefficients go to the device, if they are not there; the arrays are those of `setup` */
 PetscErrorCode PointsMapCreate(const PatchFDPoints *, const PatchFDRule *, const PointsNodes &, int cells, PoolMemory *setup, PointsMap *);
 
+/* the factors of cells, of which a map has maps and coefficients, lying as `layout` says; factors NULL: nothing but the check, for
+   PointsCheckBad() */
+template <typename T>
+PetscErrorCode PointsFactorsLaunch(const PointsMap &, const PointsLayout &, bool given, int cells, T *factors, PointsBad *);
+/* an error with the number of a bad cell, counted from that of the first one, if there is one */
+PetscErrorCode PointsCheckBad(PetscInt dim, PetscInt nkappa, int first, const PointsBad &);
+
 } // namespace patchfd

@@ -228,18 +228,49 @@ static PetscErrorCode PointsGeometryCreate(int blocks, PointsPlan<T> *p, cudaStr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PointsCheckBad(PetscInt dim, PetscInt nkappa, int first, const PointsBad &found)
+{
+  PetscFunctionBegin;
+  PetscCheck(found.inverted == INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Cell %d is inverted or degenerate: the determinant of its map from the unit %s has to be positive at all of its points",
+             first + found.inverted, dim == 3 ? "cube" : "square");
+  PetscCheck(found.kappa == INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "The coefficient of the stiffness in cell %d has to be positive%s", first + found.kappa, nkappa == 1 ? "" : " definite");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode PointsFactorsLaunch(const PointsMap &map, const PointsLayout &layout, bool given, int cells, T *factors, PointsBad *bad)
+{
+  const int    points = PointsPower(map.c, map.dim), blocks = (int)PetscMin((size_t)cells * points / 128 + 1, (size_t)1 << 20);
+  const size_t cubes = (size_t)PointsCubes(map.c, map.m).size * sizeof(double);
+  const int    team  = points <= 64 ? 32 : (points <= 256 ? 64 : 128),
+            teams    = PetscMax(1, PetscMin(256 / team, 48 * 1024 / PetscMax(1, (int)cubes))),
+            grid     = PetscMin((cells + teams - 1) / teams, 1 << 20);
+  bool         fits;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(SharedFits(PointsCubeFactorsKernel<T>, teams * cubes, &fits));
+  if (given) PointsGivenKernel<T><<<blocks, 128, 0, stream>>>(map, layout, cells, factors);
+  else if (map.dim == 3 && fits) {
+    PetscCall(AllowShared(PointsCubeFactorsKernel<T>, teams * cubes));
+    PointsCubeFactorsKernel<T><<<grid, dim3(team, teams), teams * cubes, stream>>>(map, layout, cells, factors, bad);
+  } else if (map.dim == 3) PointsFactorsKernel<T, 3><<<blocks, 128, 0, stream>>>(map, layout, cells, factors, bad);
+  else PointsFactorsKernel<T, 2><<<blocks, 128, 0, stream>>>(map, layout, cells, factors, bad);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template PetscErrorCode PointsFactorsLaunch(const PointsMap &, const PointsLayout &, bool, int, double *, PointsBad *);
+
 /* factors, or maps for computing them; all cells are checked */
 template <typename T>
 static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool computed, PointsPlan<T> *p)
 {
-  const int    cells   = p->arg.cells;
-  const size_t threads = (size_t)cells * (size_t)PointsPower(p->generic.c, p->generic.dim),
-               cubes   = (size_t)PointsCubes(p->generic.c, p->generic.map.m).size * sizeof(double);
-  const int blocks     = (int)PetscMin(threads / 128 + 1, (size_t)1 << 20);
-  const int team       = p->generic.size <= 64 ? 32 : (p->generic.size <= 256 ? 64 : 128),
-            teams      = PetscMax(1, PetscMin(256 / team, 48 * 1024 / PetscMax(1, (int)cubes)));
+  const int       cells = p->arg.cells, blocks = (int)PetscMin((size_t)cells * p->generic.size / 128 + 1, (size_t)1 << 20);
   const PointsBad none = {INT_MAX, INT_MAX};
-  bool            fits;
   PointsBad       found, *bad;
   T              *factors = NULL;
   cudaStream_t    stream;
@@ -247,30 +278,14 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
   PetscFunctionBegin;
   if (!cells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
-  PetscCall(SharedFits(PointsCubeFactorsKernel<T>, teams * cubes, &fits));
   PetscCall(p->setup.send(1, &none, &bad));
   if (!computed) PetscCall(p->memory.borrow(p->generic.layout.size((size_t)cells), &factors));
-  if (points->given) {
-    PointsGivenKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors);
-  } else if (p->generic.dim == 3 && fits) {
-    PetscCall(AllowShared(PointsCubeFactorsKernel<T>, teams * cubes));
-    PointsCubeFactorsKernel<T>
-      <<<(unsigned)PetscMin((cells + teams - 1) / teams, 1 << 20), dim3(team, teams), teams * cubes, stream>>>(p->generic.map,
-                                                                                                               p->generic.layout, cells,
-                                                                                                               factors, bad);
-  } else if (p->generic.dim == 3)
-    PointsFactorsKernel<T, 3><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
-  else PointsFactorsKernel<T, 2><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PointsFactorsLaunch(p->generic.map, p->generic.layout, points->given, cells, factors, bad));
   p->generic.factors = p->arg.factors = factors;
   if (computed && p->fast.kernel) PetscCall(PointsGeometryCreate(blocks, p, stream));
   PetscCallCUDA(cudaMemcpyAsync(&found, bad, sizeof(found), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCheck(found.inverted == none.inverted, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "Cell %d is inverted or degenerate: the determinant of its map from the unit %s has to be positive at all of its points",
-             found.inverted, points->dim == 3 ? "cube" : "square");
-  PetscCheck(found.kappa == none.kappa, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "The coefficient of the stiffness in cell %d has to be positive%s", found.kappa, points->nkappa == 1 ? "" : " definite");
+  PetscCall(PointsCheckBad(points->dim, points->nkappa, 0, found));
   if (!computed) PetscCall(p->setup.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,6 +10,7 @@
     shape.cuh    blocks of threads for cubes
     fast.cuh     cubes: a thread a line
     product.cu   cubes: products on patches
+    restrict.cu  means over the points and factors of coarse meshes
     packed*      the same with factors in half precision: a thread a cell, a plane or a line
     planes.cu    cubes of low degree: a thread a plane; which of the two
 */
@@ -326,6 +327,12 @@ struct PointsSides; /* sides.cuh */
 
 /* see `cellmatrices` in the kernel table */
 PetscErrorCode PointsCellMatrices(const PatchFDPoints *, PetscReal E[]);
+
+/* see these names in the kernel table */
+PetscErrorCode PointsRestrict(const PatchFDPoints *, const PatchFDBox *, const PatchFDRange, const PatchFDUnion[3], const PatchFDRange,
+                              PetscInt degree, PetscReal kappa[], PetscReal shift[]);
+PetscErrorCode PointsContrast(const PatchFDPoints *, const PatchFDRange, const PatchFDUnion[3], const PatchFDRange, PetscReal *);
+PetscErrorCode PointsMetric(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange, const PatchFDPoints *, PatchFDMetric *);
 
 template <typename T>
 struct PointsOperator {
