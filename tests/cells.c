@@ -849,7 +849,7 @@ int main(int argc, char **argv)
   test:
     suffix: ranks
     nsize: {{2 5 8}}
-    args: -degree 3 -cells 4,3,3 -turned -natural -solve -mg_coarse_assembled_pc_type redundant
+    args: -degree 3 -cells 4,3,3 -turned -natural -solve -mg_coarse_assembled_redundant
   test:
     suffix: ranks_2d
     nsize: {{2 4}}
@@ -859,7 +859,7 @@ int main(int argc, char **argv)
     requires: cuda gpu
     nsize: {{2 5}}
     output_file: output/cells_ranks.out
-    args: -cuda -degree 3 -cells 4,3,3 -turned -natural -solve -mg_coarse_assembled_pc_type redundant
+    args: -cuda -degree 3 -cells 4,3,3 -turned -natural -solve
   test:
     suffix: fewer
     nsize: 3

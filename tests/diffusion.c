@@ -910,6 +910,19 @@ int main(int argc, char **argv)
       output_file: output/diffusion_action.out
       args: -test action -map function -medium tensor -dm_box_degree 7 -dm_box_cells 2,1,1
     test:
+      suffix: action_cuda_robin
+      nsize: {{1 3}}
+      output_file: output/diffusion_action.out
+      args: -test action -map function -medium tensor -dm_box_degree {{1 2 4 7}} -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_cells 2,3,4 -dm_box_robin 0.7,0,2,3,0,1.5 -use_gpu_aware_mpi 0
+    test:
+      suffix: action_cuda_robin_2d
+      output_file: output/diffusion_action.out
+      args: -test action -map function -medium tensor -dm_box_dim 2 -dm_box_degree {{1 4}} -dm_box_boundary neumann -dm_box_robin 2,2,0.5,0
+    test:
+      suffix: solve_cuda_robin
+      filter: sed "s/iterations [0-9]*, //"
+      args: -test solve -dm_box_dim 3 -dm_box_cells 8 -dm_box_mapping sine -medium high -contrast 1e4 -dm_box_degree 2 -dm_box_boundary neumann -dm_box_robin 2 -dm_box_semicoarsening 0.5 -mg_levels_pc_patchfd_patch {{vertex auto}}
+    test:
       suffix: solve_cuda
       output_file: output/diffusion_solve_types.out
       args: -test solve -dm_box_dim 3 -dm_box_mapping sine -medium high -contrast 100 -dm_box_degree 2 -dm_box_cells 4 -mg_levels_pc_patchfd_patch vertex

@@ -462,7 +462,7 @@ int main(int argc, char **argv)
      test:
        suffix: singlecuda_bent
        requires: cuda gpu
-       args: -dm_vec_type singlecuda -bent -vary function -dm_box_dim {{2 3}} -dm_box_cells 4,6,2 -degrees 1,2,3 -dm_box_boundary dirichlet,symmetry,symmetry,neumann,neumann,neumann
+       args: -dm_vec_type singlecuda -bent -vary function -dm_box_dim 3 -dm_box_cells 4,3,2 -degrees 1,2,3 -dm_box_boundary dirichlet,symmetry,symmetry,neumann,neumann,neumann
      test:
        suffix: singlecuda_3d
        requires: cuda gpu

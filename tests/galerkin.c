@@ -372,6 +372,15 @@ TEST_MAIN("product", {"product", TestProduct}, {"channel", TestChannel}, {"fold"
       requires: cuda gpu
       args: -dm_vec_type {{cuda singlecuda}} -dm_box_degree {{1 2 5}}
     test:
+      suffix: product_cuda_ranks
+      requires: cuda gpu
+      nsize: 3
+      args: -dm_vec_type cuda -dm_box_cells 8,4,12 -dm_box_degree 3 -dm_box_processes 1,1,3
+    test:
+      suffix: product_cuda_semi
+      requires: cuda gpu
+      args: -dm_vec_type cuda -dm_box_dim 2 -dm_box_cells 33,9
+    test:
       suffix: product_cuda_2d
       requires: cuda gpu
       args: -dm_vec_type cuda -dm_box_dim 2 -dm_box_degree {{2 8}}
@@ -403,15 +412,14 @@ TEST_MAIN("product", {"product", TestProduct}, {"channel", TestChannel}, {"fold"
     test:
       suffix: channel_2d_1
       args: -dm_box_dim 2 -dm_box_cells 32 -dm_box_degree 1
+    test:
+      suffix: channel_cuda
+      requires: cuda gpu
+      args: -dm_box_degree 4 -dm_vec_type {{cuda singlecuda}}
   # no need where it is not so large
   test:
     suffix: channel_small
     args: -test channel -contrast 3 -dm_box_degree 4
-  # nobody looks for it
-  test:
-    suffix: channel_cuda
-    requires: cuda gpu
-    args: -test channel -dm_box_degree 4 -dm_vec_type cuda
 
   test:
     suffix: fold

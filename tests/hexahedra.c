@@ -330,6 +330,10 @@ int main(int argc, char **argv)
       suffix: ranks
       nsize: {{2 5}}
       args: -degrees 3 -most 14
+    test: # of free meshes, too, whose matrices are singular
+      suffix: redundant
+      nsize: {{2 5}}
+      args: -degrees 2 -layers 2 -natural {{0 1}} -mg_coarse_assembled_redundant -ksp_type fcg -most 16
 
   testset:
     output_file: output/hexahedra.out

@@ -602,6 +602,12 @@ TEST_MAIN("counts", {"counts", TestCounts}, {"third", TestThird}, {"orders", Tes
      nsize: {{1 2 3 4}}
      output_file: output/periodic_counts.out
      args: -test third -cg_mg_levels_pc_patchfd_order forward
+   # where K is constant, fits are exact
+   test:
+     suffix: third_diffusion
+     nsize: {{1 2 3}}
+     output_file: output/periodic_counts.out
+     args: -test third -cg_mg_levels_pc_patchfd_order forward -dm_box_operator diffusion -gmres_mg_levels_pc_patchfd_patch vertex -cg_mg_levels_pc_patchfd_patch vertex
    test:
      suffix: single
      output_file: output/periodic_counts.out
@@ -645,6 +651,14 @@ TEST_MAIN("counts", {"counts", TestCounts}, {"third", TestThird}, {"orders", Tes
        suffix: cuda_counts
        output_file: output/periodic_counts.out
        args: -test counts -cg_mg_levels_pc_patchfd_order forward
+     test:
+       suffix: cuda_third
+       output_file: output/periodic_counts.out
+       args: -test third -cg_mg_levels_pc_patchfd_order forward
+     test:
+       suffix: cuda_third_diffusion
+       output_file: output/periodic_counts.out
+       args: -test third -cg_mg_levels_pc_patchfd_order forward -dm_box_operator diffusion -gmres_mg_levels_pc_patchfd_patch vertex -cg_mg_levels_pc_patchfd_patch vertex
      test:
        suffix: cuda_flows
        output_file: output/periodic_flows.out

@@ -935,6 +935,21 @@ int main(int argc, char **argv)
        nsize: {{1 2 4}}
        args: -dm_box_cells 4,3,2 -degrees 1,2,3 -dm_box_boundary periodic,periodic,dirichlet,neumann,periodic,periodic -dm_box_shift 2
      test:
+       suffix: cuda_periodic_odd
+       nsize: {{1 2}}
+       args: -dm_box_dim 2 -dm_box_cells 7,5 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 1 -graded
+     test:
+       suffix: cuda_periodic_odd_3d
+       nsize: {{1 2}}
+       args: -dm_box_cells 5,4,3 -degrees 1,2,3 -dm_box_boundary periodic,periodic,dirichlet,neumann,periodic,periodic -dm_box_shift 2
+     test:
+       suffix: cuda_periodic_odd_uniform
+       args: -dm_box_cells 9,7,5 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 2
+     test:
+       suffix: cuda_periodic_odd_dgq
+       nsize: {{1 2}}
+       args: -dm_box_space dgq -dm_box_dim 2 -dm_box_cells 7,6 -degrees 1,2,3 -graded -dm_box_boundary periodic -dm_box_shift 2
+     test:
        suffix: cuda_periodic_uniform
        args: -dm_box_cells 8,8,8 -degrees 1,2,3 -dm_box_boundary periodic -dm_box_shift 2
      test:
@@ -944,6 +959,13 @@ int main(int argc, char **argv)
        suffix: cuda_periodic_dgq
        nsize: {{1 2}}
        args: -dm_box_space dgq -dm_box_dim 2 -dm_box_cells 8,4 -degrees 1,2,3 -graded -dm_box_boundary periodic -dm_box_shift 2
+   test:
+     requires: cuda gpu
+     suffix: cuda_periodic_plates_odd
+     nsize: {{1 2}}
+     output_file: output/reference_periodic_plates.out
+     args: -dm_vec_type cuda -use_gpu_aware_mpi 0 -dm_box_dim 2 -dm_box_operator biharmonic -degrees 2,3 -tolerance 1e-11
+     args: -dm_box_cells 7,6 -dm_box_boundary periodic -dm_box_shift 100 -graded
    test:
      requires: cuda gpu
      suffix: cuda_periodic_plates

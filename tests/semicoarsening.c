@@ -378,6 +378,11 @@ TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, 
     test:
       suffix: mapped
       args: -dm_box_cells 8 -dm_box_degree 2 -dm_box_operator diffusion -dm_box_mapping annulus -dm_box_mapping_parameter 0.95
+    test:
+      suffix: mapped_cuda
+      requires: cuda gpu
+      output_file: output/semicoarsening_mapped.out
+      args: -dm_box_cells 8 -dm_box_degree 2 -dm_box_operator diffusion -dm_box_mapping annulus -dm_box_mapping_parameter 0.95 -dm_vec_type cuda
   testset:
     args: -test meshes -dm_box_dim 3
     test:
@@ -494,7 +499,7 @@ TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, 
     test:
       suffix: cuda_3d
       output_file: output/semicoarsening_iterations.out
-      args: -problem {{box mapped}} -dim 3 -cells 8 -semicoarsening 0.2
+      args: -problem {{box mapped}} -dim 3 -cells 8
     test:
       suffix: cuda_cycle
       nsize: {{1 2}}

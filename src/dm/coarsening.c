@@ -15,22 +15,12 @@ PetscReal DMBoxMeanCellSize(const DM_Box *box, PetscInt d)
 /*
   Cells twice as long as wide, whose couplings are as 1 to 4, cost full coarsening a third more iterations at most, which an additional
   level would, too; four times as long it takes twice as many.  On mapped meshes the mean hides cells that are longer, and skewed ones
-  cost more: Kershaw's, with couplings as 1 to 3, takes half of the iterations if all but one direction are halved.
-  On a GPU the means over the points of a large mesh would take most of set-up, which is for the user to say
+  cost more: Kershaw's, with couplings as 1 to 3, takes half of the iterations if all but one direction are halved
 */
-static PetscErrorCode DMBoxGetThreshold(DM dm, PetscReal *threshold)
+static PetscReal Threshold(const DM_Box *box)
 {
-  const DM_Box  *box = (const DM_Box *)dm->data;
-  PatchFDKernels kern;
-
-  PetscFunctionBegin;
-  *threshold = !box->op->ops.coupling ? 0 : box->op->mapped ? 0.5 : 0.17;
-  if (box->semicoarsening != (PetscReal)PETSC_DETERMINE) *threshold = box->semicoarsening;
-  else if (box->op->mapped && *threshold > 0) {
-    PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-    if (PetscMemTypeDevice(kern->memtype)) *threshold = 0;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (box->semicoarsening != (PetscReal)PETSC_DETERMINE) return box->semicoarsening;
+  return !box->op->ops.coupling ? 0 : box->op->mapped ? 0.5 : 0.17;
 }
 
 PetscErrorCode DMBoxCheckCoarsening(DM dm)
@@ -60,28 +50,16 @@ static PetscBool DMBoxIsUneven(DM dm)
   return PETSC_FALSE;
 }
 
-PetscErrorCode DMBoxRingMultiple(DM dm, PetscInt *multiple)
-{
-  const DM_Box  *box = (const DM_Box *)dm->data;
-  PatchFDKernels kern;
-
-  PetscFunctionBegin;
-  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  *multiple = PetscMemTypeHost(kern->memtype) && !DMBoxHasPoints(box) ? 1 : 2 * DMBoxLayers(box);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* It is decided when somebody asks for the first time, and remains until DMBoxUpdateCoarsening(): solvers count levels before they make
    them */
 PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
 {
-  DM_Box  *box = (DM_Box *)dm->data;
-  PetscInt multiple;
+  DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
   *c = (DMBoxCoarsening){.dim = dm->dim, .coupling = {1, 1, 1}, .uneven = DMBoxIsUneven(dm)};
   if (dm->setupcalled) {
-    PetscCall(DMBoxGetThreshold(dm, &c->threshold));
+    c->threshold = Threshold(box);
     if (!box->coupled) {
       PetscCall(PetscArraycpy(box->coupling, c->coupling, 3));
       if (c->threshold > 0 && dm->dim > 1) PetscCall((*box->op->ops.coupling)(dm, box->op, box->coupling));
@@ -91,11 +69,9 @@ PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
     }
     PetscCall(PetscArraycpy(c->coupling, box->coupling, 3));
   }
-  PetscCall(DMBoxRingMultiple(dm, &multiple));
   for (PetscInt d = 0; d < dm->dim; d++) {
-    c->cells[d]    = box->cells[d];
-    c->ring[d]     = DMBoxIsRing(box, d);
-    c->multiple[d] = c->ring[d] ? multiple : 1;
+    c->cells[d] = box->cells[d];
+    c->ring[d]  = DMBoxIsRing(box, d);
   }
   c->even = (PetscBool)(box->space == DMBOX_SPACE_P1);
   c->few  = box->op->ops.coupling ? 0 : 64;
@@ -128,7 +104,7 @@ PetscBool DMBoxCoarseningNext(DMBoxCoarsening *c, PetscBool halve[3], PetscInt *
     cells *= PetscMin(c->cells[d], 1024);
     least = PetscMin(least, c->cells[d]);
     if (c->cells[d] > 2) largest = PetscMax(largest, c->coupling[d]);
-    if (c->cells[d] % c->multiple[d] || (c->even && (c->cells[d] < 4 || c->cells[d] % 2))) {
+    if (c->even && (c->cells[d] < 4 || c->cells[d] % 2)) {
       *end = d;
       return PETSC_FALSE;
     }
@@ -302,8 +278,8 @@ PetscErrorCode DMBoxGetNumCoarsenings(DM dm, PetscInt *n)
   derivative of the map. Halving a direction divides its coupling by four.
 
   The default is 0.17 for `poisson`: cells may be 2.4 times as long as wide. It is 0.5 for `diffusion`, since a mean hides cells that
-  are longer, and skewed ones cost more. It is 0 for `diffusion` with vectors on a GPU, since the host computes the means, and for all
-  other operators, which take no other value. With 1 only the direction of the largest coupling is halved.
+  are longer, and skewed ones cost more. It is 0 for all other operators, which take no other value. With 1 only the direction of the
+  largest coupling is halved.
 
   The decision is made at the first call of `DMCoarsen()`, `DMBoxGetNumCoarsenings()` or `PCPATCHMG`. `PCPATCHMG` decides again in a
   set-up with other coefficients, and makes new levels if other directions are to be halved. For other hierarchies, call this
@@ -353,7 +329,7 @@ PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
   PetscFunctionBegin;
   PetscAssertPointer(threshold, 2);
   PetscCall(DMBoxGetContext(dm, &box));
-  PetscCall(DMBoxGetThreshold(dm, threshold));
+  *threshold = Threshold(box);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -387,8 +363,7 @@ PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
   as otherwise.
 
   By default a mesh has a Galerkin operator if the finer mesh has one, or if the means of K in two finer cells of one of its cells
-  differ by a factor above 10. With vectors on a GPU nobody compares, since the host would have to. The decision is made
-  when the mesh is made; later changes of coefficients do not change it. `PCPATCHMG` also chooses Galerkin operators from the first mesh
+  differ by a factor above 10. The decision is made when the mesh is made; later changes of coefficients do not change it. `PCPATCHMG` also chooses Galerkin operators from the first mesh
   on that has cells that fold.
 
   With `PETSC_BOOL3_TRUE` cells of coarse meshes may fold, since their maps are not used.
@@ -424,5 +399,11 @@ PetscErrorCode DMBoxSetGalerkin(DM dm, PetscBool3 galerkin)
 @*/
 PetscErrorCode DMBoxGetGalerkin(DM dm, PetscBool3 *galerkin)
 {
-  DMBOX_GET(dm, box->galerkin, galerkin);
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(galerkin, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  *galerkin = box->galerkin;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,33 +23,33 @@ static PetscInt FindKind(const PatchFDFitMesh *mesh, int d, PetscInt patch, Pets
 
 /* ---- create ---- */
 
+static PetscInt ColorOf(const PatchFDFitMesh *mesh, int d, PetscInt cell)
+{
+  const PetscInt i = mesh->turn[d] ? cell % mesh->turn[d] : cell, first = mesh->turn[d] - mesh->singles[d];
+
+  return mesh->singles[d] && i >= first ? 2 + i - first : i % 2;
+}
+
 /* patches of all directions, and their kinds; the patches in compact arrays have room for the largest one */
 static PetscErrorCode LinesCreate(const PatchFDFitMesh *mesh, PatchFDFit *fit)
 {
   PetscFunctionBegin;
-  fit->volume = 1;
+  fit->volume = fit->ncolor = 1;
   for (int d = 0; d < 3; d++) {
     PetscInt longest = 0;
 
     PetscCall(PetscMalloc1(fit->grid[d], &fit->line[d]));
     for (PetscInt i = 0; i < fit->grid[d]; i++) {
-      const PetscInt patch = mesh->patches[d][0] + i, kind = FindKind(mesh, d, patch, &fit->nkind[d], fit->kind[d]);
+      const PetscInt patch = mesh->patches[d][0] + i, cell = mesh->dir[d]->cell[patch],
+                     kind = FindKind(mesh, d, patch, &fit->nkind[d], fit->kind[d]);
 
-      fit->line[d][i] = (PatchFDFitLine){mesh->dir[d]->cell[patch], mesh->dir[d]->first[patch], kind};
+      fit->line[d][i] = (PatchFDFitLine){cell, mesh->dir[d]->first[patch], kind, fit->ncolor * ColorOf(mesh, d, cell)};
       longest         = PetscMax(longest, fit->kind[d][kind].n);
     }
     fit->volume *= longest;
+    fit->ncolor *= mesh->ncolor[d];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the colours of all parities that there are */
-static void SetColors(const PatchFDFitMesh *mesh, PatchFDFit *fit)
-{
-  fit->ncolor = mesh->ncolor;
-  for (PetscInt i = 0; i < 8; i++) fit->parity[i] = -1;
-  for (PetscInt c = 0; c < mesh->ncolor; c++)
-    fit->parity[mesh->color[c].parity[0] + 2 * mesh->color[c].parity[1] + 4 * mesh->color[c].parity[2]] = c;
 }
 
 /* room for the records of patches of every kind */
@@ -77,7 +77,6 @@ PetscErrorCode PatchFDHostFitCreate(const PatchFDFitMesh *mesh, PetscBool shared
     fit->cells[d][0] = mesh->cells[d][0];
     fit->cells[d][1] = mesh->cells[d][1];
   }
-  SetColors(mesh, fit);
   PetscCall(LinesCreate(mesh, fit));
   PetscCall(PatchFDHostFitConstants(fit));
   fit->stride  = shared ? 0 : RecordStride(fit);
@@ -173,9 +172,8 @@ static void SortPatches(const PatchFDFit *fit, PetscBool put, PetscCount bin[])
     for (PetscInt j = 0; j < fit->grid[1]; j++) {
       for (PetscInt i = 0; i < fit->grid[0]; i++, number++) {
         const PatchFDFitLine *line[3] = {&fit->line[0][i], &fit->line[1][j], &fit->line[2][k]};
-        const PetscInt        kind[3] = {line[0]->kind, line[1]->kind, line[2]->kind},
-                       color          = fit->parity[line[0]->cell % 2 + 2 * (line[1]->cell % 2) + 4 * (line[2]->cell % 2)];
-        const PetscCount at           = bin[PatchFDFitBin(fit->nkind, color, fit->take[number], kind)]++;
+        const PetscInt   kind[3] = {line[0]->kind, line[1]->kind, line[2]->kind}, color = line[0]->color + line[1]->color + line[2]->color;
+        const PetscCount at = bin[PatchFDFitBin(fit->nkind, color, fit->take[number], kind)]++;
 
         if (put) fit->number[at] = number;
       }

@@ -47,11 +47,30 @@ typedef struct {
   Lanes          *X, *factor, *work;
 } Restriction;
 
+PetscErrorCode PatchFDRestrictionLine(const PatchFDUnion *u, PetscInt first, PetscInt n, const PatchFDRule *fine, const PatchFDRule *coarse,
+                                      PetscReal length[], PetscReal L[])
+{
+  const PetscInt from = fine->points, to = coarse->points;
+  PetscReal     *x, *basis;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(from, &x, from * to, &basis));
+  for (PetscInt c = 0; c < n; c++, L += from * to) {
+    PetscReal at;
+
+    PatchFDUnionPart(u, first + c, &at, &length[c]);
+    for (PetscInt i = 0; i < from; i++) x[i] = at + length[c] * fine->x[i];
+    PetscCall(PatchFDRuleBasis(coarse, from, x, basis));
+    for (PetscInt i = 0; i < from * to; i++) L[i] = basis[i % from * to + i / from];
+  }
+  PetscCall(PetscFree2(x, basis));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode RestrictionCreate(const PatchFDPoints *fine, const PatchFDRange cells, const PatchFDUnion u[3], PetscInt degree,
                                         Restriction *r)
 {
   PatchFDRule rule;
-  PetscReal  *x, *L;
   PetscInt    size, matrix;
 
   PetscFunctionBegin;
@@ -62,22 +81,13 @@ static PetscErrorCode RestrictionCreate(const PatchFDPoints *fine, const PatchFD
   matrix  = r->from * r->to;
   size    = PetscPowInt(PetscMax(r->from, r->to), r->dim) * r->geometry.nfactor;
   PetscCall(PetscMalloc3(matrix, &r->X, size, &r->factor, size, &r->work));
-  PetscCall(PetscMalloc2(r->from, &x, matrix, &L));
   for (PetscInt d = 0; d < r->dim; d++) {
     const PetscInt n = cells[d][1] - cells[d][0];
 
     r->first[d] = cells[d][0];
     PetscCall(PetscMalloc2(n, &r->length[d], n * matrix, &r->L[d]));
-    for (PetscInt c = 0; c < n; c++) {
-      PetscReal at;
-
-      PatchFDUnionPart(&u[d], r->first[d] + c, &at, &r->length[d][c]);
-      for (PetscInt i = 0; i < r->from; i++) x[i] = at + r->length[d][c] * r->geometry.rule.x[i];
-      PetscCall(PatchFDRuleBasis(&rule, r->from, x, L));
-      for (PetscInt i = 0; i < matrix; i++) r->L[d][c * matrix + i] = L[i % r->from * r->to + i / r->from];
-    }
+    PetscCall(PatchFDRestrictionLine(&u[d], r->first[d], n, &r->geometry.rule, &rule, r->length[d], r->L[d]));
   }
-  PetscCall(PetscFree2(x, L));
   PetscCall(PatchFDRuleDestroy(&rule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -145,8 +155,9 @@ static PetscCount CoarseNumber(const PatchFDRange coarse, const PatchFDUnion u[3
   return number;
 }
 
-PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *fine, const PatchFDRange cells, const PatchFDUnion u[3], const PatchFDRange coarse,
-                                   PetscInt degree, PetscReal kappa[], PetscReal shift[])
+PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *fine, PETSC_UNUSED const PatchFDBox *nodes, const PatchFDRange cells,
+                                   const PatchFDUnion u[3], const PatchFDRange coarse, PetscInt degree, PetscReal kappa[],
+                                   PetscReal shift[])
 {
   const PetscInt   full   = fine->dim * (fine->dim + 1) / 2;
   const PetscCount npoint = PetscPowInt(2 * degree + 1, fine->dim);

@@ -33,6 +33,8 @@ PetscErrorCode MatAIJSingleGetGhosts(Mat_AIJSingle *m, PETSC_UNUSED PetscMemType
   *ghosts = m->ghost;
 #if defined(PETSC_HAVE_CUDA)
   if (PetscMemTypeDevice(memtype)) {
+    float *a;
+
     if (!m->ghostcuda) {
       PetscInt n;
 
@@ -41,8 +43,9 @@ PetscErrorCode MatAIJSingleGetGhosts(Mat_AIJSingle *m, PETSC_UNUSED PetscMemType
       PetscCall(VecSetSizes(m->ghostcuda, n, n));
       PetscCall(VecSetType(m->ghostcuda, VECSINGLECUDA));
     }
-    PetscCall(VecSingleGetArray(m->ghostcuda, ghosts, &memtype));
-    PetscCall(VecSingleRestoreArray(m->ghostcuda, ghosts));
+    PetscCall(VecSingleGetArray(m->ghostcuda, &a, &memtype));
+    *ghosts = a; /* of this matrix alone, after the access, too */
+    PetscCall(VecSingleRestoreArray(m->ghostcuda, &a));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -265,7 +265,8 @@ PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels kern, void **plan)
     PatchFDField        field[DMBOX_MAX_FIELDS];
 
     MatBoxDescribe(m, field, &desc);
-    m->wraps[kern->id] = (PetscBool)(box->halo && DMBoxIsAlone(box) && kern->operatorrings && (*kern->operatorrings)(&desc));
+    m->wraps[kern->id] = (PetscBool)(box->halo && DMBoxIsAlone(box) && !m->form.points && kern->operatorrings &&
+                                     (*kern->operatorrings)(&desc));
     for (PetscInt f = 0; f < box->nfield && m->wraps[kern->id]; f++) {
       field[f].xbox = field[f].ybox;
       field[f].x0   = field[f].y0;

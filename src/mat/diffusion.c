@@ -178,14 +178,8 @@ static PetscErrorCode DMBoxContrast_Diffusion(DM dm, DMBoxOperator op, const Pet
 static PetscErrorCode DMBoxForm_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine lines[][3], MatBoxForm *form)
 {
   const Diffusion *data = (const Diffusion *)op->data;
-  PatchFDKernels   kern;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  PetscCheck(PetscMemTypeHost(kern->memtype) || !DMBoxHasRobin(op, c), PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
-             "-dm_box_robin (DMBoxSetRobin()) of -dm_box_operator diffusion needs vectors in host memory; -dm_vec_type is %s: take "
-             "standard",
-             dm->vectype);
   PetscCall(DiffusionCheck(dm, op));
   PetscCall(DMBoxDiffusionBands(dm, op, c, lines, form));
   form->nband     = 6;

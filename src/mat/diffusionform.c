@@ -10,6 +10,7 @@
   directions.  A Robin side adds the mean of h |surface| over the box' side to the stiffness of its direction, at the node there.
 */
 #include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
 #include "diffusion.h"
 
 /* whole steps of 2 %, so that cells that are nearly equal are one class, for whose patches there are faster kernels */
@@ -39,20 +40,24 @@ typedef struct {
   PetscReal    *alpha[3], *mu[3];
 } Weights;
 
+/* layers, and coarse meshes' own factors, which hardly anybody asks for, on the host */
 PetscErrorCode DMBoxDiffusionMetric(DM dm, DMBoxOperator op, const PetscReal c[], PatchFDMetric *m)
 {
   const DM_Box      *box = (const DM_Box *)dm->data;
   PetscReal          one[COEFFICIENTS];
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
   PatchFDPoints      points, positive;
+  PatchFDKernels     kern;
 
   PetscFunctionBegin;
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  if (m->layer[0] || DMBoxDiffusionGetMedium(op)->fine) kern = &PatchFDKernelsHostDouble;
   PetscCall(PetscArraycpy(one, c, COEFFICIENTS));
   one[KAPPA] = 1;
-  PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])box->owncells, PETSC_FALSE, &points));
+  PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])box->owncells, (PetscBool)PetscMemTypeDevice(kern->memtype), &points));
   PetscCall(DMBoxFieldPointsCreateGauss(dm, MetricPoints(dm), PETSC_TRUE, field));
   if (points.given) PetscCall(PatchFDHostPositiveCreate(&points, &positive));
-  PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, points.given ? &positive : &points, m));
+  PetscCall(kern->pointsmetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, points.given ? &positive : &points, m));
   if (points.given) PetscCall(PatchFDHostPositiveDestroy(&positive));
   PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscCall((*op->ops.pointsdestroy)(&points));

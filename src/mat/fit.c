@@ -41,13 +41,16 @@ static void FitMesh(const Mat_Box *m, const MatBoxLocal *l, PatchFDFitMesh *mesh
   const DM_Box *box = (const DM_Box *)m->dm->data;
   PetscBool     empty;
 
-  *mesh = (PatchFDFitMesh){.dim = m->dm->dim, .degree = box->degree, .ncolor = l->ncolor, .color = l->color};
+  *mesh = (PatchFDFitMesh){.dim = m->dm->dim, .degree = box->degree};
   MatBoxLocalRange(m, l, mesh->patches);
   empty = (PetscBool)!PatchFDRangeSize((const PetscInt(*)[2])mesh->patches);
   for (int d = 0; d < 3; d++) {
     const PatchFDPatches *p = mesh->dir[d] = &l->patches[0][d];
 
-    mesh->ncells[d] = box->field[0].line[d].ncells;
+    mesh->ncells[d]  = box->field[0].line[d].ncells;
+    mesh->ncolor[d]  = MatBoxLocalLineColors(l, d);
+    mesh->turn[d]    = box->field[0].line[d].turn;
+    mesh->singles[d] = MatBoxLocalSingles(l, d);
     if (empty) mesh->patches[d][1] = mesh->patches[d][0] = 0;
     mesh->cells[d][0] = empty ? 0 : p->cell[mesh->patches[d][0]];
     mesh->cells[d][1] = empty ? 0 : PetscMin(mesh->ncells[d], p->cell[mesh->patches[d][1] - 1] + 2);
@@ -318,7 +321,10 @@ PetscBool MatBoxFitTakesRows(const Mat_Box *m)
 
 PetscBool MatBoxFitTakesResiduals(const Mat_Box *m, PatchFDKernels kern)
 {
-  return (PetscBool)(FitKernels(kern) && PatchFDFitTakesResiduals(m->dm->dim, ((const DM_Box *)m->dm->data)->degree, DMBoxNumGauss(m->dm)));
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+
+  return (PetscBool)(FitKernels(kern) && !DMBoxHasRobin(box->op, m->c.operator) &&
+                     PatchFDFitTakesResiduals(m->dm->dim, box->degree, DMBoxNumGauss(m->dm)));
 }
 
 /* residuals and corrections of a group, of its patches alone */

@@ -29,9 +29,11 @@ static void CoarseningFind(const DM_Box *fine, const PetscBool halve[3], Coarsen
 static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, const PetscReal coefficient[], DMBoxCellData **stiffness,
                                    DMBoxCellData **mass)
 {
-  const DMBoxOperator   op      = ((const DM_Box *)fine->data)->op;
+  const DM_Box         *box     = (const DM_Box *)fine->data;
+  const DMBoxOperator   op      = box->op;
   const PetscInt        full    = fine->dim * (fine->dim + 1) / 2;
   DMBoxCellData **const data[2] = {stiffness, mass};
+  PatchFDKernels        kern;
   PatchFDPoints         points;
   Vec                   v[2];
   PetscScalar          *array[2] = {NULL, NULL};
@@ -40,15 +42,16 @@ static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, cons
   for (int i = 0; i < 2; i++) {
     if (!data[i]) continue;
     PetscCall(DMBoxCreateDiffusionVec(coarse, PETSC_TRUE, i ? 1 : full, &v[i]));
-    PetscCall(VecGetArrayWrite(v[i], &array[i]));
+    PetscCall(VecGetArrayWriteAndMemType(v[i], &array[i], NULL));
   }
-  PetscCall((*op->ops.points)(fine, op, coefficient, (const PetscInt(*)[2])c->fine, PETSC_FALSE, &points));
-  PetscCall(PatchFDHostRestrict(&points, (const PetscInt(*)[2])c->fine, c->dir, (const PetscInt(*)[2])c->coarse,
-                                ((const DM_Box *)coarse->data)->degree, array[0], array[1]));
+  PetscCall(PatchFDVecTypeGetKernels(fine->vectype, &kern));
+  PetscCall((*op->ops.points)(fine, op, coefficient, (const PetscInt(*)[2])c->fine, (PetscBool)PetscMemTypeDevice(kern->memtype), &points));
+  PetscCall(kern->pointsrestrict(&points, &box->shape->nodes.box, (const PetscInt(*)[2])c->fine, c->dir, (const PetscInt(*)[2])c->coarse,
+                                 ((const DM_Box *)coarse->data)->degree, array[0], array[1]));
   PetscCall((*op->ops.pointsdestroy)(&points));
   for (int i = 0; i < 2; i++) {
     if (!data[i]) continue;
-    PetscCall(VecRestoreArrayWrite(v[i], &array[i]));
+    PetscCall(VecRestoreArrayWriteAndMemType(v[i], &array[i]));
     PetscCall(DMBoxCellDataCreate(coarse, i ? 1 : full, v[i], "DMCoarsen()", data[i]));
     PetscCall(VecDestroy(&v[i]));
   }
@@ -92,12 +95,12 @@ PetscErrorCode DMBoxDiffusionContrast(DM dm, DMBoxOperator op, const PetscBool h
 
   PetscFunctionBegin;
   *contrast = 1;
+  if (!medium->Kfunction && !medium->Kdata) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  if ((!medium->Kfunction && !medium->Kdata) || PetscMemTypeDevice(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   CoarseningFind((const DM_Box *)dm->data, halve, &c);
   DMBoxDiffusionCoefficients(op, 1, 0, form);
-  PetscCall((*op->ops.points)(dm, op, form, (const PetscInt(*)[2])c.fine, PETSC_FALSE, &points));
-  PetscCall(PatchFDHostContrast(&points, (const PetscInt(*)[2])c.fine, c.dir, (const PetscInt(*)[2])c.coarse, contrast));
+  PetscCall((*op->ops.points)(dm, op, form, (const PetscInt(*)[2])c.fine, (PetscBool)PetscMemTypeDevice(kern->memtype), &points));
+  PetscCall(kern->pointscontrast(&points, (const PetscInt(*)[2])c.fine, c.dir, (const PetscInt(*)[2])c.coarse, contrast));
   PetscCall((*op->ops.pointsdestroy)(&points));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, contrast, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)dm)));
   PetscFunctionReturn(PETSC_SUCCESS);

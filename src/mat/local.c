@@ -16,31 +16,19 @@
 */
 static PetscErrorCode MatBoxMakeColors(DM dm, const MatBoxForm *form, MatBoxLocal *l)
 {
-  const DM_Box *box   = (const DM_Box *)dm->data;
-  PetscBool     alone = PETSC_FALSE; /* are there colours of single patches? */
-  PetscInt      n[3], multiple;
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscInt      n[3];
 
   PetscFunctionBegin;
-  PetscCall(DMBoxRingMultiple(dm, &multiple));
   l->ncolor = 0;
   l->nphase = 1;
   for (int d = 0; d < 3; d++)
     for (PetscInt f = 0; f < box->nfield; f++)
       if (form->A[f][d]->reach && form->A[f][d]->stride) l->nphase = 2;
-  for (int d = 0; d < 3; d++) {
-    const PetscInt single = MatBoxLocalSingles(l, d);
-
-    PetscCheck(!single || multiple == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
-               "PCPATCHFD: the periodic direction %d has %" PetscInt_FMT
-               " cells; patches of -dm_box_operator %s on -dm_box_space %s, -dm_vec_type %s take multiples of %" PetscInt_FMT
-               " there.  Take such -dm_box_cells, or a direct solve (-pc_patchfd_patch box)",
-               d, box->cells[d], box->op->name, DMBoxSpaces[box->space], dm->vectype, multiple);
-    n[d]  = PetscMin(2, l->patches[0][d].npatch) + single;
-    alone = (PetscBool)(alone || single);
-  }
+  for (int d = 0; d < 3; d++) n[d] = MatBoxLocalLineColors(l, d);
   for (PetscInt c = 0; c < n[0] * n[1] * n[2]; c++) {
     const PetscInt parity[3] = {c % n[0], c / n[0] % n[1], c / n[0] / n[1]};
-    PetscBool      second    = alone;
+    PetscBool      second    = MatBoxLocalHasSingles(l);
 
     for (int d = 0; d < 3; d++) second = (PetscBool)(second || parity[d] + 2 < l->patches[0][d].npatch);
     for (PetscInt phase = 0; phase < (second ? l->nphase : 1); phase++)

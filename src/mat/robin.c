@@ -75,7 +75,7 @@ static PetscErrorCode GetOperator(DM dm, const char who[], DMBoxOperator *op)
   normal, and g is zero, or what `DMBoxAddNeumannLoad()` brings in.
 
   With `poisson` patches and the direct solve are exact with it, as with other sides. With `diffusion` h is for the surface of the mapped
-  mesh, fitted patches have its mean over their side, and vectors have to be in host memory.
+  mesh, and fitted patches have its mean over their side.
 
   You may call it at any time, as `DMBoxSetPoisson()`. Where h is 1e12 times the diffusion over the length of a cell, or more, take a
   Dirichlet side: solvers see a singular matrix in the rounding.

@@ -88,10 +88,9 @@ static PetscBool LocalPart(const LocalStep *s, int image, PatchFDColor *color, P
 
 static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDColor colors[], const PatchFDRange patches)
 {
-  PetscBool singles = PETSC_FALSE;
+  const PetscBool singles = MatBoxLocalHasSingles(s->local);
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) singles = (PetscBool)(singles || MatBoxLocalSingles(s->local, d));
   if (!singles) PetscCall(s->kern->localapply(s->plan, s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
   for (PetscInt i = 0; i < n && singles; i++) {
     for (int image = 0; image < 8; image++) {

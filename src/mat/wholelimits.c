@@ -85,8 +85,8 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool
   const DM_Box        *box      = (const DM_Box *)dm->data;
   const PetscLogDouble factored = dm->dim == 3 || box->op->saddle ? 8000 : 30000, most = 8000;
   PetscLogDouble       limit = dm->dim == 3 ? 5000 : 50000, N;
-  PetscInt             more  = *n + 1, multiple, (*halvings)[3];
-  PetscBool            lower = (PetscBool)(box->degree > DMBoxLeastDegree(box)), patches = PETSC_TRUE;
+  PetscInt             more  = *n + 1, (*halvings)[3];
+  PetscBool            lower = (PetscBool)(box->degree > DMBoxLeastDegree(box));
   PatchFDKernels       kern;
   PetscErrorCode       ierr;
 
@@ -100,15 +100,9 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool
   PetscCall(PetscMalloc1(more, &halvings));
   PetscCall(DMBoxGetHalvings(dm, *n, halvings));
   N = WholeUnknowns(dm, halvings[*n]);
-  PetscCall(DMBoxRingMultiple(dm, &multiple));
-  for (int d = 0; d < 3; d++) {
-    const PetscInt turn = box->field[0].line[d].turn;
-
-    patches = (PetscBool)(patches && (turn >> halvings[*n][d]) % multiple == 0);
-  }
   PetscCall(PetscFree(halvings));
   if (N <= limit) PetscFunctionReturn(PETSC_SUCCESS);
-  if (lower && patches) {
+  if (lower) {
     PetscCall(DMBoxSetLowering(dm, *n));
     ierr = DMBoxLimitFolded(dm, &more);
     PetscCall(DMBoxSetLowering(dm, -1)); /* also after an error */
@@ -116,8 +110,8 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscInt *degree, PetscBool
     N  = more == *n ? 0 : N * PetscPowReal((PetscReal)*degree / (PetscReal)box->degree, dm->dim);
     *n = more;
   }
-  if (box->op->saddle && DMBoxHasRings(box)) patches = PETSC_FALSE; /* which change no flux around a ring */
-  *large = (PetscBool)(N > (*points ? most : factored) && (*points || patches));
+  /* no patch changes a flux around a ring */
+  *large = (PetscBool)(N > (*points ? most : factored) && (*points || !(box->op->saddle && DMBoxHasRings(box))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

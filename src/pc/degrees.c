@@ -1,12 +1,11 @@
 /*
   PCPATCHMG on a bake-off problem: multigrid over degrees.  Levels have the degrees N, N / 2, ..., 1 on the same mesh, smoothed by
   PCPATCHFD on closed cells, mass matrices by Chebyshev's iteration with Jacobi's preconditioner; that of the lowest degree is assembled, in
-  double precision whatever the vectors are, and left to PCGAMG.
+  double precision whatever the vectors are, and left to PCGAMG (assembled.c).
 */
 #include <petsc/private/dmimpl.h>
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/pcmgimpl.h>
-#include <petsc/private/kspimpl.h>
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/degrees.h>
 #include <patchfd/private/vecimpl.h>
@@ -133,138 +132,6 @@ PetscErrorCode PCPatchMGGetDegreesSmoother(PC pc, PCType *type)
   PetscCall(GetCells(pc, &A, &m));
   PetscCall(PatchFDVecTypeGetKernels(A->defaultvectype, &kern));
   *type = kern->cellscreate && !BakeoffIsMass(m) ? PCPATCHFD : PCJACOBI;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- the coarsest level ---- */
-
-typedef struct {
-  KSP ksp;
-  Vec b, x;
-} Assembled;
-
-static PetscErrorCode PCReset_Assembled(Assembled *s)
-{
-  PetscFunctionBegin;
-  PetscCall(VecDestroy(&s->b));
-  PetscCall(VecDestroy(&s->x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* that of a level, for vectors of another type */
-static PetscErrorCode SetNullSpace(Mat A, MatNullSpace from, Vec like)
-{
-  MatNullSpace null;
-  const Vec   *v;
-  Vec         *w;
-  PetscInt     n;
-  PetscBool    constants;
-
-  PetscFunctionBegin;
-  PetscCall(MatNullSpaceGetVecs(from, &constants, &n, &v));
-  PetscCall(VecDuplicateVecs(like, n, &w));
-  for (PetscInt i = 0; i < n; i++) {
-    PetscCall(VecSingleConvert(v[i], 1, w[i]));
-    PetscCall(VecNormalize(w[i], NULL));
-  }
-  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), constants, n, w, &null));
-  PetscCall(VecDestroyVecs(n, &w));
-  PetscCall(MatSetNullSpace(A, null));
-  PetscCall(MatNullSpaceDestroy(&null));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSetUp_Assembled(PC pc)
-{
-  Assembled   *s;
-  Mat          A;
-  MatNullSpace nullspace;
-  PetscBool    gpu;
-
-  PetscFunctionBegin;
-  PetscCall(PCShellGetContext(pc, &s));
-  PetscCall(PCReset_Assembled(s));
-  PetscCall(PetscStrcmpAny(pc->pmat->defaultvectype, &gpu, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
-  PetscCall(MatConvert(pc->pmat, MATAIJ, MAT_INITIAL_MATRIX, &A));
-  if (gpu) PetscCall(MatConvert(A, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &A));
-  PetscCall(MatCreateVecs(A, &s->x, &s->b));
-  PetscCall(MatGetNullSpace(pc->pmat, &nullspace));
-  if (nullspace) PetscCall(SetNullSpace(A, nullspace, s->x));
-  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)!nullspace));
-  PetscCall(KSPSetOperators(s->ksp, A, A));
-  PetscCall(MatDestroy(&A));
-  PetscCall(KSPSetFromOptions(s->ksp));
-  PetscCall(KSPSetUp(s->ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCApply_Assembled(PC pc, Vec b, Vec x)
-{
-  Assembled *s;
-
-  PetscFunctionBegin;
-  PetscCall(PCShellGetContext(pc, &s));
-  PetscCall(VecSingleConvert(b, 1, s->b));
-  PetscCall(KSPSolve(s->ksp, s->b, s->x));
-  PetscCall(KSPCheckSolve(s->ksp, pc, s->x));
-  PetscCall(VecSingleConvert(s->x, 1, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCView_Assembled(PC pc, PetscViewer viewer)
-{
-  Assembled *s;
-
-  PetscFunctionBegin;
-  PetscCall(PCShellGetContext(pc, &s));
-  PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(KSPView(s->ksp, viewer));
-  PetscCall(PetscViewerASCIIPopTab(viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCDestroy_Assembled(PC pc)
-{
-  Assembled *s;
-
-  PetscFunctionBegin;
-  PetscCall(PCShellGetContext(pc, &s));
-  PetscCall(PCReset_Assembled(s));
-  PetscCall(KSPDestroy(&s->ksp));
-  PetscCall(PetscFree(s));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PCPatchMGSetAssembled(PC pc)
-{
-  Assembled  *s;
-  const char *prefix;
-  PC          inner;
-
-  PetscFunctionBegin;
-  PetscCall(PetscNew(&s));
-  PetscCall(PCSetType(pc, PCSHELL));
-  PetscCall(PCShellSetName(pc, "the assembled matrix"));
-  PetscCall(PCShellSetContext(pc, s));
-  PetscCall(PCShellSetSetUp(pc, PCSetUp_Assembled));
-  PetscCall(PCShellSetApply(pc, PCApply_Assembled));
-  PetscCall(PCShellSetApplyTranspose(pc, PCApply_Assembled));
-  PetscCall(PCShellSetView(pc, PCView_Assembled));
-  PetscCall(PCShellSetDestroy(pc, PCDestroy_Assembled));
-  PetscCall(KSPCreate(PetscObjectComm((PetscObject)pc), &s->ksp));
-  PetscCall(PetscObjectIncrementTabLevel((PetscObject)s->ksp, (PetscObject)pc, 1));
-  PetscCall(PCGetOptionsPrefix(pc, &prefix));
-  PetscCall(KSPSetOptionsPrefix(s->ksp, prefix));
-  PetscCall(KSPAppendOptionsPrefix(s->ksp, "assembled_"));
-  PetscCall(KSPSetType(s->ksp, KSPRICHARDSON)); /* two cycles */
-  PetscCall(KSPSetNormType(s->ksp, KSP_NORM_NONE));
-  PetscCall(KSPSetConvergenceTest(s->ksp, KSPConvergedSkip, NULL, NULL));
-  PetscCall(KSPSetTolerances(s->ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 2));
-  PetscCall(KSPGetPC(s->ksp, &inner));
-  PetscCall(PCSetType(inner, PCGAMG));
-  /* its own defaults cost up to three times the iterations of an exact solver in two dimensions (doc/hexahedra.md) */
-  PetscCall(PCGAMGSetAggressiveLevels(inner, 0));
-  PetscCall(PCGAMGSetCoarseEqLim(inner, 1000));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

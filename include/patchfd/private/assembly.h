@@ -61,14 +61,14 @@ typedef struct {
 } PatchFDQuadrature;
 
 /* A field at points that all fields have in common, and where its nodes lie in an array */
-typedef struct {
+struct PatchFDFieldPoints {
   PatchFDQuadrature   q[3];
   PatchFDBox          box;
   size_t              at;    /* where the field begins in the array */
   PatchFDRange        write; /* the nodes that get loads */
   const PatchFDShape *shape; /* of this field's nodes, or NULL where the mesh is the box itself; the first field's is that of the points */
   PetscInt            side;  /* the direction in which the points are at an end, or -1 */
-} PatchFDFieldPoints;
+};
 
 /* b_i += integral of f_c phi_i over the cells of `cells`, for field c, c = 0 .. nfield - 1, and its nodes i of `write`; f has nfield
    components */
@@ -130,13 +130,13 @@ typedef enum {
   PATCHFD_DEFECT_KAPPA,    /* K is not positive definite */
   PATCHFD_DEFECT_SHIFT     /* shift is negative; all three: or not finite */
 } PatchFDDefect;
-typedef struct {
+struct PatchFDMetric {
   PetscReal     log[3], shift, weight, largest;
   PetscReal     side[6];  /* integrals of h over the sides with h u v */
   PetscReal    *layer[3]; /* [points of direction d][4]: three logarithms and 1; or NULL */
   PatchFDDefect defect;
   PetscInt      cell[3];
-} PatchFDMetric;
+};
 /* looks for the last two defects alone, and for the largest shift; npoint: points of a cell */
 PETSC_INTERN void           PatchFDHostCheckCoefficients(const PatchFDPoints *, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *);
 PETSC_INTERN PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, const PatchFDPoints *,
@@ -254,8 +254,12 @@ PETSC_INTERN PetscErrorCode PatchFDCellMatricesDestroy(PatchFDCellMatrices *);
   polynomials of the same degree or a lower one: kappa[cell][point][dim (dim + 1) / 2] and
   shift[cell][point], each if there is one, and the cells are all those of which the coarse ones consist (src/host/restrict.c)
 */
-PETSC_INTERN PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *, const PatchFDRange cells, const PatchFDUnion[3],
+PETSC_INTERN PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *, const PatchFDBox *, const PatchFDRange cells, const PatchFDUnion[3],
                                                 const PatchFDRange coarse, PetscInt degree, PetscReal kappa[], PetscReal shift[]);
+/* what it takes in a direction, of the fine cells first .. first + n - 1: their length in the coarse ones, which have length one, and the
+   polynomials of the coarse points at the fine ones, L[n][coarse points][fine points] */
+PETSC_INTERN PetscErrorCode PatchFDRestrictionLine(const PatchFDUnion *, PetscInt first, PetscInt n, const PatchFDRule *fine,
+                                                   const PatchFDRule *coarse, PetscReal length[], PetscReal L[]);
 /* such factors' means near degree + 1 Gauss points, which are positive definite */
 PETSC_INTERN PetscErrorCode PatchFDHostPositiveCreate(const PatchFDPoints *, PatchFDPoints *positive);
 PETSC_INTERN PetscErrorCode PatchFDHostPositiveDestroy(PatchFDPoints *positive);

@@ -355,10 +355,9 @@ PETSC_INTERN PetscErrorCode DMBoxSetLowering(DM, PetscInt n);
 /* coarsening.c: a mesh as it sees it, */
 typedef struct {
   PetscInt  dim, cells[3];
-  PetscInt  multiple[3]; /* numbers of cells around a ring that have patches are multiples of this; 1 for other directions */
-  PetscBool ring[3];     /* around which odd numbers are not halved */
-  PetscBool even;        /* must cells be equal, and all directions halved? */
-  PetscInt  few;         /* a mesh of so many cells with at most two in a direction is the coarsest one */
+  PetscBool ring[3]; /* around which odd numbers are not halved */
+  PetscBool even;    /* must cells be equal, and all directions halved? */
+  PetscInt  few;     /* a mesh of so many cells with at most two in a direction is the coarsest one */
   PetscReal coupling[3], threshold;
   PetscBool uneven; /* has a direction been left out? */
 } DMBoxCoarsening;
@@ -471,8 +470,6 @@ static inline PetscInt DMBoxLayers(const DM_Box *box)
 {
   return !DMBoxIsContinuous(box) || box->op->reach ? 2 : 1;
 }
-/* solvers have patches on meshes whose numbers of cells around rings are multiples of this, 1 or twice the layers: coarsening.c */
-PETSC_INTERN PetscErrorCode DMBoxRingMultiple(DM, PetscInt *multiple);
 /* is there one rank?  Then it has ghosts on rings only, images of its own nodes */
 static inline PetscBool DMBoxIsAlone(const DM_Box *box)
 {

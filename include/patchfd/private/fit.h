@@ -30,9 +30,9 @@ typedef struct {
   PetscCount record;
 } PatchFDFitKind;
 
-/* a patch of a direction: its first cell and node, and its kind */
+/* a patch of a direction: its first cell and node, its kind, and its part of the number of its colour, which is the sum of three */
 typedef struct {
-  PetscInt cell, first, kind;
+  PetscInt cell, first, kind, color;
 } PatchFDFitLine;
 
 /* patches of a group that are alike, which come one after another */
@@ -57,12 +57,12 @@ struct PatchFDFit {
   PatchFDFitLine *line[3];
   /* S[n][n], lambda[n], diag A[n], diag M[n] of each direction are in the records: those of constants, then `stride` numbers a patch */
   PetscCount  npatch, nconstant, nrecord, stride;
-  PetscReal  *constants;         /* [nconstant] */
-  PetscInt    volume;            /* compact arrays have room for so many unknowns a patch, for the patches of a group */
-  PetscInt    ncolor, parity[8]; /* the colour of patches that begin in cells of each parity, x first, or -1 */
-  char       *take;              /* [npatch] by number: how many steps a patch takes, 0 if it is solved exactly */
-  PetscInt    ngroup, maxsteps;  /* patches of a group are of one colour, which do not see each other, and take the same number of steps */
-  PetscCount *group;             /* [ngroup + 1] */
+  PetscReal  *constants; /* [nconstant] */
+  PetscInt    volume;    /* compact arrays have room for so many unknowns a patch, for the patches of a group */
+  PetscInt    ncolor;
+  char       *take;             /* [npatch] by number: how many steps a patch takes, 0 if it is solved exactly */
+  PetscInt    ngroup, maxsteps; /* patches of a group are of one colour, which do not see each other, and take the same number of steps */
+  PetscCount *group;            /* [ngroup + 1] */
   PetscInt   *color, *steps, *runs; /* [ngroup]; runs of group i: runs[i] .. runs[i + 1] - 1 */
   PatchFDFitRun *run;
   PetscCount    *coefat; /* [ngroup + 1] */
@@ -136,8 +136,8 @@ typedef struct {
   PetscInt              dim, degree, ncells[3]; /* of the whole mesh */
   PatchFDRange          patches, cells;
   const PatchFDPatches *dir[3];
-  PetscInt              ncolor;
-  const PatchFDColor   *color;
+  /* colours of a direction: parities, and the last `singles` patches around a ring of `turn` cells, each for itself */
+  PetscInt ncolor[3], turn[3], singles[3];
 } PatchFDFitMesh;
 
 /* Which patches take how many steps, from the extreme eigenvalues of B_j A_j */

@@ -376,9 +376,11 @@ enum {
   PATCHFD_CELL_END = 3 /* numbers of a side of a cell */
 };
 
-typedef struct PatchFDCG      PatchFDCG;  /* patchfd/private/cg.h */
-typedef struct PatchFDFit     PatchFDFit; /* patchfd/private/fit.h */
-typedef struct PatchFDFitRule PatchFDFitRule;
+typedef struct PatchFDCG          PatchFDCG;          /* patchfd/private/cg.h */
+typedef struct PatchFDFieldPoints PatchFDFieldPoints; /* patchfd/private/assembly.h */
+typedef struct PatchFDMetric      PatchFDMetric;
+typedef struct PatchFDFit         PatchFDFit; /* patchfd/private/fit.h */
+typedef struct PatchFDFitRule     PatchFDFitRule;
 
 typedef const struct _PatchFDKernels *PatchFDKernels;
 struct _PatchFDKernels {
@@ -453,6 +455,18 @@ struct _PatchFDKernels {
                                PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
   PetscErrorCode (*localdestroy)(void **plan);
 
+  /*
+    What coarse meshes are chosen by and made of, from points of cells on a box of nodes, which are where the table's arrays are or, with
+    geoindex, on the host; the results are in double precision where the table's arrays are.  nodes: the box of the nodes of the map.
+    pointsrestrict: PatchFDHostRestrict(); pointscontrast: PatchFDHostContrast(); pointsmetric: PatchFDHostMetric(), on GPUs without layers
+    and shift, and not of factors that are given
+  */
+  PetscErrorCode (*pointsrestrict)(const PatchFDPoints *, const PatchFDBox *nodes, const PatchFDRange cells, const PatchFDUnion[3],
+                                   const PatchFDRange coarse, PetscInt degree, PetscReal kappa[], PetscReal shift[]);
+  PetscErrorCode (*pointscontrast)(const PatchFDPoints *, const PatchFDRange cells, const PatchFDUnion[3], const PatchFDRange coarse,
+                                   PetscReal *contrast);
+  PetscErrorCode (*pointsmetric)(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, const PatchFDPoints *,
+                                 PatchFDMetric *);
   /* the matrices of all cells of an operator given by points, E[ncells][size][size]; all arrays are on the host */
   PetscErrorCode (*cellmatrices)(const PatchFDPoints *, PetscReal E[]);
   /* of a solid given by points, in double precision on the host or NULL: sum[...][node], on the box of field 0, += what its cells have

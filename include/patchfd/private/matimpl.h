@@ -398,6 +398,15 @@ static inline PetscInt MatBoxLocalSingles(const MatBoxLocal *l, int d)
 {
   return ((const DM_Box *)l->m->dm->data)->field[0].line[d].turn % (2 * l->nphase);
 }
+static inline PetscBool MatBoxLocalHasSingles(const MatBoxLocal *l)
+{
+  return (PetscBool)(MatBoxLocalSingles(l, 0) || MatBoxLocalSingles(l, 1) || MatBoxLocalSingles(l, 2));
+}
+/* the colours of a direction, without phases: those of all are their products, x fastest */
+static inline PetscInt MatBoxLocalLineColors(const MatBoxLocal *l, int d)
+{
+  return PetscMin(2, l->patches[0][d].npatch) + MatBoxLocalSingles(l, d);
+}
 /*
   The colours of a sweep, PATCHFD_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved,
   which needs no phases with terms; otherwise patches must not see what others of their colour write

@@ -145,17 +145,17 @@ struct Ring {
   }
 };
 
-struct Rings {
+struct BoxImages {
   Ring d[3];
 
-  Rings(const PatchFDBox &b)
+  BoxImages(const PatchFDBox &b)
   {
     for (int e = 0; e < 3; e++) d[e] = {(int)b.lo[e], (int)b.n[e]};
   }
 };
 
 template <typename T>
-static __global__ void CopyKernel(Range r, Rings f, Layout fl, const T *__restrict__ from, Layout tl, T *__restrict__ to)
+static __global__ void CopyKernel(Range r, BoxImages f, Layout fl, const T *__restrict__ from, Layout tl, T *__restrict__ to)
 {
   for (int k = r.lo[2] + blockIdx.z; k < r.hi[2]; k += gridDim.z)
     for (int j = r.lo[1] + blockIdx.y * blockDim.y + threadIdx.y; j < r.hi[1]; j += gridDim.y * blockDim.y)
@@ -179,7 +179,7 @@ PetscErrorCode Grid<T>::copy(const PatchFDRange range, const PatchFDBox *fbox, c
   const int  y = 256 / x;
   const dim3 block(x, y), grid((n + x - 1) / x, PetscMin((r.hi[1] - r.lo[1] + y - 1) / y, 65535), PetscMin(r.hi[2] - r.lo[2], 65535));
 
-  CopyKernel<T><<<grid, block, 0, stream>>>(r, Rings(*fbox), Layout(*fbox), (const T *)from, Layout(*tbox), (T *)to);
+  CopyKernel<T><<<grid, block, 0, stream>>>(r, BoxImages(*fbox), Layout(*fbox), (const T *)from, Layout(*tbox), (T *)to);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

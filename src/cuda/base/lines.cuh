@@ -21,7 +21,8 @@ struct Team {
   int    blocks; /* at most so many blocks, if `global` is used */
 
   /* for `volume` nodes, by so many threads (a multiple of 32) or as many as are good for lines of them; memory: of the plan */
-  PetscErrorCode create(int volume, size_t numbers, PlanMemory *memory, int wanted = 0)
+  template <class Memory>
+  PetscErrorCode create(int volume, size_t numbers, Memory *memory, int wanted = 0)
   {
     size_t limit;
 
@@ -38,7 +39,7 @@ struct Team {
       shared = 0;
       PetscCall(Multiprocessors(&blocks));
       blocks *= 2; /* resident ones, to hide latency; more would only need more memory */
-      PetscCall(memory->malloc((size_t)blocks * teams * size, &global));
+      PetscCall(memory->borrow((size_t)blocks * teams * size, &global));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }

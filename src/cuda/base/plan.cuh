@@ -43,6 +43,12 @@ struct PlanMemory : Memory<cudaFree> {
     PetscCall(ierr);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  /* n numbers that may be anything */
+  template <typename T>
+  PetscErrorCode borrow(size_t n, T **a)
+  {
+    return malloc(n, a);
+  }
 };
 
 /* memory that other plans have given back (cuda.cuh), for what is made again and again, and used on PETSc's stream alone */

@@ -325,7 +325,8 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .latticedestroy = patchfd::DestroyPlan<>, .transfercreate = patchfd::TransferDoor<T>::create, \
     .transferprolong = patchfd::TransferDoor<T>::apply<false>, .transferrestrict = patchfd::TransferDoor<T>::apply<true>, \
     .transferdestroy = patchfd::DestroyPlan<>, .localrings = patchfd::LocalDoor<T>::rings, .localcreate = patchfd::LocalDoor<T>::create, \
-    .localapply = patchfd::LocalDoor<T>::apply, .localdestroy = patchfd::DestroyPlan<>, .cellmatrices = patchfd::PointsCellMatrices, \
+    .localapply = patchfd::LocalDoor<T>::apply, .localdestroy = patchfd::DestroyPlan<>, .pointsrestrict = patchfd::PointsRestrict, \
+    .pointscontrast = patchfd::PointsContrast, .pointsmetric = patchfd::PointsMetric, .cellmatrices = patchfd::PointsCellMatrices, \
     .stresses = NULL, .invert = patchfd::Invert, .fitcreate = patchfd::OperatorDoor<T>::fit, .fitgroups = patchfd::Fit<T>::groups, \
     .fitapply = patchfd::Fit<T>::apply, .fitwork = patchfd::Fit<T>::work, .fitcg = patchfd::Fit<T>::cg, \
     .fitsteps = patchfd::Fit<T>::steps, .fitexact = NULL, .fitfused = NULL, .fitdestroy = patchfd::Fit<T>::destroy, \

@@ -8,14 +8,13 @@ namespace patchfd
 PetscErrorCode FitGridCreate(const PatchFDFit *fit, PoolMemory *memory, FitGrid *grid)
 {
   PetscFunctionBegin;
-  for (int i = 0; i < 8; i++) grid->color[i] = (int)fit->parity[i];
   for (int d = 0; d < 3; d++) {
     int *line;
 
     grid->count[d] = (int)fit->grid[d];
     grid->nkind[d] = fit->nkind[d];
     for (int i = 0; i < PATCHFD_FIT_MAX_KINDS; i++) grid->kind[d][i] = fit->kind[d][i];
-    PetscCall(memory->send(3 * (size_t)fit->grid[d], &fit->line[d]->cell, &line));
+    PetscCall(memory->send(fit_line * (size_t)fit->grid[d], &fit->line[d]->cell, &line));
     grid->line[d] = line;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -30,7 +29,7 @@ static __global__ void FitBinsKernel(const __grid_constant__ FitGrid grid, int c
   grid.get(p, of);
   const PetscInt kind[3] = {of[0][2], of[1][2], of[2][2]};
 
-  bin[p]    = (unsigned)PatchFDFitBin(grid.nkind, grid.color[of[0][0] % 2 + 2 * (of[1][0] % 2) + 4 * (of[2][0] % 2)], take[p], kind);
+  bin[p]    = (unsigned)PatchFDFitBin(grid.nkind, of[0][3] + of[1][3] + of[2][3], take[p], kind);
   number[p] = p;
 }
 

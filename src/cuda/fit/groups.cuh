@@ -6,20 +6,22 @@
 namespace patchfd
 {
 
+static constexpr int fit_line = sizeof(PatchFDFitLine) / sizeof(PetscInt);
+
 /* the patches of all directions */
 struct FitGrid {
-  int            count[3], color[8];
+  int            count[3];
   PetscInt       nkind[3];
   PatchFDFitKind kind[3][PATCHFD_FIT_MAX_KINDS];
-  const int     *line[3]; /* [count][3]: first cell and node, kind */
+  const int     *line[3]; /* [count][fit_line]: first cell and node, kind, colour */
 
   __device__ void get(int number, const int *of[3]) const
   {
     const int rows = number / count[0];
 
-    of[0] = line[0] + 3 * (number - rows * count[0]);
-    of[1] = line[1] + 3 * (rows % count[1]);
-    of[2] = line[2] + 3 * (rows / count[1]);
+    of[0] = line[0] + fit_line * (number - rows * count[0]);
+    of[1] = line[1] + fit_line * (rows % count[1]);
+    of[2] = line[2] + fit_line * (rows / count[1]);
   }
 };
 

@@ -277,7 +277,8 @@ PetscErrorCode Fit<T>::create(PatchFDFit *desc, const PatchFDFitRule *rule, void
   PetscCall(p->memory.borrow((size_t)desc->npatch, &p->take));
   PetscCall(FitGridCreate(desc, &p->memory, &p->grid));
   PetscCall(FitConstants(desc, records));
-  PetscCall(FitNumbersCreate(desc, rule, p->grid, PointsOperator<T>::generic(points), g, records, p->take));
+  PetscCall(
+    FitNumbersCreate(desc, rule, p->grid, PointsOperator<T>::generic(points), PointsOperator<T>::sides(points), g, records, p->take));
   if (desc->residuals) PetscCall(PointsProductsPrepare<T>(points));
   if (desc->residuals && desc->packed) PetscCall(PointsPack(points));
   p->arg.g       = g;

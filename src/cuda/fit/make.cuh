@@ -10,7 +10,7 @@
 #pragma once
 #include "fit/eigen.cuh"
 #include "fit/groups.cuh"
-#include "points/generic.cuh"
+#include "points/sides.cuh"
 
 namespace patchfd
 {
@@ -29,6 +29,7 @@ struct FitMetric {
   bool   stiff, hasshift;
   R     *room; /* [block][dim][npoint] while this is made, if a block of threads has too little shared memory */
   R     *mean, *shift;
+  R     *end;                    /* as there, or NULL */
   float *cross, *log, *logshift; /* logarithms are NULL where nobody asks for them */
 };
 
@@ -124,6 +125,18 @@ static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric
   }
 }
 
+/* the sums over sides with h u v, a thread a side */
+template <typename T>
+static __global__ void FitEndsKernel(const __grid_constant__ PointsSides<T> s, int points, int dim, T *end)
+{
+  const int i   = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  T         sum = 0;
+
+  if (i >= s.count) return;
+  for (int q = 0; q < points; q++) sum += s.factor[(size_t)i * points + q];
+  end[(size_t)s.side[i].cell * 2 * dim + s.side[i].side] = sum;
+}
+
 /* ---- patches ---- */
 
 /* what a block needs to know of all patches */
@@ -137,7 +150,7 @@ struct FitSource {
   const T     *w, *B, *D; /* [c], [c][k + 1] */
   const T     *constants;
   int          first;  /* patch of the launch */
-  T           *weight; /* [patches of a launch][dim][2][2 c]: those of A and M */
+  T           *weight; /* [patches of a launch][dim][4 c + 2]: those of A and M, and what is added to A at both ends */
   T           *g, *records;
   size_t       at, stride;
   char        *take;
@@ -146,7 +159,7 @@ struct FitSource {
 /* the means over a patch, in shared memory: logarithms of the weights of A and M and of the means of G over all points */
 template <typename R>
 struct FitPatchMeans {
-  R A[3][2 * fit_points], M[3][2 * fit_points], log[3][3][2 * fit_points], total[3], shift;
+  R A[3][2 * fit_points], M[3][2 * fit_points], log[3][3][2 * fit_points], total[3], shift, end[3][2];
 };
 
 /* the cells of a patch: a block of up to 2 x 2 x 2 */
@@ -216,6 +229,13 @@ static __device__ void FitPatchMean(const FitSource<T> &s, const FitPatchCells<d
     cells.each([&](int cell, int) { sum += s.metric.shift[cell]; });
     m->shift = sum * share;
   }
+  for (int e = threadIdx.x; e < 2 * dim; e += blockDim.x) {
+    const int b   = e / 2;
+    T         sum = 0;
+
+    if (s.metric.end) cells.each([&](int cell, int) { sum += s.metric.end[(size_t)cell * 2 * dim + e]; });
+    m->end[b][e % 2] = sum * (b == 0 ? cells.n[0] : (b == 1 ? cells.n[1] : cells.n[dim - 1])) * share;
+  }
   __syncthreads();
   if ((int)threadIdx.x < dim) {
     T sum = 0;
@@ -245,7 +265,9 @@ static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells<dim
   const double        logshift = metric.hasshift ? (double)FitLogShift(m->shift) : 0;
   PatchFDFitRatio     ratio    = {1e300, -1e300, 0};
   double              cross    = 0;
+  bool                ends     = false;
 
+  for (int e = 0; e < 2 * dim; e++) ends = ends || m->end[e / 2][e % 2] != 0;
   for (int i = threadIdx.x; i < metric.npoint; i += blockDim.x) {
     const int point[3] = {i % c, i / c % c, i / c / c};
 
@@ -269,7 +291,7 @@ static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells<dim
 
   FitBlock<true>(largest, work);
   ratio = {-largest[0], largest[1], largest[2]};
-  return metric.stiff && PatchFDFitIsClose(dim, &ratio, largest[3], s.stable, s.condition);
+  return metric.stiff && !ends && PatchFDFitIsClose(dim, &ratio, largest[3], s.stable, s.condition);
 }
 
 template <typename T, int dim>
@@ -277,7 +299,8 @@ static __global__ void __launch_bounds__(128, 8) FitNumbersKernel(const __grid_c
 {
   __shared__ FitPatchMeans<T> m;
   __shared__ double           work[4][4];
-  const int                   number = s.first + (int)blockIdx.x, size = 2 * s.metric.points;
+  const int                   number = s.first + (int)blockIdx.x, size = 2 * s.metric.points, stride = 2 * size + 2;
+  T                          *weight = s.weight + (size_t)blockIdx.x * (dim * stride);
   const int                  *of[3];
   bool                        close;
 
@@ -294,8 +317,9 @@ static __global__ void __launch_bounds__(128, 8) FitNumbersKernel(const __grid_c
   for (int e = threadIdx.x; e < 2 * dim * size && !s.shared; e += blockDim.x) {
     const int b = e / (2 * size), i = e % size;
 
-    s.weight[(size_t)blockIdx.x * (2 * dim * size) + e] = exp(e / size % 2 ? m.M[b][i] : m.A[b][i]);
+    weight[b * stride + e % (2 * size)] = exp(e / size % 2 ? m.M[b][i] : m.A[b][i]);
   }
+  for (int e = threadIdx.x; e < 2 * dim && !s.shared; e += blockDim.x) weight[e / 2 * stride + 2 * size + e % 2] = m.end[e / 2][e % 2];
 }
 
 template <typename T, int TEAM>
@@ -309,12 +333,15 @@ static __global__ void __launch_bounds__(fit_threads) FitEigenKernel(const __gri
   if (patch >= patches) return;
   s.grid.get(s.first + patch, of);
   const PatchFDFitKind kind   = s.grid.kind[d][of[d][2]];
-  const T             *weight = s.weight + (size_t)item * (4 * c);
+  const T             *weight = s.weight + (size_t)item * (4 * c + 2);
   T                   *record = s.records + s.at + (size_t)(s.first + patch) * s.stride + d * (s.stride / dim);
   const FitTeam<TEAM>  t(fit_numbers, longest, (int)kind.n);
 
   t.matrix(kind, s.degree, c, s.w, s.D, weight, !s.metric.stiff, t.A);
   t.matrix(kind, s.degree, c, s.w, s.B, weight + 2 * c, false, t.M);
+  for (int e = t.lane; e < 2; e += TEAM)
+    if (e ? kind.lower + kind.n == kind.ncells * s.degree + 1 : !kind.lower) t.A[e * (t.n * t.n - 1)] += weight[4 * c + e];
+  t.sync();
   t.record(s.constants + kind.record, record, record + t.n * (t.n + 1));
 }
 
@@ -357,6 +384,20 @@ static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+template <typename T>
+static PetscErrorCode FitEndsCreate(const PointsSides<T> &s, PoolMemory *memory, size_t cells, FitMetric<T> *m, cudaStream_t stream)
+{
+  const size_t size = cells * (size_t)(2 * m->dim);
+
+  PetscFunctionBegin;
+  if (!s.count) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory->borrow(size, &m->end));
+  PetscCallCUDA(cudaMemsetAsync(m->end, 0, size * sizeof(T), stream));
+  FitEndsKernel<T><<<(unsigned)((s.count + 127) / 128), 128, 0, stream>>>(s, PointsPower(m->points, m->dim - 1), m->dim, m->end);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* for all patches, some of them at a time, so that their weights take little room */
 template <typename T>
 static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest, PoolMemory *memory, cudaStream_t stream)
@@ -365,7 +406,7 @@ static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest,
   auto     *numbers = dim == 3 ? FitNumbersKernel<T, 3> : FitNumbersKernel<T, 2>;
 
   PetscFunctionBegin;
-  if (!s.shared) PetscCall(memory->borrow((size_t)most * (size_t)(dim * 4 * s.metric.points), &s.weight));
+  if (!s.shared) PetscCall(memory->borrow((size_t)most * (size_t)(dim * (4 * s.metric.points + 2)), &s.weight));
   for (s.first = 0; s.first < patches; s.first += most) {
     const int count = PetscMin(most, patches - s.first);
 
@@ -389,7 +430,7 @@ static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest,
 /* g, records behind those of constants, and the steps that patches take: one, or two for those whose eigenvalues are to be estimated */
 template <typename T>
 static PetscErrorCode FitNumbersCreate(const PatchFDFit *fit, const PatchFDFitRule *rule, const FitGrid &grid,
-                                       const PointsGeneric<T> &generic, T *g, T *records, char *take)
+                                       const PointsGeneric<T> &generic, const PointsSides<T> &sides, T *g, T *records, char *take)
 {
   PoolMemory   memory;
   PatchFDRule  points;
@@ -402,6 +443,7 @@ static PetscErrorCode FitNumbersCreate(const PatchFDFit *fit, const PatchFDFitRu
   PetscCall(Stream(&stream));
   PetscCall(PatchFDRuleCreate(fit->degree, generic.c, &points));
   PetscCall(FitMetricCreate(generic, &points, true, &memory, &s.metric, stream));
+  PetscCall(FitEndsCreate(sides, &memory, (size_t)generic.cells, &s.metric, stream));
   s.grid = grid;
   for (int d = 0; d < 3; d++) {
     s.low[d]   = (int)fit->cells[d][0];

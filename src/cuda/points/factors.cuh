@@ -26,7 +26,7 @@ struct PointsBad {
 
 __host__ __device__ static int PointsPower(int n, int dim)
 {
-  return dim == 3 ? n * n * n : n * n;
+  return dim == 3 ? n * n * n : dim == 2 ? n * n : n;
 }
 
 /* the nodes of the maps of cells of a box of nodes, every step-th of a cell's: a thread a node */

@@ -50,7 +50,7 @@ struct PointsGeneric {
 template <typename T>
 static __device__ T *PointsAll(int dim, int rows, int cols, const T *X, bool transposed, T *from, T *to)
 {
-  int n[3] = {cols, cols, dim == 3 ? cols : 1};
+  int n[3] = {cols, dim > 1 ? cols : 1, dim == 3 ? cols : 1};
 
   for (int d = 0; d < dim; d++) {
     T *in = from;

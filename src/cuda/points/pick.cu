@@ -44,13 +44,14 @@ static __global__ void PointsPickKernel(const PointsGeneric<T> from, const int *
   }
 }
 
-/* what remains when nodes have their numbers: the factors of these cells, whose numbers are on the device */
+/* what remains when nodes have their numbers: the factors of these cells, whose numbers are on the device, and of their sides */
 template <typename T>
-static PetscErrorCode PointsPickFactors(const PointsGeneric<T> &from, const int *cell, PointsPlan<T> *p)
+static PetscErrorCode PointsPickFactors(const PointsPlan<T> &source, const int *cell, PointsPlan<T> *p)
 {
-  const int    cells = p->arg.cells;
-  T           *factors;
-  cudaStream_t stream;
+  const PointsGeneric<T> &from  = source.generic;
+  const int               cells = p->arg.cells;
+  T                      *factors;
+  cudaStream_t            stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
@@ -65,6 +66,7 @@ static PetscErrorCode PointsPickFactors(const PointsGeneric<T> &from, const int 
                                                                                                                       p->generic.layout,
                                                                                                                       cells, factors);
   PetscCallCUDA(cudaGetLastError());
+  PetscCall(PointsSidesPick(source.sides, from, cell, cells, &p->memory, &p->sides, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -161,7 +163,7 @@ PetscErrorCode PointsPickPatches(void *plan, const PointsPatches &patches, void 
                                                                                                  index);
   PetscCallCUDA(cudaGetLastError());
   p->arg.nodes.index = index;
-  PetscCall(PointsPickFactors(from, cell, p));
+  PetscCall(PointsPickFactors(*(PointsPlan<T> *)plan, cell, p));
   PetscCall(p->setup.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -180,7 +182,7 @@ PetscErrorCode PointsOperator<T>::pick(void *plan, PetscCount nnodes, PetscCount
   PetscCall(PointsPickBegin(generic(plan), PATCHFD_NODES_INDEX, nnodes, ncells, index, &p));
   *picked = p;
   PetscCall(p->setup.send((size_t)ncells, cells, &cell));
-  PetscCall(PointsPickFactors(generic(plan), cell, p));
+  PetscCall(PointsPickFactors(*(PointsPlan<T> *)plan, cell, p));
   PetscCall(p->setup.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,9 +195,9 @@ static __global__ void PointsUnitKernel(size_t n, int size, double *x)
 }
 
 /* the matrices of `count` cells from `first` on: their products with all unit vectors, on as many cells as there are columns */
-static PetscErrorCode PointsCellColumns(const PointsGeneric<double> &from, int first, int count, PetscReal E[])
+static PetscErrorCode PointsCellColumns(const PointsPlan<double> &from, int first, int count, PetscReal E[])
 {
-  const int           size    = PointsPower(from.n, from.dim);
+  const int           size    = PointsPower(from.generic.n, from.generic.dim);
   const size_t        columns = (size_t)count * size, n = columns * size;
   std::vector<int>    cells(columns);
   PoolMemory          memory;
@@ -210,7 +212,7 @@ static PetscErrorCode PointsCellColumns(const PointsGeneric<double> &from, int f
   PetscCall(memory.send(columns, cells.data(), &cell));
   PetscCall(memory.borrow(n, &x));
   PetscCall(memory.borrow(n, &y));
-  PetscCall(PointsPickBegin(from, PATCHFD_NODES_CELL, 0, (PetscCount)columns, NULL, &picked));
+  PetscCall(PointsPickBegin(from.generic, PATCHFD_NODES_CELL, 0, (PetscCount)columns, NULL, &picked));
   PetscCall(PointsPickFactors(from, cell, picked));
   PointsUnitKernel<<<(unsigned)PetscMin(n / 256 + 1, (size_t)1 << 20), 256, 0, stream>>>(n, size, x);
   PetscCallCUDA(cudaGetLastError());
@@ -238,7 +240,7 @@ PetscErrorCode PointsCellMatrices(const PatchFDPoints *points, PetscReal E[])
   own.ncomp   = 1;
   PetscCall(PointsOperator<double>::create(&desc, &plan));
   for (int c = 0; c < cells; c += most)
-    PetscCall(PointsCellColumns(PointsOperator<double>::generic(plan), c, PetscMin(most, cells - c), E + (size_t)c * size * size));
+    PetscCall(PointsCellColumns(*(PointsPlan<double> *)plan, c, PetscMin(most, cells - c), E + (size_t)c * size * size));
   PetscCall(PointsOperator<double>::destroy(&plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -228,18 +228,49 @@ static PetscErrorCode PointsGeometryCreate(int blocks, PointsPlan<T> *p, cudaStr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PointsCheckBad(PetscInt dim, PetscInt nkappa, int first, const PointsBad &found)
+{
+  PetscFunctionBegin;
+  PetscCheck(found.inverted == INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Cell %d is inverted or degenerate: the determinant of its map from the unit %s has to be positive at all of its points",
+             first + found.inverted, dim == 3 ? "cube" : "square");
+  PetscCheck(found.kappa == INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "The coefficient of the stiffness in cell %d has to be positive%s", first + found.kappa, nkappa == 1 ? "" : " definite");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode PointsFactorsLaunch(const PointsMap &map, const PointsLayout &layout, bool given, int cells, T *factors, PointsBad *bad)
+{
+  const int    points = PointsPower(map.c, map.dim), blocks = (int)PetscMin((size_t)cells * points / 128 + 1, (size_t)1 << 20);
+  const size_t cubes = (size_t)PointsCubes(map.c, map.m).size * sizeof(double);
+  const int    team  = points <= 64 ? 32 : (points <= 256 ? 64 : 128),
+            teams    = PetscMax(1, PetscMin(256 / team, 48 * 1024 / PetscMax(1, (int)cubes))),
+            grid     = PetscMin((cells + teams - 1) / teams, 1 << 20);
+  bool         fits;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(SharedFits(PointsCubeFactorsKernel<T>, teams * cubes, &fits));
+  if (given) PointsGivenKernel<T><<<blocks, 128, 0, stream>>>(map, layout, cells, factors);
+  else if (map.dim == 3 && fits) {
+    PetscCall(AllowShared(PointsCubeFactorsKernel<T>, teams * cubes));
+    PointsCubeFactorsKernel<T><<<grid, dim3(team, teams), teams * cubes, stream>>>(map, layout, cells, factors, bad);
+  } else if (map.dim == 3) PointsFactorsKernel<T, 3><<<blocks, 128, 0, stream>>>(map, layout, cells, factors, bad);
+  else PointsFactorsKernel<T, 2><<<blocks, 128, 0, stream>>>(map, layout, cells, factors, bad);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template PetscErrorCode PointsFactorsLaunch(const PointsMap &, const PointsLayout &, bool, int, double *, PointsBad *);
+
 /* factors, or maps for computing them; all cells are checked */
 template <typename T>
 static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool computed, PointsPlan<T> *p)
 {
-  const int    cells   = p->arg.cells;
-  const size_t threads = (size_t)cells * (size_t)PointsPower(p->generic.c, p->generic.dim),
-               cubes   = (size_t)PointsCubes(p->generic.c, p->generic.map.m).size * sizeof(double);
-  const int blocks     = (int)PetscMin(threads / 128 + 1, (size_t)1 << 20);
-  const int team       = p->generic.size <= 64 ? 32 : (p->generic.size <= 256 ? 64 : 128),
-            teams      = PetscMax(1, PetscMin(256 / team, 48 * 1024 / PetscMax(1, (int)cubes)));
+  const int       cells = p->arg.cells, blocks = (int)PetscMin((size_t)cells * p->generic.size / 128 + 1, (size_t)1 << 20);
   const PointsBad none = {INT_MAX, INT_MAX};
-  bool            fits;
   PointsBad       found, *bad;
   T              *factors = NULL;
   cudaStream_t    stream;
@@ -247,30 +278,14 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
   PetscFunctionBegin;
   if (!cells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
-  PetscCall(SharedFits(PointsCubeFactorsKernel<T>, teams * cubes, &fits));
   PetscCall(p->setup.send(1, &none, &bad));
   if (!computed) PetscCall(p->memory.borrow(p->generic.layout.size((size_t)cells), &factors));
-  if (points->given) {
-    PointsGivenKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors);
-  } else if (p->generic.dim == 3 && fits) {
-    PetscCall(AllowShared(PointsCubeFactorsKernel<T>, teams * cubes));
-    PointsCubeFactorsKernel<T>
-      <<<(unsigned)PetscMin((cells + teams - 1) / teams, 1 << 20), dim3(team, teams), teams * cubes, stream>>>(p->generic.map,
-                                                                                                               p->generic.layout, cells,
-                                                                                                               factors, bad);
-  } else if (p->generic.dim == 3)
-    PointsFactorsKernel<T, 3><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
-  else PointsFactorsKernel<T, 2><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PointsFactorsLaunch(p->generic.map, p->generic.layout, points->given, cells, factors, bad));
   p->generic.factors = p->arg.factors = factors;
   if (computed && p->fast.kernel) PetscCall(PointsGeometryCreate(blocks, p, stream));
   PetscCallCUDA(cudaMemcpyAsync(&found, bad, sizeof(found), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCheck(found.inverted == none.inverted, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "Cell %d is inverted or degenerate: the determinant of its map from the unit %s has to be positive at all of its points",
-             found.inverted, points->dim == 3 ? "cube" : "square");
-  PetscCheck(found.kappa == none.kappa, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "The coefficient of the stiffness in cell %d has to be positive%s", found.kappa, points->nkappa == 1 ? "" : " definite");
+  PetscCall(PointsCheckBad(points->dim, points->nkappa, 0, found));
   if (!computed) PetscCall(p->setup.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -324,12 +339,12 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
     g.layout = p->fast.layout;
   } else g.layout = {g.c, 2, 0, 1, g.c * g.c, 1, 0};
   if (!p->fast.kernel) {
-    PetscCall(g.team.create((int)cube, (size_t)(2 + g.dim) * cube, &p->teams));
+    PetscCall(g.team.create((int)cube, (size_t)(2 + g.dim) * cube, &p->memory));
     PetscCall(AllowShared(PointsGenericKernel<T>, g.team.shared));
   }
   g.layout.numbers = p->arg.numbers = (points->nkappa ? g.dim * (g.dim + 1) / 2 : 0) + (points->shift ? 1 : 0);
   g.size                            = cube;
-  PetscCall(p->diagonal.create((int)cube, PointsDiagonalSize(g), &p->teams));
+  PetscCall(p->diagonal.create((int)cube, PointsDiagonalSize(g), &p->memory));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -384,6 +399,7 @@ static PetscErrorCode PointsPlanCreate(const PatchFDOperatorDesc *desc, const Pa
   PetscCall(PointsPlanBegin(desc, rule, computed, p));
   PetscCall(PointsMapCreate(desc->points, rule, p->arg.nodes, p->arg.cells, &p->setup, &p->generic.map));
   PetscCall(PointsFactorsCreate(desc->points, computed, p));
+  PetscCall(PointsSidesCreate(desc->points, p->generic, &p->memory, &p->sides));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -465,6 +481,12 @@ const PointsGeneric<T> &PointsOperator<T>::generic(void *plan)
 }
 
 template <typename T>
+const PointsSides<T> &PointsOperator<T>::sides(void *plan)
+{
+  return ((PointsPlan<T> *)plan)->sides;
+}
+
+template <typename T>
 PetscErrorCode PointsOperator<T>::destroy(void **plan)
 {
   return DestroyPlan<PointsPlan<T>>(plan);
@@ -503,6 +525,7 @@ PetscErrorCode PointsOperator<T>::apply(void *plan, PetscReal alpha, const void 
   arg.y     = (T *)y;
   PetscCall(StartSum<T>(p->size - p->alone, y0 ? (const T *)y0 + p->alone : NULL, (T *)y + p->alone, stream)); /* where sums go to */
   PetscCall(PointsLaunch(p, arg, stream));
+  PetscCall(PointsSidesApply<false>(p->generic, arg, p->sides, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(p->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -516,8 +539,8 @@ PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r
   cudaStream_t       stream;
 
   PetscFunctionBegin;
-  PetscCheck(p->square, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "A sweep of conjugate gradients wants the same box for what is read and what is written");
+  PetscCheck(p->square && !p->sides.count, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "A sweep of conjugate gradients wants the same box for what is read and what is written, and no conditions on sides");
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   PetscCallCUDA(cudaMemsetAsync(arg.sums, 0, points_sums * sizeof(*arg.sums), stream));
@@ -577,6 +600,7 @@ PetscErrorCode PointsOperator<T>::diagonal(void *plan, void *diagonal)
       return g.c == n ? PointsDiagonalLaunch<T, n, 0>(g, arg, stream) : PointsDiagonalLaunch<T, n, 1>(g, arg, stream);
     })));
   } else PetscCall((PointsDiagonalLaunch<T, 0, 0>(g, arg, stream)));
+  PetscCall(PointsSidesApply<true>(g, arg, p->sides, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

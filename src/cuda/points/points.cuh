@@ -6,9 +6,11 @@
     solid.cu     solids, whose components are coupled
     factors.cuh  the factors at the points, or maps of the cells for factors that are computed
     generic.cuh  the generic kernel, for squares, and the diagonal
+    sides.cuh    h u v on sides
     shape.cuh    blocks of threads for cubes
     fast.cuh     cubes: a thread a line
     product.cu   cubes: products on patches
+    restrict.cu  means over the points and factors of coarse meshes
     packed*      the same with factors in half precision: a thread a cell, a plane or a line
     planes.cu    cubes of low degree: a thread a plane; which of the two
 */
@@ -320,15 +322,24 @@ PetscErrorCode PointsFind(PetscInt degree, int nodes, bool computed, PointsKerne
 
 template <typename T>
 struct PointsGeneric; /* generic.cuh */
+template <typename T>
+struct PointsSides; /* sides.cuh */
 
 /* see `cellmatrices` in the kernel table */
 PetscErrorCode PointsCellMatrices(const PatchFDPoints *, PetscReal E[]);
+
+/* see these names in the kernel table */
+PetscErrorCode PointsRestrict(const PatchFDPoints *, const PatchFDBox *, const PatchFDRange, const PatchFDUnion[3], const PatchFDRange,
+                              PetscInt degree, PetscReal kappa[], PetscReal shift[]);
+PetscErrorCode PointsContrast(const PatchFDPoints *, const PatchFDRange, const PatchFDUnion[3], const PatchFDRange, PetscReal *);
+PetscErrorCode PointsMetric(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange, const PatchFDPoints *, PatchFDMetric *);
 
 template <typename T>
 struct PointsOperator {
   static PetscErrorCode          create(const PatchFDOperatorDesc *, void **);
   static PetscErrorCode          pick(void *, PetscCount, PetscCount, const PetscCount[], const PetscInt[], void **);
   static const PointsGeneric<T> &generic(void *);
+  static const PointsSides<T>   &sides(void *);
   static PetscErrorCode          apply(void *, PetscReal, const void *, const void *, void *);
   static PetscErrorCode          diagonal(void *, void *);
   static PetscErrorCode          sweep(void *, const void *, const void *, const void *, void *, void *, PatchFDSweep *);

@@ -326,7 +326,6 @@ template <typename T>
 PetscErrorCode AnyPatches<T>::create(const PatchFDLocalDesc *desc)
 {
   int    c[3], volume = 1, area = 0;
-  bool   one = true; /* have all patches one unknown? */
   size_t limit;
 
   PetscFunctionBegin;
@@ -337,7 +336,6 @@ PetscErrorCode AnyPatches<T>::create(const PatchFDLocalDesc *desc)
 
     n[d] = 1;
     for (PetscInt i = 0; i < pd->nclass; i++) n[d] = PetscMax(n[d], pd->eigen[i].n);
-    one           = one && n[d] == 1;
     data.d[d].ext = IsPoint(desc, d) ? 0 : 1;
     c[d]          = (int)n[d] + 2 * data.d[d].ext;
     volume *= c[d];
@@ -346,9 +344,9 @@ PetscErrorCode AnyPatches<T>::create(const PatchFDLocalDesc *desc)
   for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
   data.a = volume;
   data.b = volume / c[0] * (int)n[0];
-  if (!one) PetscCall(data.team.create((int)(n[0] * n[1] * n[2]), (size_t)(data.a + data.b + PetscMax(data.b, 5 * area)), &memory));
+  PetscCall(data.team.create((int)(n[0] * n[1] * n[2]), (size_t)(data.a + data.b + PetscMax(data.b, 5 * area)), &memory));
   PetscCall(SharedLimit(&limit));
-  if (!one && (data.team.global || 2 * data.team.shared > limit)) data.team.threads = any_threads;
+  if (data.team.global || 2 * data.team.shared > limit) data.team.threads = any_threads;
   PetscCall(AllowShared(PatchKernel<T, false>, data.team.shared));
   PetscCall(AllowShared(PatchKernel<T, true>, data.team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
