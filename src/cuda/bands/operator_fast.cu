@@ -251,9 +251,7 @@ struct BandOperatorDegree : BandOperatorFast {
 
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
   {
-    PetscFunctionBegin;
-    PetscCall(launch<false>(g, alpha, x, y0, y, stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    return launch<false>(g, alpha, x, y0, y, stream);
   }
 
   /* The first patch is the one that has the first node, or, where the mesh begins, the first of its parity */

@@ -320,9 +320,7 @@ struct TermsLinesDegree : TermsOperatorFast {
   }
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
   {
-    PetscFunctionBegin;
-    PetscCall(all.launch(all.data.first, -1, alpha, x, y0, y, stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    return all.launch(all.data.first, -1, alpha, x, y0, y, stream);
   }
   /* the first patch has the first node; rows at the ends of the mesh come from tiles that have all nodes */
   PetscErrorCode residual(const PatchFDColor &c, const void *x, const void *b, void *r, cudaStream_t stream) const override

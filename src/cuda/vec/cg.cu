@@ -274,16 +274,14 @@ PetscErrorCode CG<T>::get(void *plan, PatchFDCG *s)
 
 /* launch(width, blocks, stream) with 16-byte groups if all arrays are aligned (NULL is) */
 template <typename T, typename L, typename... A>
-static PetscErrorCode LaunchGroups(const CGPlan *p, L launch, const A *...arrays)
+static PetscErrorCode LaunchGroups(const CGPlan *p, PetscLogDouble flops, L launch, const A *...arrays)
 {
   constexpr int W = 16 / sizeof(T);
 
-  PetscFunctionBegin;
-  PetscCall(Launch([&](cudaStream_t stream) {
+  return Launch(flops, [&](cudaStream_t stream) {
     if ((Aligned((const T *)arrays) && ...)) launch(std::integral_constant<int, W>(), Blocks(p->n, W, MAX_BLOCKS), stream);
     else launch(std::integral_constant<int, 1>(), Blocks(p->n, 1, MAX_BLOCKS), stream);
-  }));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  });
 }
 
 template <typename T>
@@ -293,7 +291,7 @@ PetscErrorCode CG<T>::direction(void *plan, const void *d, const void *r, void *
 
   PetscFunctionBegin;
   PetscCall(LaunchGroups<T>(
-    cg,
+    cg, (d ? 3.0 : 2.0) * cg->n,
     [&](auto width, unsigned blocks, cudaStream_t stream) {
       constexpr int W = decltype(width)::value;
 
@@ -301,7 +299,6 @@ PetscErrorCode CG<T>::direction(void *plan, const void *d, const void *r, void *
       else DirectionKernel<W, false><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, (const T *)d, (const T *)r, (T *)p);
     },
     d, r, p));
-  PetscCall(PetscLogGpuFlops((d ? 3.0 : 2.0) * cg->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -312,13 +309,12 @@ PetscErrorCode CG<T>::product(void *plan, const void *p, const void *w)
 
   PetscFunctionBegin;
   PetscCall(LaunchGroups<T>(
-    cg,
+    cg, 2.0 * cg->n,
     [&](auto width, unsigned blocks, cudaStream_t stream) {
       ProductKernel<decltype(width)::value>
         <<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, (Sums<1> *)cg->partial, cg->ticket, (const T *)p, (const T *)w);
     },
     p, w));
-  PetscCall(PetscLogGpuFlops(2.0 * cg->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -327,7 +323,7 @@ static PetscErrorCode LaunchAdvance(const CGPlan *cg, const T *d, const T *q, co
 {
   PetscFunctionBegin;
   PetscCall(LaunchGroups<T>(
-    cg,
+    cg, (d ? 11.0 : 10.0) * cg->n,
     [&](auto width, unsigned blocks, cudaStream_t stream) {
       constexpr int W = decltype(width)::value;
 
@@ -353,7 +349,6 @@ PetscErrorCode CG<T>::advance(void *plan, const void *d, const void *p, const vo
   else if (q) PetscCall(LaunchAdvance<CG_BOTH>(cg, (const T *)d, q, (const T *)p, (const T *)w, (T *)x, (T *)r));
   else PetscCall(LaunchAdvance<CG_NOW>(cg, (const T *)d, q, (const T *)p, (const T *)w, (T *)x, (T *)r));
   cg->q = x ? NULL : p;
-  PetscCall(PetscLogGpuFlops((d ? 11.0 : 10.0) * cg->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -364,22 +359,19 @@ PetscErrorCode CG<T>::sums(void *plan, const void *r, const void *z)
 
   PetscFunctionBegin;
   PetscCall(LaunchGroups<T>(
-    cg,
+    cg, 6.0 * cg->n,
     [&](auto width, unsigned blocks, cudaStream_t stream) {
       SumsKernel<decltype(width)::value>
         <<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, (const T *)r, (const T *)z);
     },
     r, z));
-  PetscCall(PetscLogGpuFlops(6.0 * cg->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename T>
 PetscErrorCode CG<T>::recordbegin(void *plan, void **record)
 {
-  PetscFunctionBegin;
-  PetscCall(RecordBeginLoop(&((CGPlan *)plan)->loop, record));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return RecordBeginLoop(&((CGPlan *)plan)->loop, record);
 }
 
 template <typename T>

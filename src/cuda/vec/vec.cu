@@ -77,9 +77,7 @@ struct Log {
 
 static PetscErrorCode Malloc(PetscInt n, float **x)
 {
-  PetscFunctionBegin;
-  PetscCall(Grid<float>::malloc((size_t)n, (void **)x));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return Grid<float>::malloc((size_t)n, (void **)x);
 }
 
 static PetscErrorCode Free(float **x)
@@ -95,54 +93,40 @@ static PetscErrorCode Free(float **x)
 template <typename F>
 static PetscErrorCode Unary(PetscInt n, float *x)
 {
-  PetscFunctionBegin;
-  PetscCall(Map(n, F(), x, (const float *)x));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return Map(n, F(), x, (const float *)x);
 }
 
 template <typename F>
 static PetscErrorCode UnaryWithNumber(PetscInt n, double a, float *x)
 {
-  PetscFunctionBegin;
-  PetscCall(Map(n, F{(float)a}, x, (const float *)x));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return Map(n, F{(float)a}, x, (const float *)x);
 }
 
 template <typename F>
 static PetscErrorCode Binary(PetscInt n, const float *x, const float *y, float *w)
 {
-  PetscFunctionBegin;
-  PetscCall(Map(n, F(), w, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return Map(n, F(), w, x, y);
 }
 
 template <typename From, typename To>
 static PetscErrorCode ConvertAll(PetscInt n, double a, const From *x, To *y)
 {
-  PetscFunctionBegin;
-  PetscCall(Map(n, Convert<To>{a}, y, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return Map(n, Convert<To>{a}, y, x);
 }
 
 static PetscErrorCode AddToDouble(PetscInt n, double a, const float *x, double *y)
 {
-  PetscFunctionBegin;
-  PetscCall(Map(n, AddConverted{a}, y, x, (const double *)y));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return Map(n, AddConverted{a}, y, x, (const double *)y);
 }
 
 static PetscErrorCode SetAll(PetscInt n, double a, float *x)
 {
-  PetscFunctionBegin;
-  PetscCall(Map(n, Set{(float)a}, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return Map(n, Set{(float)a}, x);
 }
 
 static PetscErrorCode Copy(PetscInt n, const float *x, float *y)
 {
-  PetscFunctionBegin;
-  PetscCall(Map(n, Identity(), y, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return Map(n, Identity(), y, x);
 }
 
 static __global__ void __launch_bounds__(THREADS) SwapKernel(size_t n, float *x, float *y)
@@ -165,16 +149,12 @@ static PetscErrorCode Swap(PetscInt n, float *x, float *y)
 
 static PetscErrorCode AXPY(PetscInt n, double a, const float *x, float *y)
 {
-  PetscFunctionBegin;
-  PetscCall(Map(n, AXPlusY{(float)a}, y, x, (const float *)y));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return Map(n, AXPlusY{(float)a}, y, x, (const float *)y);
 }
 
 static PetscErrorCode WAXPY(PetscInt n, double a, const float *x, const float *y, float *w)
 {
-  PetscFunctionBegin;
-  PetscCall(Map(n, AXPlusY{(float)a}, w, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return Map(n, AXPlusY{(float)a}, w, x, y);
 }
 
 /* the output may hold anything, also NaN, where its factor is zero: then it is not read */
