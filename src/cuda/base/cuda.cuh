@@ -101,16 +101,22 @@ struct Rings {
       turn[d] = read[d][1] > hi[d] ? (int)b.n[d] : 0;
     }
   }
-  bool                           any() const { return turn[0] || turn[1] || turn[2]; }
+  __host__ __device__ bool       any() const { return turn[0] || turn[1] || turn[2]; }
   __device__ __forceinline__ int image(int d, int i) const { return i < lo[d] ? i + turn[d] : (i >= hi[d] ? i - turn[d] : i); }
 };
 
 /* with images at most one turn away */
 struct RingLayout : Layout {
-  Rings rings;
+  Rings     rings;
+  ptrdiff_t turn[3];
 
   RingLayout() = default;
-  RingLayout(const PatchFDBox &b, const PatchFDRange read) : Layout(b), rings(b, read) { }
+  RingLayout(const PatchFDBox &b, const PatchFDRange read) :
+    Layout(b), rings(b, read), turn{rings.turn[0], rings.turn[1] * row, rings.turn[2] * plane}
+  {
+  }
+  /* from where node i of direction d would be to its image */
+  __device__ __forceinline__ ptrdiff_t shift(int d, int i) const { return i < rings.lo[d] ? turn[d] : (i >= rings.hi[d] ? -turn[d] : 0); }
   __device__ __forceinline__ ptrdiff_t at(int i, int j, int k) const
   {
     return Layout::at(rings.image(0, i), rings.image(1, j), rings.image(2, k));

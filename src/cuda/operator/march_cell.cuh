@@ -207,7 +207,7 @@ struct MarchY {
     at     = k * S::PLANE + S::at(L - K + i);
     load   = t < S::LINES1 && Inside(g.read, 0, place.i - K + i);
     inside = place.j - K >= max(g.read.lo[1], rings.lo[1]) && place.j + L < min(g.read.hi[1], rings.hi[1]);
-    from   = rings.image(0, place.i - K + i) + g.xl.offset;
+    from   = g.xl.Layout::at(place.i - K + i, place.j - K, place.k + k) + g.xl.shift(0, place.i - K + i);
   }
 
   /* u of step c, zero where it has no such plane */
@@ -216,7 +216,7 @@ struct MarchY {
     const int      z    = place.k + c * L + k;
     const bool     is   = load && Inside(g.read, 2, z) && k >= (c < 0 ? L - K : 0) && k < (c < place.steps ? L : c == place.steps);
     const unsigned row  = Opaque((unsigned)g.xl.row);
-    const T       *node = x + from + g.xl.rings.image(2, z) * g.xl.plane + (ptrdiff_t)(place.j - K) * g.xl.row;
+    const T       *node = x + from + (ptrdiff_t)c * L * g.xl.plane + g.xl.shift(2, z);
 
     if (is && inside) {
 #pragma unroll
@@ -226,7 +226,7 @@ struct MarchY {
       for (int j = 0; j < K + N; j++) {
         const int y = place.j - K + j;
 
-        u[j] = is && Inside(g.read, 1, y) ? node[(g.xl.rings.image(1, y) - y + j) * g.xl.row] : T(0);
+        u[j] = is && Inside(g.read, 1, y) ? node[j * (size_t)row + g.xl.shift(1, y)] : T(0);
       }
     }
   }

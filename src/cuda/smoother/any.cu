@@ -39,9 +39,9 @@ static __global__ void OnesKernel(const __grid_constant__ PatchData<T> s, const 
   if (!s.read.contains(node[0], node[1], node[2])) return;
   const ptrdiff_t center = s.l.at(node[0], node[1], node[2]);
 
-  scale = D == 0 ? T(0) : scale / D;
-  value = op == PATCHFD_OP_SOLVE ? r[center] : b[center];
-  if (op != PATCHFD_OP_SOLVE && !zero) {
+  scale              = D == 0 ? T(0) : scale / D;
+  value              = op == PATCHFD_OP_SOLVE ? r[center] : b[center];
+  const auto product = [&](const auto &layout) {
     T sum = 0;
 
 #pragma unroll
@@ -56,12 +56,14 @@ static __global__ void OnesKernel(const __grid_constant__ PatchData<T> s, const 
         for (int i = 0; i < 3; i++) {
           if (op == PATCHFD_OP_BOUNDARY && i == 1 && j == 1 && k == 1) continue; /* not its own value */
           if (inside && node[0] + i - 1 >= s.read.lo[0] && node[0] + i - 1 < s.read.hi[0])
-            sum += (A[0][i] * mm + M[0][i] * am) * x[s.l.at(node[0] + i - 1, node[1] + j - 1, node[2] + k - 1)];
+            sum += (A[0][i] * mm + M[0][i] * am) * x[layout.at(node[0] + i - 1, node[1] + j - 1, node[2] + k - 1)];
         }
       }
     }
-    value -= sum;
-  }
+    return sum;
+  };
+
+  if (op != PATCHFD_OP_SOLVE && !zero) value -= s.l.rings.any() ? product(s.l) : product((const Layout &)s.l);
   if (op == PATCHFD_OP_RESIDUAL) r[center] = value;
   else if (op == PATCHFD_OP_BOUNDARY) x[center] = (omega == 1 ? T(0) : (1 - omega) * x[center]) + omega * scale * value;
   else x[center] += omega * scale * value;

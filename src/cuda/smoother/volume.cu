@@ -6,8 +6,8 @@
 namespace patchfd
 {
 
-/* the degrees at which each kernel is the faster one on an H100, in double and in float */
-static constexpr int highest_row = 4, lowest_tile[] = {7, 8}, highest_tile = 8, highest[] = {10, 12};
+/* the degrees at which each kernel is the faster one on an H200, in double and in float */
+static constexpr int highest_row[] = {4, 5}, lowest_tile[] = {7, 8}, highest_tile = 8, highest[] = {10, 12};
 
 template <typename T, int K>
 static PetscErrorCode SmootherVolumeCreateDegree(const PatchFDEigen *const e[3], SmootherFast **fast)
@@ -21,7 +21,7 @@ static PetscErrorCode SmootherVolumeCreateDegree(const PatchFDEigen *const e[3],
     PetscCall((TileSmoother<T, K>::supported(&supported)));
     if (supported) PetscCall((SmootherFastNew<TileSmoother<T, K>>(e, fast)));
     else PetscCall((SmootherFastNew<FastSmoother<T, K>>(e, fast)));
-  } else if constexpr (K <= highest_row) PetscCall((SmootherFastNew<RowSmoother<T, K>>(e, fast)));
+  } else if constexpr (K <= highest_row[single]) PetscCall((SmootherFastNew<RowSmoother<T, K>>(e, fast)));
   else PetscCall((SmootherFastNew<FastSmoother<T, K>>(e, fast)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
