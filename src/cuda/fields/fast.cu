@@ -414,7 +414,7 @@ struct FieldsTiled : FieldsFast {
         }
       }
     }
-    PetscCall(memory.upload(all.size(), all.data(), &data.pieces));
+    PetscCall(memory.upload(all.size(), all.data(), (typename P::Store **)&data.pieces));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

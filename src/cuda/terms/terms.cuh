@@ -76,9 +76,9 @@ struct TermsSmoother {
 /*
   y = y0 + alpha A x for any sum of terms, each a product of bands, in several fields.
 
-    operator.cu              what is chosen when; from terms to what operator_fast.cu computes
+    operator.cu              what is chosen when; from terms to what operator_fast.cu computes; is it the Stokes
+                             operator?
     operator_fast.cu         the kernel for continuous fields of one degree on uniform meshes, 2D and 3D, degree 1 to 6
-    stokes/operator.cu       is it the Stokes operator?  From bands to the numbers of cells
     stokes/operator_fast.cu  the kernel for that, degree 1 to 6, 2D and 3D, any meshes; stokes_operator_double_2d.cu and the like
     instantiate it
     stokes/lines.cuh         lines and tiles of that; another one for degree 1 in 2D
