@@ -229,7 +229,7 @@ struct MarchZ {
   }
 };
 
-template <typename T, int K, bool PLACE>
+template <typename T, int K, bool PLACE, bool RING>
 __launch_bounds__(March<T, K, PLACE>::THREADS, Tile<T, K>::B) static __global__
   void MarchKernel(const __grid_constant__ CellMatrices<T, March<T, K, PLACE>::N, PLACE> m, const __grid_constant__ OperatorGeometry g,
                    T alpha, const T *__restrict__ x, const T *y0, T *y)
@@ -239,7 +239,7 @@ __launch_bounds__(March<T, K, PLACE>::THREADS, Tile<T, K>::B) static __global__
   extern __shared__ double  shared_memory[];
   const int                 t = threadIdx.x;
   const MarchPlace<S>       place(g);
-  MarchY<T, K, PLACE>       liney(g, place);
+  MarchY<T, K, PLACE, RING> liney(g, place);
   const MarchX<T, K, PLACE> linex(g, place);
   MarchZ<T, K, PLACE>       linez(g, place, alpha);
 
@@ -322,24 +322,23 @@ struct OperatorMarch : OperatorFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
+  auto kernel() const { return g.xl.rings.any() ? MarchKernel<T, K, PLACE, true> : MarchKernel<T, K, PLACE, false>; }
+
   PetscErrorCode fits(bool *yes) const
   {
     PetscFunctionBegin;
-    PetscCall(SharedFits(MarchKernel<T, K, PLACE>, S::SHARED, yes));
+    PetscCall(SharedFits(kernel(), S::SHARED, yes));
     *yes = *yes && GridFits(grid.y);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode cut()
-  {
-    return CutMarches(MarchKernel<T, K, PLACE>, S::THREADS, S::SHARED, (size_t)grid.x * grid.y, g.planes, 1, &g.chunk, &grid.z);
-  }
+  PetscErrorCode cut() { return CutMarches(kernel(), S::THREADS, S::SHARED, (size_t)grid.x * grid.y, g.planes, 1, &g.chunk, &grid.z); }
 
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
     if (!grid.x || !grid.y || !grid.z) PetscFunctionReturn(PETSC_SUCCESS); /* no nodes here */
-    MarchKernel<T, K, PLACE><<<grid, S::THREADS, S::SHARED, stream>>>(m, g, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
+    kernel()<<<grid, S::THREADS, S::SHARED, stream>>>(m, g, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -189,7 +189,7 @@ static __device__ __forceinline__ const CellScale<T> *Scale(const CellMatrices<T
 }
 
 /* stage 1 and its y-line: K nodes below the tile, its L nodes, one above */
-template <typename T, int K, bool PLACE>
+template <typename T, int K, bool PLACE, bool RING>
 struct MarchY {
   using S                = March<T, K, PLACE>;
   static constexpr int L = S::L, N = S::N;
@@ -198,16 +198,20 @@ struct MarchY {
   ptrdiff_t            from;
   T                    u[K + N];
 
+  /* to a node's image around a ring */
+  static __device__ ptrdiff_t shift(const OperatorGeometry &g, int d, int i) { return RING ? g.xl.shift(d, i) : 0; }
+
   __device__ MarchY(const OperatorGeometry &g, const MarchPlace<S> &place)
   {
-    const int    t = threadIdx.x, i = t % S::NX;
-    const Rings &rings = g.xl.rings;
+    const int t = threadIdx.x, i = t % S::NX;
+    const int lo = RING ? max(g.read.lo[1], g.xl.rings.lo[1]) : g.read.lo[1],
+              hi = RING ? min(g.read.hi[1], g.xl.rings.hi[1]) : g.read.hi[1];
 
     k      = t / S::NX;
     at     = k * S::PLANE + S::at(L - K + i);
     load   = t < S::LINES1 && Inside(g.read, 0, place.i - K + i);
-    inside = place.j - K >= max(g.read.lo[1], rings.lo[1]) && place.j + L < min(g.read.hi[1], rings.hi[1]);
-    from   = g.xl.Layout::at(place.i - K + i, place.j - K, place.k + k) + g.xl.shift(0, place.i - K + i);
+    inside = place.j - K >= lo && place.j + L < hi;
+    from   = g.xl.Layout::at(place.i - K + i, place.j - K, place.k + k) + shift(g, 0, place.i - K + i);
   }
 
   /* u of step c, zero where it has no such plane */
@@ -216,7 +220,7 @@ struct MarchY {
     const int      z    = place.k + c * L + k;
     const bool     is   = load && Inside(g.read, 2, z) && k >= (c < 0 ? L - K : 0) && k < (c < place.steps ? L : c == place.steps);
     const unsigned row  = Opaque((unsigned)g.xl.row);
-    const T       *node = x + from + (ptrdiff_t)c * L * g.xl.plane + g.xl.shift(2, z);
+    const T       *node = x + from + (ptrdiff_t)c * L * g.xl.plane + shift(g, 2, z);
 
     if (is && inside) {
 #pragma unroll
@@ -226,7 +230,7 @@ struct MarchY {
       for (int j = 0; j < K + N; j++) {
         const int y = place.j - K + j;
 
-        u[j] = is && Inside(g.read, 1, y) ? node[j * (size_t)row + g.xl.shift(1, y)] : T(0);
+        u[j] = is && Inside(g.read, 1, y) ? node[j * (size_t)row + shift(g, 1, y)] : T(0);
       }
     }
   }

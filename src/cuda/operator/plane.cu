@@ -67,7 +67,7 @@ struct PlaneTile {
 };
 
 /* a thread's part of a march: node t of the block's y-lines, and what it carries from step to step */
-template <typename T, int K, bool PLACE>
+template <typename T, int K, bool PLACE, bool RING>
 struct PlaneMarch {
   using S                = PlaneTile<T, K>;
   static constexpr int N = S::N, R = S::ROWS * K;
@@ -75,7 +75,6 @@ struct PlaneMarch {
   int                  c0, c1, m1, rows; /* first cells, in x that left of the own ones; own cells and nodes in y */
   int                  j0;
   bool                 load, own, write; /* has x the line; has y, here; has it other rows than zeros? */
-  bool                 ends;             /* does the march go around the end of a ring? */
   ptrdiff_t            from, to;
   T                    u[R + 1], next[R], old[R]; /* x of this step and of the next one, y0 of this one */
   T                    carryp, carryq;            /* what the last cell gives to its upper end */
@@ -96,8 +95,7 @@ struct PlaneMarch {
     load  = t < S::NX && Inside(g.read, 0, i);
     own   = t >= K && t < (c0 + S::CELLS < g.count[0] ? S::CELLS * K : S::NX) && Inside(g.store, 0, i);
     write = Inside(g.write, 0, i);
-    ends  = j0 + m1 * K >= g.xl.rings.hi[1];
-    from  = g.xl.Layout::at(i, j0, g.point) + g.xl.shift(0, i);
+    from  = g.xl.Layout::at(i, j0, g.point) + (RING ? g.xl.shift(0, i) : 0);
     to    = g.yl.at(i, j0, g.point);
   }
 
@@ -106,12 +104,11 @@ struct PlaneMarch {
     return g.first[d] + c >= g.visit[d][0] && g.first[d] + c < g.visit[d][1];
   }
   /* node j of the march's lines */
-  template <bool ENDS>
   __device__ T value(const PlaneGeometry &g, const T *x, int j) const
   {
     const int y = j0 + j;
 
-    return load && j <= m1 * K && Inside(g.read, 1, y) ? x[from + j * g.xl.row + (ENDS ? g.xl.shift(1, y) : 0)] : T(0);
+    return load && j <= m1 * K && Inside(g.read, 1, y) ? x[from + j * g.xl.row + (RING ? g.xl.shift(1, y) : 0)] : T(0);
   }
 
   /* the first values, and what the cell below gives to its upper end */
@@ -119,28 +116,20 @@ struct PlaneMarch {
   {
     carryp = carryq = 0;
 #pragma unroll
-    for (int j = 0; j < R; j++) next[j] = value<true>(g, x, j + 1);
-    u[R] = value<true>(g, x, 0);
+    for (int j = 0; j < R; j++) next[j] = value(g, x, j + 1);
+    u[R] = value(g, x, 0);
     if (visited(g, 1, c1 - 1)) {
       carryp = m.M[1][N * N - 1] * u[R];
       carryq = m.A[1][N * N - 1] * u[R];
 #pragma unroll
       for (int j = 0; j < K; j++) {
-        const T v = value<true>(g, x, j - K);
+        const T v = value(g, x, j - K);
 
         carryp += m.M[1][K * N + j] * v;
         carryq += m.A[1][K * N + j] * v;
       }
       m.scale(1, c1 - 1, carryp, carryq);
     }
-  }
-
-  /* x of the step after that */
-  template <bool ENDS>
-  __device__ void ahead(const PlaneGeometry &g, const T *x, int c)
-  {
-#pragma unroll
-    for (int j = 0; j < R; j++) next[j] = value<ENDS>(g, x, c * K + j + R + 1);
   }
 
   /* u and y0 of the step that begins with cell c, x of the next one */
@@ -154,10 +143,9 @@ struct PlaneMarch {
       const int row = c * K + j;
 
       u[j + 1] = next[j];
+      next[j]  = value(g, x, row + R + 1);
       old[j]   = is && row < rows && Inside(g.store, 1, j0 + row) ? y0[to + row * g.yl.row] : T(0);
     }
-    if (ends) ahead<true>(g, x, c);
-    else ahead<false>(g, x, c);
   }
 
   /* 1: P = p, Q = q */
@@ -244,15 +232,15 @@ struct PlaneMarch {
   }
 };
 
-template <typename T, int K, bool PLACE>
+template <typename T, int K, bool PLACE, bool RING>
 __launch_bounds__(PlaneTile<T, K>::THREADS) static __global__
   void PlaneOperatorKernel(const __grid_constant__ PlaneCellMatrices<T, K, PLACE> m, const __grid_constant__ PlaneGeometry g, int groups,
                            T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
   using S = PlaneTile<T, K>;
-  extern __shared__ double shared_memory[];
-  T                       *P = (T *)shared_memory, *Q = P + S::ROWS * K * S::ROW;
-  PlaneMarch<T, K, PLACE>  march(g, groups);
+  extern __shared__ double      shared_memory[];
+  T                            *P = (T *)shared_memory, *Q = P + S::ROWS * K * S::ROW;
+  PlaneMarch<T, K, PLACE, RING> march(g, groups);
 
   march.begin(m, g, x);
   for (int c = 0; c * K < march.rows; c += S::ROWS) {
@@ -324,12 +312,14 @@ struct OperatorPlane : OperatorFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
+  auto kernel() const { return g.xl.rings.any() ? PlaneOperatorKernel<T, K, PLACE, true> : PlaneOperatorKernel<T, K, PLACE, false>; }
+
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
-    PlaneOperatorKernel<T, K, PLACE>
-      <<<groups *((g.count[1] + g.chunk - 1) / g.chunk), S::THREADS, S::SIZE * sizeof(T), stream>>>(m, g, groups, (T)alpha, (const T *)x,
-                                                                                                    (const T *)y0, (T *)y);
+    kernel()<<<groups *((g.count[1] + g.chunk - 1) / g.chunk), S::THREADS, S::SIZE * sizeof(T), stream>>>(m, g, groups, (T)alpha,
+                                                                                                          (const T *)x, (const T *)y0,
+                                                                                                          (T *)y);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -348,7 +338,7 @@ PetscErrorCode OperatorPlaneCreate(const SumDesc *desc, PlanMemory *memory, Oper
     PetscFunctionBegin;
     *fast = p;
     PetscCall(p->upload(desc, memory));
-    PetscCall(AllowShared(PlaneOperatorKernel<T, degree, PLACE>, PlaneTile<T, degree>::SIZE * sizeof(T)));
+    PetscCall(AllowShared(p->kernel(), PlaneTile<T, degree>::SIZE * sizeof(T)));
     PetscFunctionReturn(PETSC_SUCCESS);
   })));
   PetscFunctionReturn(PETSC_SUCCESS);

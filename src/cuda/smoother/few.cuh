@@ -180,8 +180,9 @@ static __device__ __forceinline__ void EachOfFew(F f)
 }
 
 /* r -= A x; inner: x at the unknowns, too */
-template <typename T>
-static __device__ __forceinline__ void FewProduct(const FewPatches<T> &g, const FewPatch<T> &me, bool inner, const T *x, T r[2][2][2])
+template <typename T, typename L>
+static __device__ __forceinline__ void FewProduct(const FewPatches<T> &g, const L &l, const FewPatch<T> &me, bool inner, const T *x,
+                                                  T r[2][2][2])
 {
 #pragma unroll
   for (int k = 0; k < 4; k++) {
@@ -197,7 +198,7 @@ static __device__ __forceinline__ void FewProduct(const FewPatches<T> &g, const 
         const int  node[3] = {me.first[0] - 1 + i, me.first[1] - 1 + j, me.first[2] - 1 + k};
         const bool here    = i < me.n[0] + 2 && j < me.n[1] + 2 && (inner || !me.unknown(i, j, k)) &&
                           g.read.contains(node[0], node[1], node[2]);
-        const T v = here ? x[g.l.at(node[0], node[1], node[2])] : T(0);
+        const T v = here ? x[l.at(node[0], node[1], node[2])] : T(0);
 
 #pragma unroll
         for (int s = 0; s < 2; s++) {
@@ -264,7 +265,8 @@ static __global__ void FewKernel(const __grid_constant__ FewPatches<T> g, const 
   T          r[2][2][2];
 
   EachOfFew([&](int k, int j, int i) { r[k][j][i] = here(k, j, i) ? b[at(k, j, i)] : T(0); });
-  if (faces) FewProduct(g, me, residual != NULL, x, r);
+  if (faces && g.l.rings.any()) FewProduct(g, g.l, me, residual != NULL, x, r);
+  else if (faces) FewProduct(g, (const Layout &)g.l, me, residual != NULL, x, r);
   if (!residual) FewSolve(me, r);
   EachOfFew([&](int k, int j, int i) {
     const ptrdiff_t node = at(k, j, i);

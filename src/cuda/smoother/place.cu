@@ -143,7 +143,7 @@ struct PlaceTarget {
 #pragma unroll
     for (int h = 0; h < W::LINES; h++) {
       here[h] = own[h] && !(between >> c[h] & 1) && Inside(me.g.read, 0, me.first[0] + c[h]) && Inside(me.g.read, 1, me.first[1] + j[h]);
-      at[h]   = me.g.offset + me.g.at(0, me.first[0] + c[h]) + me.g.at(1, me.first[1] + j[h]); /* and a node in z */
+      at[h]   = me.g.at(me.first[0] + c[h], me.first[1] + j[h], me.first[2]);
     }
   }
 };
@@ -183,7 +183,7 @@ static __device__ __forceinline__ void PlaceToNodes(const PlaceBlock<W> &me, uns
       if (k >= me.z.n || !Inside(me.g.read, 2, me.first[2] + k)) return;
 #pragma unroll
       for (int h = 0; h < W::LINES; h++) {
-        T *const xk = x + to.at[h] + me.g.at(2, me.first[2] + k);
+        T *const xk = x + to.at[h] + k * me.g.stride[2] + (me.g.ring ? me.g.shift(2, me.first[2] + k) - me.g.shift(2, me.first[2]) : 0);
 
         if (to.here[h]) *xk = beta == 0 ? omega * w[h] : beta * *xk + omega * w[h];
       }
@@ -275,6 +275,7 @@ struct PlaceOrder {
       data.rings.hi[d]   = rings.hi[dir[d]];
       data.rings.turn[d] = rings.turn[dir[d]];
     }
+    data.ring = rings.any();
   }
 
   /* for patches of at most n[] unknowns in the directions of the mesh, in this order of directions */

@@ -27,11 +27,18 @@ struct PlaceData {
   ptrdiff_t    offset, stride[3]; /* of nodes */
   Range        read;
   Rings        rings;
+  bool         ring;                                                      /* is there one? */
   int          row, plane, xrow, frow, rows, closure[3], X, G, Z, HY, FZ; /* strides and places in shared memory */
 
-  /* node i of direction d, and all three */
-  __device__ __forceinline__ ptrdiff_t at(int d, int i) const { return rings.image(d, i) * stride[d]; }
-  __device__ __forceinline__ ptrdiff_t at(int i, int j, int k) const { return offset + at(0, i) + at(1, j) + at(2, k); }
+  /* from node i of direction d to its image */
+  __device__ __forceinline__ ptrdiff_t shift(int d, int i) const { return (rings.image(d, i) - i) * stride[d]; }
+  __device__ __forceinline__ ptrdiff_t at(int i, int j, int k) const
+  {
+    ptrdiff_t node = offset + i * stride[0] + j * stride[1] + k * stride[2];
+
+    if (ring) node += shift(0, i) + shift(1, j) + shift(2, k);
+    return node;
+  }
 };
 
 /* the patches of a shell in rows of at most `most` in x; direction d of the kernels is direction dir[d] of the mesh */
