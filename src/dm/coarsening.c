@@ -363,8 +363,8 @@ PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
   as otherwise.
 
   By default a mesh has a Galerkin operator if the finer mesh has one, or if the means of K in two finer cells of one of its cells
-  differ by a factor above 10. The decision is made when the mesh is made; later changes of coefficients do not change it. `PCPATCHMG` also chooses Galerkin operators from the first mesh
-  on that has cells that fold.
+  differ by a factor above 10. The decision is made when the mesh is made; later changes of coefficients do not change it. `PCPATCHMG`
+  also chooses Galerkin operators from the first mesh on that has cells that fold.
 
   With `PETSC_BOOL3_TRUE` cells of coarse meshes may fold, since their maps are not used.
 

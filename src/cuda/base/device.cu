@@ -1,6 +1,6 @@
 /*
-  The GPU in use, PETSc's stream, and recordings as CUDA graphs.  A V-cycle is some hundred launches, most of them on coarse levels, where a kernel takes
-  no longer than its launch; replayed as a graph they follow each other without the host.
+  The GPU in use, PETSc's stream, and recordings as CUDA graphs.  A V-cycle is some hundred launches, most of them on coarse levels, where a
+  kernel takes no longer than its launch; replayed as a graph they follow each other without the host.
 
   A loop is a graph with one node, whose body is what was recorded, repeated until a kernel in it says stop.
 
