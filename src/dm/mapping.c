@@ -43,12 +43,16 @@ PetscErrorCode DMBoxSetUpMapping(DM dm)
 
   PetscFunctionBegin;
   if (!DMBoxHasPoints(box) || box->shape) PetscFunctionReturn(PETSC_SUCCESS); /* a clone has that of the DM */
-  PetscCall(DMBoxShapeCreate(dm, &box->shape));
-  if (box->mapfrom) {
-    PetscCall(DMBoxShapeEvaluate(dm, box->mapfrom, box->shape));
-    PetscCall(DMBoxShapeFillGhosts(dm, box->shape));
-  } else PetscCall(DMBoxShapeInterpolate(dm, box->shape));
-  PetscCall(DMBoxShapeStraighten(dm, DMBoxGetMappingDegree_Private(dm), box->shape));
+  box->shape = box->known;
+  box->known = NULL;
+  if (!box->shape) {
+    PetscCall(DMBoxShapeCreate(dm, &box->shape));
+    if (box->mapfrom) {
+      PetscCall(DMBoxShapeEvaluate(dm, box->mapfrom, box->shape));
+      PetscCall(DMBoxShapeFillGhosts(dm, box->shape));
+    } else PetscCall(DMBoxShapeInterpolate(dm, box->shape));
+    PetscCall(DMBoxShapeStraighten(dm, DMBoxGetMappingDegree_Private(dm), box->shape));
+  }
   if (box->mapfrom) { /* what comes next begins here */
     PetscCall(DMBoxShapeDestroy(&box->mapfrom));
     box->mapfrom = box->shape;
