@@ -12,13 +12,6 @@ const char *const DMBoxMappingTypes[] = {"none",       "sine", "sine1", "sine2",
 
 const PetscReal DMBoxMappingParameters[] = {0, 0.1, 0.2, 0.1, 0.3, 0.3, 0.5};
 
-PetscInt DMBoxGetMappingDegree_Private(DM dm)
-{
-  const DM_Box *box = (const DM_Box *)dm->data;
-
-  return box->mapdegree == 1 || !DMBoxIsMapped(box) ? 1 : box->degree;
-}
-
 /* ------------------------------------------------ set-up, copies, options ------------------------------------------------ */
 
 PetscErrorCode DMBoxCheckMapping(DM dm)

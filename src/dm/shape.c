@@ -348,6 +348,13 @@ PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscInt DMBoxGetMappingDegree_Private(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  return box->mapdegree == 1 || !DMBoxIsMapped(box) ? 1 : box->degree;
+}
+
 /* what is wrong at the points of operators, where nodes are in GPU memory */
 static PetscErrorCode DMBoxShapeDefectDevice(DM dm, DMBoxShape *shape, PatchFDKernels kern, PatchFDMetric *m)
 {
