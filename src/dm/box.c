@@ -339,6 +339,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
   PetscCall(DMBoxOperatorDestroy(&box->op));
   PetscCall(DMBoxShapeDestroy(&box->shape));
   PetscCall(DMBoxShapeDestroy(&box->mapfrom));
+  PetscCall(DMBoxShapeDestroy(&box->known));
   for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(box->vertices[d]));
   PetscCall(PetscFree(dm->data));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,7 +3,6 @@
   the options prefix and the operator, and keep each piece of the domain on its rank.
 */
 #include <patchfd/private/boximpl.h>
-#include <patchfd/private/vecimpl.h>
 
 static PetscErrorCode DMBoxCopyReals(PetscInt n, const PetscReal from[], PetscReal *to[])
 {
@@ -200,6 +199,30 @@ static PetscErrorCode CoarseningIsGalerkin(DM dm, const PetscBool halve[3], Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Hierarchies of the same meshes, that of PCPATCHMG and the one in which it looks for cells that fold, ask for their maps once */
+static PetscErrorCode CoarseningTakeShape(const DM_Box *fine, const PetscBool halve[3], DM_Box *coarse)
+{
+  PetscBool same = (PetscBool)(fine->shape && fine->shape->coarser && coarse->degree == fine->degree);
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) same = (PetscBool)(same && fine->shape->halve[d] == halve[d]);
+  if (!same) PetscFunctionReturn(PETSC_SUCCESS);
+  coarse->known = fine->shape->coarser;
+  coarse->known->refct++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CoarseningGiveShape(const DM_Box *fine, const PetscBool halve[3], const DM_Box *coarse)
+{
+  PetscFunctionBegin;
+  if (!coarse->shape || coarse->degree != fine->degree || coarse->shape == fine->shape->coarser) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxShapeDestroy(&fine->shape->coarser));
+  fine->shape->coarser = coarse->shape;
+  coarse->shape->refct++;
+  PetscCall(PetscArraycpy(fine->shape->halve, halve, 3));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A coarse cell belongs to the rank of its first fine cell; ranks may be left with none. */
 PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM *coarse)
 {
@@ -254,7 +277,9 @@ PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM 
     PetscCall(DMBoxCoarseningDescribe(dm, halve, sizeof(text), text));
     PetscCall(PetscInfo(dm, "Semicoarsening: this coarsening halves %s\n", text));
   }
+  PetscCall(CoarseningTakeShape(box, halve, c));
   PetscCall(DMSetUp(*coarse));
+  PetscCall(CoarseningGiveShape(box, halve, c));
   PetscCall(DMBoxCopyOperator(dm, *coarse)); /* what needs the mesh */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -280,32 +305,25 @@ PetscErrorCode DMRestrictHook_Box(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSE
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Nodes of a coarse mesh lie on the finer one, but its polynomials do not: they may fold where those of the finer mesh do not.  For solvers
-  on a GPU it would take too long to look at large meshes, which are near the finest one
-*/
+/* Nodes of a coarse mesh lie on the finer one, but its polynomials do not: they may fold where those of the finer mesh do not */
 PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
 {
-  DM_Box          *box   = (DM_Box *)dm->data;
-  const PetscCount limit = 32768; /* cells of a rank */
-  DM               at    = dm;
-  PatchFDKernels   kern;
+  DM_Box *box = (DM_Box *)dm->data;
+  DM      at  = dm;
 
   PetscFunctionBegin;
   box->folding = -1;
   if (!dm->setupcalled || !box->op->mapped || !DMBoxIsMapped(box) || box->galerkin == PETSC_BOOL3_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   PetscCall(PetscObjectReference((PetscObject)at));
   for (PetscInt l = 0; l < *n; l++) {
     DM            coarse;
-    PatchFDMetric m = {.defect = PATCHFD_DEFECT_NONE};
+    PatchFDMetric m;
     PetscInt64    first;
 
     PetscCall(DMBoxCoarsen_Private(at, PetscObjectComm((PetscObject)dm), PETSC_TRUE, &coarse));
     PetscCall(DMDestroy(&at));
     at = coarse;
-    if (PetscMemTypeHost(kern->memtype) || PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)at->data)->owncells) <= limit)
-      PetscCall(DMBoxShapeDefect(at, ((const DM_Box *)at->data)->shape, &m));
+    PetscCall(DMBoxShapeDefect(at, ((const DM_Box *)at->data)->shape, &m));
     PetscCall(DMBoxFirstDefect(at, &m, &first));
     if (first == PETSC_INT64_MAX) continue;
     PetscCall(

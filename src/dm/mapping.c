@@ -12,13 +12,6 @@ const char *const DMBoxMappingTypes[] = {"none",       "sine", "sine1", "sine2",
 
 const PetscReal DMBoxMappingParameters[] = {0, 0.1, 0.2, 0.1, 0.3, 0.3, 0.5};
 
-PetscInt DMBoxGetMappingDegree_Private(DM dm)
-{
-  const DM_Box *box = (const DM_Box *)dm->data;
-
-  return box->mapdegree == 1 || !DMBoxIsMapped(box) ? 1 : box->degree;
-}
-
 /* ------------------------------------------------ set-up, copies, options ------------------------------------------------ */
 
 PetscErrorCode DMBoxCheckMapping(DM dm)
@@ -43,12 +36,16 @@ PetscErrorCode DMBoxSetUpMapping(DM dm)
 
   PetscFunctionBegin;
   if (!DMBoxHasPoints(box) || box->shape) PetscFunctionReturn(PETSC_SUCCESS); /* a clone has that of the DM */
-  PetscCall(DMBoxShapeCreate(dm, &box->shape));
-  if (box->mapfrom) {
-    PetscCall(DMBoxShapeEvaluate(dm, box->mapfrom, box->shape));
-    PetscCall(DMBoxShapeFillGhosts(dm, box->shape));
-  } else PetscCall(DMBoxShapeInterpolate(dm, box->shape));
-  PetscCall(DMBoxShapeStraighten(dm, DMBoxGetMappingDegree_Private(dm), box->shape));
+  box->shape = box->known;
+  box->known = NULL;
+  if (!box->shape) {
+    PetscCall(DMBoxShapeCreate(dm, &box->shape));
+    if (box->mapfrom) {
+      PetscCall(DMBoxShapeEvaluate(dm, box->mapfrom, box->shape));
+      PetscCall(DMBoxShapeFillGhosts(dm, box->shape));
+    } else PetscCall(DMBoxShapeInterpolate(dm, box->shape));
+    PetscCall(DMBoxShapeStraighten(dm, DMBoxGetMappingDegree_Private(dm), box->shape));
+  }
   if (box->mapfrom) { /* what comes next begins here */
     PetscCall(DMBoxShapeDestroy(&box->mapfrom));
     box->mapfrom = box->shape;

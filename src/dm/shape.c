@@ -79,6 +79,7 @@ PetscErrorCode DMBoxShapeDestroy(DMBoxShape **shape)
   for (int d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&s->line[d]));
   PetscCall(PetscFree(s->nodes.x));
   PetscCall(VecDestroy(&s->device));
+  PetscCall(DMBoxShapeDestroy(&s->coarser));
   PetscCall(PetscFree(s->file));
   PetscCall(PetscFree(s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -347,29 +348,74 @@ PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what is wrong at the points of loads and errors; operators look at theirs */
-PetscErrorCode DMBoxShapeDefect(DM dm, const DMBoxShape *shape, PatchFDMetric *m)
+PetscInt DMBoxGetMappingDegree_Private(DM dm)
 {
-  const DM_Box      *box = (const DM_Box *)dm->data;
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  return box->mapdegree == 1 || !DMBoxIsMapped(box) ? 1 : box->degree;
+}
+
+/* what is wrong at the points of operators, where nodes are in GPU memory */
+static PetscErrorCode DMBoxShapeDefectDevice(DM dm, DMBoxShape *shape, PatchFDKernels kern, PatchFDMetric *m)
+{
+  const DM_Box      *box    = (const DM_Box *)dm->data;
+  const PetscReal    one    = 1;
+  PatchFDPoints      points = {.nodes         = PATCHFD_NODES_BOX,
+                               .dim           = dm->dim,
+                               .degree        = box->degree,
+                               .ncomp         = 1,
+                               .gauss         = DMBoxNumGauss(dm),
+                               .ncells        = PatchFDRangeSize((const PetscInt(*)[2])box->owncells),
+                               .geodegree     = DMBoxGetMappingDegree_Private(dm),
+                               .kappa         = &one,
+                               .nkappa        = 1,
+                               .kappaconstant = PETSC_TRUE};
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
 
   PetscFunctionBegin;
-  *m = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
-  PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_TRUE, field));
+  PetscCall(DMBoxShapeGetDevice(shape, &points.coordinate));
+  PetscCall(DMBoxFieldPointsCreateGauss(dm, points.gauss, PETSC_TRUE, field));
   field[0].shape = &shape->nodes;
-  PetscCall(PatchFDHostCheckShape(dm->dim, field, (const PetscInt(*)[2])box->owncells, m));
+  PetscCall(kern->pointsmetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, m));
   PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxCheckShape(DM dm, const DMBoxShape *shape)
+/* what is wrong at the points of loads and errors; operators look at theirs */
+static PetscErrorCode DMBoxShapeDefectHost(DM dm, const DMBoxShape *shape, PatchFDMetric *m)
+{
+  PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_TRUE, field));
+  field[0].shape = &shape->nodes;
+  PetscCall(PatchFDHostCheckShape(dm->dim, field, (const PetscInt(*)[2])((const DM_Box *)dm->data)->owncells, m));
+  PetscCall(DMBoxFieldPointsDestroy(dm, field));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxShapeDefect(DM dm, DMBoxShape *shape, PatchFDMetric *m)
+{
+  PatchFDKernels kern;
+
+  PetscFunctionBegin;
+  *m = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
+  if (shape->sound) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  if (PetscMemTypeDevice(kern->memtype)) PetscCall(DMBoxShapeDefectDevice(dm, shape, kern, m));
+  else PetscCall(DMBoxShapeDefectHost(dm, shape, m));
+  shape->sound = (PetscBool)!m->defect;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxCheckShape(DM dm, DMBoxShape *shape)
 {
   PatchFDKernels kern;
   PatchFDMetric  m;
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  /* this would be most of set-up; what operators on a GPU see in theirs has to do */
+  /* what operators on a GPU see has to do */
   if (!PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxShapeDefect(dm, shape, &m));
   PetscCall(DMBoxReduceMetric(dm, &m));

@@ -51,13 +51,17 @@ typedef struct _MatBoxForm MatBoxForm; /* matimpl.h */
 
 /* Where the nodes of a mesh are in space, those of the rank's local box: src/dm/shape.c.  Vecs of coordinates, and DMs made from this
    one, hold it, too */
-typedef struct {
+typedef struct DMBoxShape DMBoxShape;
+struct DMBoxShape {
   PetscInt     refct, dim;
   PatchFDLine  line[3]; /* of these nodes; empty before the set-up of a mesh whose nodes come from a file */
   char        *file;    /* its name, for errors */
   PatchFDShape nodes;
-  Vec          device; /* nodes.x in GPU memory, or NULL */
-} DMBoxShape;
+  Vec          device;   /* nodes.x in GPU memory, or NULL */
+  PetscBool    sound;    /* is it known that the rank's own cells have no defect? */
+  DMBoxShape  *coarser;  /* of the mesh that a coarsening made last, or NULL, */
+  PetscBool    halve[3]; /* and which directions that halved */
+};
 
 /* Numbers of cells, or of their quadrature points, for all meshes of a hierarchy: src/dm/celldata.c */
 typedef struct {
@@ -102,6 +106,7 @@ typedef struct {
   DMBoxFunctionFn *map; /* a function, */
   void            *mapctx;
   DMBoxShape      *mapfrom;    /* or the polynomials of the mesh of another DM */
+  DMBoxShape      *known;      /* what comes of that, if another DM of the same mesh has it; until set-up */
   PetscInt64       mapversion; /* equal numbers are equal coordinates */
   PetscInt         mapdegree;  /* of the images of cells: 1, or PETSC_DETERMINE for that of the space */
   PetscBool        mayfold;    /* whoever makes the DM looks for cells that fold */
@@ -318,9 +323,9 @@ PETSC_INTERN PetscErrorCode DMBoxShapeFillGhosts(DM dm, DMBoxShape *shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeEvaluate(DM dm, const DMBoxShape *from, DMBoxShape *shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeInterpolate(DM dm, DMBoxShape *shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeStraighten(DM dm, PetscInt images, DMBoxShape *shape);
-PETSC_INTERN PetscErrorCode DMBoxShapeDefect(DM dm, const DMBoxShape *shape, PatchFDMetric *m);
+PETSC_INTERN PetscErrorCode DMBoxShapeDefect(DM dm, DMBoxShape *shape, PatchFDMetric *m);
 PETSC_INTERN PetscErrorCode DMBoxFirstDefect(DM dm, const PatchFDMetric *m, PetscInt64 *first);
-PETSC_INTERN PetscErrorCode DMBoxCheckShape(DM dm, const DMBoxShape *shape);
+PETSC_INTERN PetscErrorCode DMBoxCheckShape(DM dm, DMBoxShape *shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeDestroy(DMBoxShape **);
 PETSC_INTERN PetscErrorCode DMBoxShapeGetDevice(DMBoxShape *, const PetscReal **x); /* nodes.x in GPU memory */
 PETSC_INTERN PetscErrorCode DMBoxViewMapping(DM, PetscViewer);
