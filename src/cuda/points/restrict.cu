@@ -35,9 +35,9 @@ struct PointsCells {
 /* nodes: NULL where nobody wants factors, but the coefficients */
 static PetscErrorCode PointsCellsCreate(const PatchFDPoints *points, const PatchFDBox *nodes, const PatchFDRange cells, PointsCells *p)
 {
-  const int     dim  = (int)points->dim;
-  PatchFDPoints own  = *points;
-  PointsNodes   box  = {};
+  const int     dim = (int)points->dim;
+  PatchFDPoints own = *points;
+  PointsNodes   box = {};
   int           c, first[3];
 
   PetscFunctionBegin;
@@ -145,8 +145,8 @@ static __global__ void PointsPassKernel(const __grid_constant__ PointsPass p, si
     }
     if (!kappa && !shift) out[e] = sum;
     else {
-      at[p.d]   = g;
-      cell[p.d] = coarse;
+      at[p.d]            = g;
+      cell[p.d]          = coarse;
       const size_t point = PointsPassPlace(p.cells, p.points, 1, cell, at, 0);
 
       if (number < p.full && kappa) kappa[point * p.full + number] = sum;
@@ -205,7 +205,7 @@ static PetscErrorCode PointsRestrictPart(const PointsCells *p, const PointsPasse
                                          double *kappa, double *shift)
 {
   const int    last = p->map.dim - 1, base = all->first[last][from], fine = all->first[last][end] - base;
-  const size_t layer = last == 2 ? (size_t)p->n[0] * p->n[1] : (size_t)p->n[0];
+  const size_t layer  = last == 2 ? (size_t)p->n[0] * p->n[1] : (size_t)p->n[0];
   size_t       before = (size_t)from;
   PointsBad    found;
   cudaStream_t stream;
@@ -263,7 +263,7 @@ PetscErrorCode PointsRestrict(const PatchFDPoints *fine, const PatchFDBox *nodes
 
 struct PointsUnions {
   int        dim, c, nkappa, fine[3], coarse[3]; /* cells in a direction */
-  const int *first[3]; /* [coarse + 1] */
+  const int *first[3];                           /* [coarse + 1] */
 };
 
 /* sum over the points of a cell, of the trace of K with their weights */
@@ -331,8 +331,8 @@ PetscErrorCode PointsContrast(const PatchFDPoints *fine, const PatchFDRange cell
   PetscCall(p.memory.borrow(1, &largest));
   PetscCall(ToDevice(sizeof(*contrast), contrast, largest));
   PointsContrastKernel<<<RestrictBlocks((size_t)unions.coarse[0] * unions.coarse[1] * unions.coarse[2]), 256, 0, stream>>>(unions, p.map.w,
-                                                                                                                         p.map.kappa,
-                                                                                                                         largest);
+                                                                                                                           p.map.kappa,
+                                                                                                                           largest);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&found, largest, sizeof(found), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -361,7 +361,7 @@ static __global__ void PointsLogsKernel(const __grid_constant__ PointsLogs a, co
   for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < (size_t)cells * points; e += (size_t)gridDim.x * blockDim.x) {
     const int     cell = (int)(e / points), point = (int)(e % points), c = layout.c, q[3] = {point % c, point / c % c, point / c / c};
     const size_t  number = first + cell, x[3] = {number % a.n[0], number / a.n[0] % a.n[1], number / a.n[0] / a.n[1]};
-    const double *f = factors + layout.at(cell, point);
+    const double *f      = factors + layout.at(cell, point);
     double        weight = 1, volume = 1;
 
     for (int d = 0; d < a.dim; d++) {
@@ -407,7 +407,7 @@ PetscErrorCode PointsMetric(PetscInt dim, const PatchFDFieldPoints *field, const
   if (!size) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
   PetscCall(PointsCellsCreate(points, &field->shape->box, cells, &p));
-  step = PetscMin(size, PetscMax((size_t)1, part_numbers / ((size_t)p.npoint * p.layout.numbers)));
+  step     = PetscMin(size, PetscMax((size_t)1, part_numbers / ((size_t)p.npoint * p.layout.numbers)));
   logs.dim = (int)dim;
   for (int d = 0; d < 2; d++) logs.n[d] = p.n[d];
   for (PetscInt d = 0; d < dim; d++) {
@@ -427,8 +427,8 @@ PetscErrorCode PointsMetric(PetscInt dim, const PatchFDFieldPoints *field, const
 
     PetscCall(PointsCellsFactors(&p, c, count, factors, &found));
     PointsDefect(&p, cells, c, found, m);
-    PointsLogsKernel<<<Blocks((PetscCount)count * p.npoint, 1, MAX_BLOCKS), THREADS, 0, stream>>>(logs, p.layout, c, count, factors, partial,
-                                                                                                  ticket, partial + MAX_BLOCKS);
+    PointsLogsKernel<<<Blocks((PetscCount)count * p.npoint, 1, MAX_BLOCKS), THREADS, 0, stream>>>(logs, p.layout, c, count, factors,
+                                                                                                  partial, ticket, partial + MAX_BLOCKS);
     PetscCallCUDA(cudaGetLastError());
     PetscCallCUDA(cudaMemcpyAsync(&sums, partial + MAX_BLOCKS, sizeof(sums), cudaMemcpyDeviceToHost, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
