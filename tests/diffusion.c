@@ -913,7 +913,7 @@ int main(int argc, char **argv)
       suffix: action_cuda_robin
       nsize: {{1 3}}
       output_file: output/diffusion_action.out
-      args: -test action -map function -medium tensor -dm_box_degree {{1 2 4 7}} -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_cells 2,3,4 -dm_box_robin 0.7,0,2,3,0,1.5 -use_gpu_aware_mpi 0
+      args: -test action -map function -medium tensor -dm_box_degree {{1 2 4}} -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_cells 2,3,4 -dm_box_robin 0.7,0,2,3,0,1.5 -use_gpu_aware_mpi 0
     test:
       suffix: action_cuda_robin_2d
       output_file: output/diffusion_action.out

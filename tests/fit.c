@@ -724,14 +724,14 @@ int main(int argc, char **argv)
   # with Robin sides groups have no residuals of their own
   testset:
     requires: cuda gpu
-    args: -test step -dim 3 -dm_vec_type cuda -pc_patchfd_fit {{own shared}} -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_robin 3,0,0.5,40,0,7
+    args: -test step -dm_vec_type cuda -pc_patchfd_fit {{own shared}}
     output_file: output/fit_step.out
     test:
       suffix: step_cuda_robin
-      args: -degree {{1 2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9
+      args: -dim 3 -degree {{1 2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_robin 3,0,0.5,40,0,7
     test:
       suffix: step_cuda_robin_inner
-      args: -degree 2 -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_reduction 0.2 -tolerance 1e-3
+      args: -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_reduction 0.2 -tolerance 1e-3 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40
 
   # residuals of patches in shared memory, and, as on GPUs with less of it, in global memory
   test:

@@ -13,7 +13,9 @@ enum {
   PAD      = 8,  /* blocks above 4 times as many numbers are a multiple of so many: products are up to twice as fast */
   /* where kernels have them: lines from which on they win */
   WAVE_MIN = 16,
-  BAND_MIN = 16
+  BAND_MIN = 16,
+  /* lines of a product at least, on a host */
+  PLANE_LINES = 64
 };
 
 struct _n_PatchFDBoxSolve {
@@ -415,14 +417,16 @@ static PetscErrorCode Product(PatchFDBoxSolve s, int d, PetscInt plane, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* of all directions but the last one; on a host plane by plane, which caches hold */
+/* of all directions but the last one; on a host plane by plane, which caches hold, or several of few lines, that share what they read of
+   matrices */
 static PetscErrorCode PlaneProducts(PatchFDBoxSolve s, PetscBool back, void *nodes)
 {
-  const PetscInt all = s->planes + s->nkeep, planes = s->k->eliminate ? 1 : all;
+  const PetscInt all = s->planes + s->nkeep, lines = s->inner / PatchFDBoxLineLength(&s->line[0]),
+                 planes = s->k->eliminate ? PetscMax(1, PLANE_LINES / lines) : all;
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < all; p += planes)
-    for (int d = 0; d < s->last; d++) PetscCall(Product(s, back ? s->last - 1 - d : d, p, planes, back, nodes));
+    for (int d = 0; d < s->last; d++) PetscCall(Product(s, back ? s->last - 1 - d : d, p, PetscMin(planes, all - p), back, nodes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -86,21 +86,32 @@ static PetscBool LocalPart(const LocalStep *s, int image, PatchFDColor *color, P
   return (PetscBool)(PatchFDRangeSize((const PetscInt(*)[2])patches) > 0);
 }
 
+/* do two colours have their patches in the same ranges? */
+static PetscBool LocalAlike(const LocalStep *s, const PatchFDColor *a, const PatchFDColor *b)
+{
+  for (int d = 0; d < 3; d++)
+    if (MatBoxLocalSingles(s->local, d) && a->parity[d] != b->parity[d] && PetscMax(a->parity[d], b->parity[d]) >= 2) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
 static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDColor colors[], const PatchFDRange patches)
 {
-  const PetscBool singles = MatBoxLocalHasSingles(s->local);
-
   PetscFunctionBegin;
-  if (!singles) PetscCall(s->kern->localapply(s->plan, s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
-  for (PetscInt i = 0; i < n && singles; i++) {
+  for (PetscInt first = 0, next; first < n; first = next) {
+    for (next = first + 1; next < n && LocalAlike(s, &colors[first], &colors[next]);) next++;
     for (int image = 0; image < 8; image++) {
-      PatchFDColor color = colors[i];
+      PatchFDColor color[MATBOX_MAX_COLORS];
       PatchFDRange part;
+      PetscBool    any = PETSC_FALSE;
 
-      PetscCall(PetscArraycpy(part, patches, 3));
-      if (!LocalPart(s, image, &color, part)) continue;
-      PetscCall(s->kern->localapply(s->plan, s->operation, 1, &color, (const PetscInt(*)[2])part, s->omega, (PetscBool)(s->zero && i == 0),
-                                    s->x, s->b, s->r));
+      for (PetscInt i = first; i < next; i++) {
+        color[i - first] = colors[i];
+        PetscCall(PetscArraycpy(part, patches, 3));
+        any = LocalPart(s, image, &color[i - first], part);
+      }
+      if (any)
+        PetscCall(s->kern->localapply(s->plan, s->operation, next - first, color, (const PetscInt(*)[2])part, s->omega,
+                                      (PetscBool)(s->zero && first == 0), s->x, s->b, s->r));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
