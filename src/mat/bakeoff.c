@@ -352,14 +352,10 @@ static PetscErrorCode CreateOfCells(DM dm, VecType type, const PlexCells *cells,
   /* MATSHELL's are for matrices whose scaling it keeps */
   static const MatOperation none[] = {MATOP_DUPLICATE, MATOP_COPY, MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS};
   Mat_Bakeoff              *m;
-  PatchFDKernels            kern;
-  BakeoffKernels           *own;
   PetscInt                  n;
 
   PetscFunctionBegin;
   PetscCall(BakeoffCreate(dm, cells, diffusion, problem, layout, &m));
-  PetscCall(PatchFDVecTypeGetKernels(type, &kern));
-  PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
   PetscCall(PetscObjectReference((PetscObject)dm));
   PetscCall(PetscIntCast((PetscCount)(layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->nleaf : m->nowned), &n));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
@@ -380,11 +376,17 @@ static PetscErrorCode CreateOfCells(DM dm, VecType type, const PlexCells *cells,
 
 PetscErrorCode MatCreateBakeoff_Private(DM dm, PetscBool diffusion, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat *A)
 {
-  PlexCells cells;
+  PlexCells       cells;
+  Mat_Bakeoff    *m;
+  PatchFDKernels  kern;
+  BakeoffKernels *own;
 
   PetscFunctionBegin;
   PetscCall(PlexCellsCreate(dm, &cells));
   PetscCall(CreateOfCells(dm, dm->vectype, &cells, diffusion, problem, layout, A));
+  PetscCall(MatShellGetContext(*A, &m));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
