@@ -430,47 +430,92 @@ PetscErrorCode PlexCellsDestroy(PlexCells *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define FIXED "PatchFD fixed nodes"
+/* ---- spaces of a lower degree: each of their nodes has a namesake among those that there are ---- */
 
-/* the points of `from` whose nodes all have Dirichlet conditions get a label in dm; one that was made here has it */
-static PetscErrorCode GetFixedLabel(DM from, DM dm, DMLabel *label)
+static PetscInt NumberOf(const PlexCells *p, PetscInt node)
 {
-  PetscSection section;
-  PetscInt     first, end, n, fixed;
+  return node < p->nodes->n ? p->nodes->rstart + node : p->ghost[node - p->nodes->n];
+}
+
+/* As far from the nearest end, or in the middle.  Where there is none in the middle it is the one of least number around it: all cells that
+   have the node find the same, however they are turned */
+static PetscInt Namesake(const PlexCells *p, PetscInt cell, PetscInt degree, PetscInt node)
+{
+  const PetscInt n = degree + 1, N = p->degree, at[3] = {node % n, node / n % n, node / n / n};
+  PetscInt       found = -1, pairs = 0;
+
+  for (PetscInt d = 0; d < p->dim; d++)
+    if (2 * at[d] == degree && N % 2) pairs |= 1 << d;
+  for (PetscInt c = 0; c < 1 << p->dim; c++) {
+    PetscInt i = 0;
+
+    if (c & ~pairs) continue;
+    for (PetscInt d = p->dim - 1; d >= 0; d--)
+      i = i * (N + 1) + (2 * at[d] == degree ? N / 2 + (c >> d & 1) : at[d] + (2 * at[d] > degree ? N - degree : 0));
+    i = p->index[(PetscCount)cell * p->size + i];
+    if (i < 0) return -1;
+    if (found < 0 || NumberOf(p, i) < NumberOf(p, found)) found = i;
+  }
+  return found;
+}
+
+/* number: in, 1 for nodes of `fine` that have a namesake here; out, where that is in arrays of this rank */
+static PetscErrorCode NumberNamesakes(MPI_Comm comm, const PlexCells *fine, PlexCells *p, PetscInt number[])
+{
+  const PetscInt n    = fine->nodes->n;
+  PetscInt       mine = 0, *ghost;
+  PetscSF        sf;
 
   PetscFunctionBegin;
-  PetscCall(DMGetLabel(dm, FIXED, label));
-  if (*label) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DMCreateLabel(dm, FIXED));
-  PetscCall(DMGetLabel(dm, FIXED, label));
-  PetscCall(DMGetLocalSection(from, &section));
-  PetscCall(PetscSectionGetChart(section, &first, &end));
-  for (PetscInt p = first; p < end; p++) {
-    PetscCall(PetscSectionGetDof(section, p, &n));
-    PetscCall(PetscSectionGetConstraintDof(section, p, &fixed));
-    if (n > 0 && fixed == n) PetscCall(DMLabelSetValue(*label, p, 1));
+  PetscCall(PetscSFCreate(comm, &sf));
+  PetscCall(PetscSFSetGraphLayout(sf, fine->nodes, fine->nghost, NULL, PETSC_COPY_VALUES, fine->ghost));
+  PetscCall(PetscSFReduceBegin(sf, MPIU_INT, number + n, number, MPI_MAX));
+  PetscCall(PetscSFReduceEnd(sf, MPIU_INT, number + n, number, MPI_MAX));
+  for (PetscInt i = 0; i < n; i++) mine += number[i];
+  PetscCall(PetscLayoutCreateFromSizes(comm, mine, PETSC_DETERMINE, 1, &p->nodes));
+  mine = p->nodes->rstart;
+  for (PetscInt i = 0; i < n; i++) number[i] = number[i] ? mine++ : -1;
+  PetscCall(PetscMalloc1(fine->nghost, &ghost));
+  PetscCall(PetscSFBcastBegin(sf, MPIU_INT, number, ghost, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(sf, MPIU_INT, number, ghost, MPI_REPLACE));
+  PetscCall(PetscSFDestroy(&sf));
+  for (PetscInt i = 0; i < n; i++) number[i] -= p->nodes->rstart; /* those of nobody are not asked for */
+  for (PetscInt i = 0; i < fine->nghost; i++) {
+    if (!number[n + i]) continue;
+    number[n + i]      = p->nodes->n + p->nghost;
+    ghost[p->nghost++] = ghost[i];
   }
+  p->ghost = ghost;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PlexCellsCreateDM(DM from, PetscInt degree, DM *dm)
+PetscErrorCode PlexCellsCreateDegree(MPI_Comm comm, const PlexCells *fine, PetscInt degree, PlexCells *p)
 {
-  const PetscInt id = 1;
-  PetscFE        fe;
-  PetscObject    obj;
-  PetscInt       ncomp, dim;
-  DMLabel        label;
+  const PetscCount n = fine->ncells * Nodes(degree, fine->dim), ngeo = fine->ncells * Nodes(fine->geodegree, fine->dim);
+  PetscInt        *number, most                                      = -1;
 
   PetscFunctionBegin;
-  PetscCall(DMGetField(from, 0, NULL, &obj));
-  PetscCall(PetscFEGetNumComponents((PetscFE)obj, &ncomp));
-  PetscCall(DMGetDimension(from, &dim));
-  PetscCall(DMClone(from, dm));
-  PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, dim, ncomp, PETSC_FALSE, degree, PETSC_DETERMINE, &fe));
-  PetscCall(DMSetField(*dm, 0, NULL, (PetscObject)fe));
-  PetscCall(PetscFEDestroy(&fe));
-  PetscCall(DMCreateDS(*dm));
-  PetscCall(GetFixedLabel(from, *dm, &label));
-  PetscCall(DMAddBoundary(*dm, DM_BC_ESSENTIAL, FIXED, label, 1, &id, 0, 0, NULL, NULL, NULL, NULL, NULL));
+  *p = (PlexCells){.dim       = fine->dim,
+                   .degree    = degree,
+                   .ncomp     = fine->ncomp,
+                   .ncells    = fine->ncells,
+                   .size      = Nodes(degree, fine->dim),
+                   .geodegree = fine->geodegree};
+  PetscCall(PetscMalloc1(fine->ncells, &p->cell));
+  PetscCall(PetscMalloc1(n, &p->index));
+  PetscCall(PetscArraycpy(p->cell, fine->cell, fine->ncells));
+  PetscCall(PetscCalloc1(fine->nodes->n + fine->nghost, &number));
+  for (PetscCount i = 0; i < n; i++) {
+    p->index[i] = Namesake(fine, (PetscInt)(i / p->size), degree, (PetscInt)(i % p->size));
+    if (p->index[i] >= 0) number[p->index[i]] = 1;
+  }
+  PetscCall(NumberNamesakes(comm, fine, p, number));
+  for (PetscCount i = 0; i < n; i++)
+    if (p->index[i] >= 0) p->index[i] = number[p->index[i]];
+  PetscCall(PetscFree(number));
+  for (PetscCount i = 0; i < ngeo; i++) most = PetscMax(most, fine->geoindex[i]);
+  PetscCall(PetscMalloc2(ngeo, &p->geoindex, (most + 1) * p->dim, &p->coordinate));
+  PetscCall(PetscArraycpy(p->geoindex, fine->geoindex, ngeo));
+  PetscCall(PetscArraycpy(p->coordinate, fine->coordinate, (most + 1) * p->dim));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -309,6 +309,11 @@ PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscReal Between(PetscReal a, PetscReal b, PetscReal t)
+{
+  return a + t * (b - a);
+}
+
 PetscErrorCode PlexCellsAddValues(DM dm, const PlexCells *cells, DMBoxFunctionFn *f, void *ctx, PetscScalar u[])
 {
   const PetscInt corners = 1 << cells->dim, k = cells->ncomp, N = cells->degree;
@@ -318,7 +323,7 @@ PetscErrorCode PlexCellsAddValues(DM dm, const PlexCells *cells, DMBoxFunctionFn
   PetscCall(PlexPointsCreate(&(PlexCoefficients){.dm = dm, .n = 1}, cells, 0, -1, &p));
   for (PetscCount i = 0; i < cells->ncells; i++) {
     const PetscInt *node = cells->index + i * cells->size;
-    PetscReal       x[3], value[8][PLEX_MAX_COMPONENTS];
+    PetscReal       x[3], value[8][PLEX_MAX_COMPONENTS], end[2][PLEX_MAX_COMPONENTS];
 
     PetscCall(PlexPointsGoTo(cells, i, &p));
     for (PetscInt c = 0; c < corners; c++) {
@@ -326,13 +331,15 @@ PetscErrorCode PlexCellsAddValues(DM dm, const PlexCells *cells, DMBoxFunctionFn
       PetscCall((*f)(p.dim, 0, x, k, value[c], ctx));
     }
     for (PetscInt q = 0; q < cells->size; q++) {
-      const PetscReal t[3] = {(PetscReal)(q % (N + 1)) / N, (PetscReal)(q / (N + 1) % (N + 1)) / N, (PetscReal)(q / (N + 1) / (N + 1)) / N};
+      const PetscInt  at[3] = {q % (N + 1), q / (N + 1) % (N + 1), q / (N + 1) / (N + 1)};
+      const PetscReal t[3]  = {(PetscReal)at[0] / N, (PetscReal)at[1] / N, (PetscReal)at[2] / N};
 
-      for (PetscInt c = 0; c < corners && node[q] >= 0; c++) {
-        PetscReal weight = 1;
-
-        for (PetscInt d = 0; d < cells->dim; d++) weight *= c >> d & 1 ? t[d] : 1 - t[d];
-        for (PetscInt a = 0; a < k; a++) u[node[q] * k + a] += weight * value[c][a];
+      for (PetscInt a = 0; a < k; a++) {
+        for (PetscInt c = 0; c < 2 && !at[0]; c++) { /* the ends of a line of nodes */
+          end[c][a] = Between(value[c][a], value[c + 2][a], t[1]);
+          if (cells->dim == 3) end[c][a] = Between(end[c][a], Between(value[c + 4][a], value[c + 6][a], t[1]), t[2]);
+        }
+        if (node[q] >= 0) u[node[q] * k + a] += Between(end[0][a], end[1][a], t[0]);
       }
     }
   }

@@ -313,7 +313,9 @@ static PetscErrorCode BakeoffCreateSF(Mat_Bakeoff *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BakeoffCreate(DM dm, PetscBool diffusion, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat_Bakeoff **bakeoff)
+/* takes the cells */
+static PetscErrorCode BakeoffCreate(DM dm, const PlexCells *cells, PetscBool diffusion, MatBakeoffProblem problem, MatBakeoffLayout layout,
+                                    Mat_Bakeoff **bakeoff)
 {
   const PetscBool scalar = (PetscBool)(problem == MAT_BAKEOFF_BP1 || problem == MAT_BAKEOFF_BP3 || problem == MAT_BAKEOFF_BP5);
   PetscMPIInt     size;
@@ -326,7 +328,7 @@ static PetscErrorCode BakeoffCreate(DM dm, PetscBool diffusion, MatBakeoffProble
   m->diffusion = diffusion;
   m->problem   = problem;
   m->layout    = layout;
-  PetscCall(PlexCellsCreate(dm, &m->cells));
+  m->cells     = *cells;
   PetscCheck(m->diffusion || m->cells.ncomp == (scalar ? 1 : m->cells.dim), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "The PetscFE of the DMPLEX has %" PetscInt_FMT " components; %s has %" PetscInt_FMT, m->cells.ncomp,
              MatBakeoffProblems[problem], scalar ? 1 : m->cells.dim);
@@ -339,7 +341,8 @@ static PetscErrorCode BakeoffCreate(DM dm, PetscBool diffusion, MatBakeoffProble
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatCreateBakeoff_Private(DM dm, PetscBool diffusion, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat *A)
+static PetscErrorCode CreateOfCells(DM dm, VecType type, const PlexCells *cells, PetscBool diffusion, MatBakeoffProblem problem,
+                                    MatBakeoffLayout layout, Mat *A)
 {
   static const MatShellOperation operations[] = {MAT_PRODUCT_OPERATIONS(Bakeoff),
                                                  {MATOP_CREATE_VECS, (PetscVoidFn *)MatCreateVecs_Bakeoff},
@@ -349,19 +352,15 @@ PetscErrorCode MatCreateBakeoff_Private(DM dm, PetscBool diffusion, MatBakeoffPr
   /* MATSHELL's are for matrices whose scaling it keeps */
   static const MatOperation none[] = {MATOP_DUPLICATE, MATOP_COPY, MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS};
   Mat_Bakeoff              *m;
-  PatchFDKernels            kern;
-  BakeoffKernels           *own;
   PetscInt                  n;
 
   PetscFunctionBegin;
-  PetscCall(BakeoffCreate(dm, diffusion, problem, layout, &m));
-  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
+  PetscCall(BakeoffCreate(dm, cells, diffusion, problem, layout, &m));
   PetscCall(PetscObjectReference((PetscObject)dm));
   PetscCall(PetscIntCast((PetscCount)(layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->nleaf : m->nowned), &n));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
   PetscCall(MatShellSetManageScalingShifts(*A));
-  PetscCall(MatShellSetVecType(*A, dm->vectype));
+  PetscCall(MatShellSetVecType(*A, type));
   PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatFusedCGSweep_C", MatFusedCGSweep_Bakeoff));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCanRecord_C", MatCanRecord_Bakeoff));
@@ -372,6 +371,22 @@ PetscErrorCode MatCreateBakeoff_Private(DM dm, PetscBool diffusion, MatBakeoffPr
   PetscCall(PetscLayoutSetBlockSize((*A)->rmap, m->cells.ncomp));
   PetscCall(PetscLayoutSetBlockSize((*A)->cmap, m->cells.ncomp));
   PetscCall(MatSetNullSpace_Bakeoff(*A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreateBakeoff_Private(DM dm, PetscBool diffusion, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat *A)
+{
+  PlexCells       cells;
+  Mat_Bakeoff    *m;
+  PatchFDKernels  kern;
+  BakeoffKernels *own;
+
+  PetscFunctionBegin;
+  PetscCall(PlexCellsCreate(dm, &cells));
+  PetscCall(CreateOfCells(dm, dm->vectype, &cells, diffusion, problem, layout, A));
+  PetscCall(MatShellGetContext(*A, &m));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -452,14 +467,12 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
 PetscErrorCode MatBakeoffCreateDegree(Mat A, PetscInt degree, Mat *B)
 {
   Mat_Bakeoff *m;
-  DM           dm;
+  PlexCells    cells;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  PetscCall(PlexCellsCreateDM(m->dm, degree, &dm));
-  PetscCall(DMSetVecType(dm, A->defaultvectype));
-  PetscCall(MatCreateBakeoff_Private(dm, m->diffusion, m->problem, m->layout, B));
-  PetscCall(DMDestroy(&dm));
+  PetscCall(PlexCellsCreateDegree(PetscObjectComm((PetscObject)A), &m->cells, degree, &cells));
+  PetscCall(CreateOfCells(m->dm, A->defaultvectype, &cells, m->diffusion, m->problem, m->layout, B));
   PetscCall(MatBakeoffFollow(*B, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -433,7 +433,8 @@ static PetscErrorCode BakeoffConstant(Mat A, const Mat_Bakeoff *m, const PetscIn
   Vec            g;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(m->dm, &g));
+  if (m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL) PetscCall(MatCreateVecs(A, &g, NULL)); /* the DM may be that of a higher degree */
+  else PetscCall(DMCreateGlobalVector(m->dm, &g));
   PetscCall(VecGetArrayWrite(g, &a));
   for (PetscInt i = 0; i < m->cells.nodes->n; i++)
     for (PetscInt c = 0; c < n; c++) a[i * n + c] = body[i] == which && c == component;

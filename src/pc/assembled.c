@@ -109,28 +109,30 @@ static PetscErrorCode PCDestroy_Inverse(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* in place of the default of a PCGAMG of one process */
+/* in place of PCGAMG's default, the factors that one process has */
 static PetscErrorCode SetInverse(KSP ksp)
 {
   const PetscInt most = 2000;
-  PetscBool      gamg, lu;
-  PetscMPIInt    size;
+  PetscBool      is;
   PetscInt       n;
-  KSP            coarse;
+  KSP           *block;
   PC             pc;
   Mat            A, *inverse;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, &gamg));
-  if (!gamg || size > 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCMGGetCoarseSolve(pc, &coarse));
-  PetscCall(KSPGetPC(coarse, &pc));
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCBJACOBI, &lu));
-  PetscCall(KSPGetOperators(coarse, NULL, &A));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCMGGetCoarseSolve(pc, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCBJACOBI, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCBJacobiGetSubKSP(pc, &n, NULL, &block));
+  PetscCall(KSPGetPC(block[0], &pc));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCLU, &is));
+  PetscCall(KSPGetOperators(block[0], NULL, &A));
   PetscCall(MatGetSize(A, &n, NULL));
-  if (!lu || n > most) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!is || !n || n > most) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&inverse));
   PetscCall(PCSetType(pc, PCSHELL));
   PetscCall(PCShellSetName(pc, "the inverse, a dense matrix"));

@@ -143,8 +143,8 @@ PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellO
   { \
     MATOP_MULT_TRANSPOSE_ADD, (PetscVoidFn *)MatMultTransposeAdd_##NAME \
   }
-/* an assembled matrix of the sizes of A; duplicate entries are summed, negative ones dropped */
-PETSC_INTERN PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType, MatReuse,
+/* an assembled matrix of the sizes of A; duplicate entries are summed, negative ones dropped; the arrays are overwritten */
+PETSC_INTERN PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], PetscScalar v[], MatType, MatReuse,
                                               Mat *B);
 /* for DMCreateMatrix() with -dm_mat_type aij or the like: the matrix assembled from the shell, which it keeps, in its place; nothing for
    shells */

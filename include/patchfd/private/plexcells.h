@@ -26,8 +26,8 @@ PETSC_INTERN PetscErrorCode PlexCellsCreateSection(DM, PetscSection from, PetscS
 /* Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreate(DM, PlexCells *);
 PETSC_INTERN PetscErrorCode PlexCellsDestroy(PlexCells *);
-/* the same mesh with a space of another degree, and Dirichlet conditions at the same points.  Collective */
-PETSC_INTERN PetscErrorCode PlexCellsCreateDM(DM, PetscInt degree, DM *);
+/* the same mesh with a space of at most half the degree, and Dirichlet conditions at the same points.  Collective */
+PETSC_INTERN PetscErrorCode PlexCellsCreateDegree(MPI_Comm, const PlexCells *, PetscInt degree, PlexCells *);
 
 /* ---- coefficients of -div(K grad u) + shift u: src/dm/plexcoefficients.c ---- */
 
