@@ -100,7 +100,7 @@ static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDCo
   for (PetscInt first = 0, next; first < n; first = next) {
     for (next = first + 1; next < n && LocalAlike(s, &colors[first], &colors[next]);) next++;
     for (int image = 0; image < 8; image++) {
-      PatchFDColor color[MATBOX_MAX_COLORS];
+      PatchFDColor color[PATCHFD_MAX_COLORS];
       PatchFDRange part;
       PetscBool    any = PETSC_FALSE;
 
