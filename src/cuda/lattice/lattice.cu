@@ -252,7 +252,7 @@ static PetscErrorCode Energy(const LatticeGather<T> &p, cudaStream_t stream)
 /* ---- plans ---- */
 
 template <typename T>
-struct LatticePlan {
+struct LatticePlan : Plan {
   int             dim, n[3];
   PetscReal       h[3], robin[6];
   bool            equal; /* are the cubes cubes? */
