@@ -933,7 +933,7 @@ int main(int argc, char **argv)
     test:
       suffix: vecs_cuda
       output_file: output/diffusion_vecs.out
-      args: -test vecs -map function -dm_box_extra_points 2 -mg_levels_pc_patchfd_patch vertex
+      args: -test vecs -map function -dm_box_galerkin false -dm_box_extra_points 2 -dm_box_semicoarsening 0 -mg_levels_pc_patchfd_patch vertex
   test:
     suffix: action_singlecuda
     requires: cuda gpu

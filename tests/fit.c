@@ -728,7 +728,7 @@ int main(int argc, char **argv)
     output_file: output/fit_step.out
     test:
       suffix: step_cuda_robin
-      args: -dim 3 -degree {{1 2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_robin 3,0,0.5,40,0,7
+      args: -dim 3 -degree {{2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_robin 3,0,0.5,40,0,7
     test:
       suffix: step_cuda_robin_inner
       args: -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_reduction 0.2 -tolerance 1e-3 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40

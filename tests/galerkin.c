@@ -415,7 +415,7 @@ TEST_MAIN("product", {"product", TestProduct}, {"channel", TestChannel}, {"fold"
     test:
       suffix: channel_cuda
       requires: cuda gpu
-      args: -dm_box_degree 4 -dm_vec_type {{cuda singlecuda}}
+      args: -dm_box_degree 4 -dm_vec_type cuda
   # no need where it is not so large
   test:
     suffix: channel_small
