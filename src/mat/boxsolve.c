@@ -421,8 +421,8 @@ static PetscErrorCode Product(PatchFDBoxSolve s, int d, PetscInt plane, PetscInt
    matrices */
 static PetscErrorCode PlaneProducts(PatchFDBoxSolve s, PetscBool back, void *nodes)
 {
-  const PetscInt all = s->planes + s->nkeep, lines = PetscMax(1, s->inner / PatchFDBoxLineLength(&s->line[0])),
-                 planes = s->k->eliminate ? PetscMax(1, PLANE_LINES / lines) : all;
+  const PetscInt all = s->planes + s->nkeep, lines = s->inner / PetscMax(1, PatchFDBoxLineLength(&s->line[0])),
+                 planes = s->k->eliminate ? PetscMax(1, PLANE_LINES / PetscMax(1, lines)) : all;
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < all; p += planes)
