@@ -147,18 +147,19 @@ PetscBool MatBoxLocalTakesWhole(const Mat_Box *m, PatchFDKernels kern)
   return (PetscBool)(!box->halo && entries <= limit);
 }
 
-/* Inverses of saddle points are made once, on a core in 0.2 s, and have 10 MB in single precision; those by quadrature for each change of
-   coefficients, in less time than the kernels of a level */
+/* Inverses of saddle points are made once, on a core in 0.2 s, and have 10 MB in single precision; those of plates, whose kernels of coarse
+   levels take less time, in 10 ms; those by quadrature for each change of coefficients, in less time than the kernels of a level */
 PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
 {
   const DM_Box        *box    = (const DM_Box *)dm->data;
   const PetscBool      points = (PetscBool)(dm->setupcalled && DMBoxHasPoints(box));
-  const PetscLogDouble limit  = points ? 1e9 : 4e9; /* operations */
+  const PetscLogDouble limit  = points ? 1e9 : box->op->saddle ? 4e9 : 1e8; /* operations */
   PatchFDKernels       kern;
   PetscInt(*halvings)[3];
 
   PetscFunctionBegin;
-  if (!dm->setupcalled || (!box->op->saddle && !points) || (points && box->halo)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!dm->setupcalled || !(box->op->saddle || points || box->op->reach) || (!box->op->saddle && box->halo))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(*n + 1, &halvings));
