@@ -1,6 +1,7 @@
 /* products on inner patches of operators by quadrature from factors in half precision */
 #include "points/packed_cells.cuh"
 #include "points/packed_planes.cuh"
+#include "points/plan.cuh"
 
 namespace patchfd
 {
@@ -41,7 +42,8 @@ PetscErrorCode PointsPackedProducts(PetscInt degree, const PointsArguments<float
   return p.packed.shift ? WithPacked<true>(degree, launch) : WithPacked<false>(degree, launch);
 }
 
-PetscErrorCode PointsPackedCreate(const PointsGeneric<float> &from, PoolMemory *memory, PointsPacked *packed, cudaStream_t stream)
+/* from the factors of an operator that has a stiffness, in three dimensions */
+static PetscErrorCode PointsPackedCreate(const PointsGeneric<float> &from, PoolMemory *memory, PointsPacked *packed, cudaStream_t stream)
 {
   const size_t cells = (size_t)from.cells;
   const auto   allow = [](auto kernel, int, int, size_t shared) { return AllowShared(kernel, shared); };
@@ -65,6 +67,18 @@ PetscErrorCode PointsPackedCreate(const PointsGeneric<float> &from, PoolMemory *
   PetscCallCUDA(cudaGetLastError());
   packed->words = words;
   packed->scale = scale;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PointsPack(void *plan)
+{
+  PointsPlan<float> *p = (PointsPlan<float> *)plan;
+  cudaStream_t       stream;
+
+  PetscFunctionBegin;
+  if (p->packed.words || !p->generic.stiff) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  PetscCall(PointsPackedCreate(p->generic, &p->memory, &p->packed, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -169,7 +169,4 @@ static __global__ void __launch_bounds__(256) PointsPackKernel(const __grid_cons
   for (int e = threadIdx.x; e < (int)to.block(); e += blockDim.x) words[base + e] = packed_words[e];
 }
 
-/* from the factors of an operator that has a stiffness, in three dimensions */
-PetscErrorCode PointsPackedCreate(const PointsGeneric<float> &, PoolMemory *, PointsPacked *, cudaStream_t);
-
 } // namespace patchfd

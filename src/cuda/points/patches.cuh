@@ -73,14 +73,6 @@ struct PointsProductArguments {
   PointsRoom<T> room;
 };
 
-/* before the first of the products below: may their kernels have the shared memory that they need? */
-template <typename T>
-PetscErrorCode PointsProductsAllow(PetscInt degree, PoolMemory *, PointsRoom<T> *);
-
-/* begins the products of patches that are the inner nodes of eight cells, or of others: product.cu */
-template <typename T>
-PetscErrorCode PointsProducts(PetscInt degree, bool inner, const PointsArguments<T> &, const PointsProductArguments<T> &, cudaStream_t);
-
 /* of inner patches with factors in half precision */
 PetscErrorCode PointsPackedProducts(PetscInt degree, const PointsArguments<float> &, const PointsProductArguments<float> &, cudaStream_t);
 

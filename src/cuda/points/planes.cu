@@ -441,10 +441,10 @@ static PointsKernel<T> PointsPlaneKernelOf()
           INT_MAX,       PointsPlaneKernel<S, KIND, COMPUTED, T>};
 }
 
-/* Measured on an H100: up to which degree planes are better than lines */
+/* Measured on an H200: up to which degree planes are better than lines */
 constexpr int PointsPlaneDegrees(PointsRule rule, bool computed)
 {
-  return rule == POINTS_MASS ? 6 : (!computed ? 0 : 2);
+  return rule == POINTS_MASS ? 6 : (!computed ? 0 : (rule == POINTS_GAUSS ? 2 : 3));
 }
 
 /* the kernel of a kind of nodes: of(kind) makes it */

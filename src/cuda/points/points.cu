@@ -403,57 +403,6 @@ static PetscErrorCode PointsPlanCreate(const PatchFDOperatorDesc *desc, const Pa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PointsPack(void *plan)
-{
-  PointsPlan<float> *p = (PointsPlan<float> *)plan;
-  cudaStream_t       stream;
-
-  PetscFunctionBegin;
-  if (p->packed.words || !p->generic.stiff) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Stream(&stream));
-  PetscCall(PointsPackedCreate(p->generic, &p->memory, &p->packed, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
-PetscErrorCode PointsProductsPrepare(void *plan)
-{
-  PointsPlan<T> *p = (PointsPlan<T> *)plan;
-
-  PetscFunctionBegin;
-  if (!p->room.blocks) PetscCall(PointsProductsAllow(p->generic.n - 1, &p->memory, &p->room));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template PetscErrorCode PointsProductsPrepare<double>(void *);
-template PetscErrorCode PointsProductsPrepare<float>(void *);
-
-template <typename T>
-PetscErrorCode PointsPatchProducts(void *plan, const PointsPatches &patches, bool inner, bool packed, bool compact, bool subtract,
-                                   const T *x, T *y)
-{
-  const PointsPlan<T>            *p       = (const PointsPlan<T> *)plan;
-  PointsArguments<T>              arg     = p->arg;
-  const PointsProductArguments<T> product = {patches, p->packed, compact, subtract, y, p->room};
-  cudaStream_t                    stream;
-
-  PetscFunctionBegin;
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  arg.x  = x;
-  packed = packed && inner && p->packed.words;
-  if constexpr (sizeof(T) == sizeof(float)) {
-    if (packed) PetscCall(PointsPackedProducts(p->generic.n - 1, arg, product, stream));
-  }
-  if (!packed) PetscCall(PointsProducts(p->generic.n - 1, inner, arg, product, stream));
-  PetscCall(PetscLogGpuTimeEnd());
-  if (arg.cells) PetscCall(PetscLogGpuFlops(p->flops / arg.cells * points_corners * patches.count));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template PetscErrorCode PointsPatchProducts<double>(void *, const PointsPatches &, bool, bool, bool, bool, const double *, double *);
-template PetscErrorCode PointsPatchProducts<float>(void *, const PointsPatches &, bool, bool, bool, bool, const float *, float *);
-
 template <typename T>
 PetscErrorCode PointsOperator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
 {

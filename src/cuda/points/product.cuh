@@ -257,35 +257,4 @@ struct PointsProductOf {
   }
 };
 
-template <typename T>
-PetscErrorCode PointsProductsAllow(PetscInt degree, PoolMemory *memory, PointsRoom<T> *room)
-{
-  PetscFunctionBegin;
-  PetscCall((ForDegree<1, PATCHFD_FIT_RESIDUAL_DEGREES>(degree, [&](auto k) {
-    constexpr int K = decltype(k)::value;
-
-    PetscFunctionBegin;
-    PetscCall((PointsProductOf<PointsProductShape<T, K, true>, T>::allow(memory, room)));
-    PetscCall((PointsProductOf<PointsProductShape<T, K, false>, T>::allow(memory, room)));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  })));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
-PetscErrorCode PointsProducts(PetscInt degree, bool inner, const PointsArguments<T> &arg, const PointsProductArguments<T> &p,
-                              cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall((ForDegree<1, PATCHFD_FIT_RESIDUAL_DEGREES>(degree, [&](auto k) {
-    constexpr int K = decltype(k)::value;
-
-    PetscFunctionBegin;
-    if (inner) PetscCall((PointsProductOf<PointsProductShape<T, K, true>, T>::launch(arg, p, stream)));
-    else PetscCall((PointsProductOf<PointsProductShape<T, K, false>, T>::launch(arg, p, stream)));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  })));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 } // namespace patchfd
