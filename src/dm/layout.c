@@ -59,11 +59,59 @@ static PetscErrorCode DMBoxCheckRing(DM dm, PetscInt d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* cells, bounds and sides of direction d */
+static PetscErrorCode DMBoxCheckDirection(DM dm, PetscInt d)
+{
+  const DM_Box  *box  = (const DM_Box *)dm->data;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
+  PetscReal      h, smallest;
+
+  PetscFunctionBegin;
+  PetscCheck(box->cells[d] >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_cells (DMBoxSetCells()) has %" PetscInt_FMT " cells in direction %" PetscInt_FMT "; it must be at least 1",
+             box->cells[d], d);
+  PetscCheck(!PetscIsInfOrNanReal(box->lower[d]) && !PetscIsInfOrNanReal(box->upper[d]) &&
+               !PetscIsInfOrNanReal(box->upper[d] - box->lower[d]),
+             comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_lower, -dm_box_upper (DMBoxSetBounds()) are %g, %g in direction %" PetscInt_FMT "; they must be finite",
+             (double)box->lower[d], (double)box->upper[d], d);
+  PetscCheck(box->upper[d] > box->lower[d], comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_upper %g is not larger than -dm_box_lower %g (DMBoxSetBounds()) in direction %" PetscInt_FMT, (double)box->upper[d],
+             (double)box->lower[d], d);
+  h        = (box->upper[d] - box->lower[d]) / PetscPowRealInt(2, box->refine) / (PetscReal)box->cells[d];
+  smallest = PetscMax(PetscSqrtReal(PETSC_REAL_MIN),
+                      100 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(box->lower[d]), PetscAbsReal(box->upper[d])));
+  PetscCheck(h > smallest, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "[%g, %g] in direction %" PetscInt_FMT " (-dm_box_lower, -dm_box_upper) cannot be divided into %" PetscInt_FMT
+             " cells (-dm_box_cells) "
+             "refined %" PetscInt_FMT " times (-dm_refine): they would be as small as rounding errors",
+             (double)box->lower[d], (double)box->upper[d], d, box->cells[d], box->refine);
+  for (PetscInt e = 0; e < 2; e++) {
+    const DMBoxBoundaryType type = box->boundary[2 * d + e];
+
+    PetscCheck(type >= DMBOX_BOUNDARY_DIRICHLET && type <= DMBOX_BOUNDARY_SYMMETRY, comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT
+               "; it must be dirichlet, neumann, supported, periodic or symmetry",
+               (int)type, e ? "upper" : "lower", d);
+    PetscCheck(box->symmetry[2 * d + e] == PETSC_DETERMINE || (type == DMBOX_BOUNDARY_SYMMETRY && box->space == DMBOX_SPACE_VQ), comm,
+               PETSC_ERR_ARG_INCOMP,
+               "-dm_box_symmetry_components (DMBoxSetSymmetryComponents()) is %" PetscInt_FMT " at the %s side of direction %" PetscInt_FMT
+               ", which is %s, of -dm_box_space %s; it is for symmetry and vq, take determine or -1 for others",
+               box->symmetry[2 * d + e], e ? "upper" : "lower", d, DMBoxBoundaryTypes[type], DMBoxSpaces[box->space]);
+    PetscCheck(type != DMBOX_BOUNDARY_SYMMETRY || box->space == DMBOX_SPACE_VQ || box->space == DMBOX_SPACE_RT, comm, PETSC_ERR_ARG_INCOMP,
+               "-dm_box_boundary (DMBoxSetBoundary()) is symmetry at the %s side of direction %" PetscInt_FMT
+               ", which is for vector fields, -dm_box_space vq and rt (DMBoxSetSpace()); this DMBOX has %s",
+               e ? "upper" : "lower", d, DMBoxSpaces[box->space]);
+  }
+  PetscCall(DMBoxCheckRing(dm, d));
+  PetscCall(DMBoxCheckVertices(dm, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DMBoxCheckInput(DM dm)
 {
   DM_Box        *box  = (DM_Box *)dm->data;
   const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
-  PetscReal      h, smallest;
 
   PetscFunctionBegin;
   PetscCheck(dm->dim >= 1 && dm->dim <= 3, comm, PETSC_ERR_ARG_OUTOFRANGE,
@@ -80,48 +128,7 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
              "-dm_box_space (DMBoxSetSpace()) is rt, which has 2 or 3 dimensions, but -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT,
              dm->dim);
   PetscCheck(box->refine >= 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_refine is %" PetscInt_FMT "; it must be at least 0", box->refine);
-  for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscCheck(box->cells[d] >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE,
-               "-dm_box_cells (DMBoxSetCells()) has %" PetscInt_FMT " cells in direction %" PetscInt_FMT "; it must be at least 1",
-               box->cells[d], d);
-    PetscCheck(!PetscIsInfOrNanReal(box->lower[d]) && !PetscIsInfOrNanReal(box->upper[d]) &&
-                 !PetscIsInfOrNanReal(box->upper[d] - box->lower[d]),
-               comm, PETSC_ERR_ARG_OUTOFRANGE,
-               "-dm_box_lower, -dm_box_upper (DMBoxSetBounds()) are %g, %g in direction %" PetscInt_FMT "; they must be finite",
-               (double)box->lower[d], (double)box->upper[d], d);
-    PetscCheck(box->upper[d] > box->lower[d], comm, PETSC_ERR_ARG_OUTOFRANGE,
-               "-dm_box_upper %g is not larger than -dm_box_lower %g (DMBoxSetBounds()) in direction %" PetscInt_FMT, (double)box->upper[d],
-               (double)box->lower[d], d);
-    h        = (box->upper[d] - box->lower[d]) / PetscPowRealInt(2, box->refine) / (PetscReal)box->cells[d];
-    smallest = PetscMax(PetscSqrtReal(PETSC_REAL_MIN),
-                        100 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(box->lower[d]), PetscAbsReal(box->upper[d])));
-    PetscCheck(h > smallest, comm, PETSC_ERR_ARG_OUTOFRANGE,
-               "[%g, %g] in direction %" PetscInt_FMT " (-dm_box_lower, -dm_box_upper) cannot be divided into %" PetscInt_FMT
-               " cells (-dm_box_cells) "
-               "refined %" PetscInt_FMT " times (-dm_refine): they would be as small as rounding errors",
-               (double)box->lower[d], (double)box->upper[d], d, box->cells[d], box->refine);
-    for (PetscInt e = 0; e < 2; e++) {
-      const DMBoxBoundaryType type = box->boundary[2 * d + e];
-
-      PetscCheck(type >= DMBOX_BOUNDARY_DIRICHLET && type <= DMBOX_BOUNDARY_SYMMETRY, comm, PETSC_ERR_ARG_OUTOFRANGE,
-                 "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT
-                 "; it must be dirichlet, neumann, supported, periodic or symmetry",
-                 (int)type, e ? "upper" : "lower", d);
-      PetscCheck(box->symmetry[2 * d + e] == PETSC_DETERMINE || (type == DMBOX_BOUNDARY_SYMMETRY && box->space == DMBOX_SPACE_VQ), comm,
-                 PETSC_ERR_ARG_INCOMP,
-                 "-dm_box_symmetry_components (DMBoxSetSymmetryComponents()) is %" PetscInt_FMT
-                 " at the %s side of direction %" PetscInt_FMT
-                 ", which is %s, of -dm_box_space %s; it is for symmetry and vq, take determine or -1 for others",
-                 box->symmetry[2 * d + e], e ? "upper" : "lower", d, DMBoxBoundaryTypes[type], DMBoxSpaces[box->space]);
-      PetscCheck(type != DMBOX_BOUNDARY_SYMMETRY || box->space == DMBOX_SPACE_VQ || box->space == DMBOX_SPACE_RT, comm,
-                 PETSC_ERR_ARG_INCOMP,
-                 "-dm_box_boundary (DMBoxSetBoundary()) is symmetry at the %s side of direction %" PetscInt_FMT
-                 ", which is for vector fields, -dm_box_space vq and rt (DMBoxSetSpace()); this DMBOX has %s",
-                 e ? "upper" : "lower", d, DMBoxSpaces[box->space]);
-    }
-    PetscCall(DMBoxCheckRing(dm, d));
-    PetscCall(DMBoxCheckVertices(dm, d));
-  }
+  for (PetscInt d = 0; d < dm->dim; d++) PetscCall(DMBoxCheckDirection(dm, d));
   PetscCall(DMBoxCheckMapping(dm));
   PetscCall(DMBoxCheckCoarsening(dm));
   if (box->op->ops.check) PetscCall((*box->op->ops.check)(dm, box->op));

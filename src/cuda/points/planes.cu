@@ -442,9 +442,9 @@ static PointsKernel<T> PointsPlaneKernelOf()
 }
 
 /* Measured on an H200: up to which degree planes are better than lines */
-constexpr int PointsPlaneDegrees(PointsRule rule, bool computed)
+constexpr int PointsPlaneDegrees(PointsRule rule, bool computed, bool single)
 {
-  return rule == POINTS_MASS ? 6 : (!computed ? 0 : (rule == POINTS_GAUSS ? 2 : 3));
+  return rule == POINTS_MASS ? 6 : (!computed ? 0 : (rule == POINTS_GAUSS || single ? 2 : 3));
 }
 
 /* the kernel of a kind of nodes: of(kind) makes it */
@@ -464,7 +464,8 @@ static PointsKernel<T> PointsOfNodes(int nodes, F &&of)
 template <typename T, PointsRule RULE, bool COMPUTED>
 static PetscErrorCode PointsFindAny(PetscInt degree, int nodes, PointsKernel<T> *kernel)
 {
-  constexpr int planes = PointsPlaneDegrees(RULE, COMPUTED), degrees = RULE == POINTS_MANY ? (points_max - 1) / 2 : points_degrees;
+  constexpr int planes  = PointsPlaneDegrees(RULE, COMPUTED, sizeof(T) == 4),
+                degrees = RULE == POINTS_MANY ? (points_max - 1) / 2 : points_degrees;
 
   PetscFunctionBegin;
   PetscCall((ForDegree<1, degrees>(degree, [&](auto k) {
