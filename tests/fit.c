@@ -219,6 +219,7 @@ static PetscErrorCode TestStep(void)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &tolerance, NULL));
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, &dm));
+  bilinear = (PetscBool)(degree == 1);
   PetscCall(DMBoxSetOperator(dm, "diffusion"));
   PetscCall(DMBoxSetMapping(dm, Bend, NULL));
   PetscCall(DMSetFromOptions(dm));
@@ -527,13 +528,13 @@ int main(int argc, char **argv)
       args: -dim 3 -degree {{1 2}} -dm_box_extra_points 1 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -pc_patchfd_fit_exact unlimited
     test:
       suffix: step_neumann
-      args: -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann
+      args: -degree {{1 2}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann
     test:
       suffix: step_3d
-      args: -dim 3 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
+      args: -dim 3 -degree {{1 2}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
     test:
       suffix: step_robin
-      args: -degree {{2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40
+      args: -degree {{1 2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40
     test:
       suffix: step_robin_3d
       args: -dim 3 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_robin 3,0,0.5,40,0,7
@@ -716,7 +717,7 @@ int main(int argc, char **argv)
       args: -degree {{1 2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9
     test:
       suffix: step_cuda_neumann
-      args: -degree {{2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,neumann,neumann
+      args: -degree {{1 2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,neumann,neumann
     test:
       suffix: step_cuda_inner
       args: -degree {{1 2}} -pc_patchfd_fit_lanczos 32 -pc_patchfd_fit_reduction {{0.7 0.2}} -tolerance 1e-3
@@ -728,7 +729,7 @@ int main(int argc, char **argv)
     output_file: output/fit_step.out
     test:
       suffix: step_cuda_robin
-      args: -dim 3 -degree {{2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_robin 3,0,0.5,40,0,7
+      args: -dim 3 -degree {{1 2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_robin 3,0,0.5,40,0,7
     test:
       suffix: step_cuda_robin_inner
       args: -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_reduction 0.2 -tolerance 1e-3 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40

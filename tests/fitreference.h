@@ -5,13 +5,15 @@
 
 /* ---- a step from the definition: dense matrices on one rank ---- */
 
-/* polynomials of degree 2 at most, which the images of cells are exactly, and their derivatives */
+static PetscBool bilinear; /* for degree 1, whose images of cells are that */
+
+/* polynomials of degree 2 at most in a direction, which the images of cells are exactly, and their derivatives */
 static PetscErrorCode Bend(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[],
                            PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   y[0] = x[0] + 0.3 * x[0] * x[1];
-  y[1] = x[1] + 0.4 * x[0] * x[0] * x[1];
+  y[1] = x[1] + 0.4 * x[0] * (bilinear ? 1 : x[0]) * x[1];
   if (dim == 3) y[2] = 0.5 * x[2] + 0.2 * x[0] * x[2];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -19,7 +21,7 @@ static PetscErrorCode Bend(PetscInt dim, PETSC_UNUSED PetscReal time, const Pets
 static void BendDerivatives(PetscInt dim, const PetscReal x[], PetscReal J[3][3])
 {
   const PetscReal D[3][3] = {{1 + 0.3 * x[1], 0.3 * x[0], 0},
-                             {0.8 * x[0] * x[1], 1 + 0.4 * x[0] * x[0], 0},
+                             {(bilinear ? 0.4 : 0.8 * x[0]) * x[1], 1 + 0.4 * x[0] * (bilinear ? 1 : x[0]), 0},
                              {dim == 3 ? 0.2 * x[2] : 0, 0, dim == 3 ? 0.5 + 0.2 * x[0] : 1}};
 
   for (int a = 0; a < 3; a++)
