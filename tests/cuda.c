@@ -1,5 +1,6 @@
 static char help[] = "Every CUDA kernel against its host twin, in both precisions, on random data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann, -dg : the meshes; -dg: cells do not share nodes\n\
+  -fixed <d>       : with -neumann a direction without free sides\n\
   -together : between the creation of plans and their use those of another mesh are made and used\n\
   -biharmonic : the fourth-order operator and its local solvers; its sides are clamped, or, with -neumann, some of them supported\n\
   -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
@@ -723,7 +724,7 @@ static PetscErrorCode Run(void)
   PetscReal   unknowns = 0;
   PetscInt    dim = 3, degrees[16], nd, cells[3] = {5, 4, 3}, nc = 3, failures = 0;
   PetscBool   together = PETSC_FALSE;
-  Kind        kind     = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
+  Kind        kind     = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, -1};
   PetscRandom rnd;
 
   PetscFunctionBeginUser;
@@ -731,6 +732,7 @@ static PetscErrorCode Run(void)
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", cells, &nc, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &kind.graded, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-neumann", &kind.neumann, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-fixed", &kind.fixed, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-dg", &kind.dg, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-biharmonic", &kind.biharmonic, NULL));
   PetscCheck(!kind.biharmonic || !kind.dg, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
@@ -825,6 +827,10 @@ static PetscErrorCode Run(void)
      test:
        suffix: 3d_neumann
        args: -cells 21,6,7 -degrees 1,2,3,4,5 -neumann
+     # enough rows for four colours at once
+     test:
+       suffix: 3d_neumann_rows
+       args: -cells 12,96,97 -degrees 1 -neumann -fixed 0
      test:
        suffix: 3d_neumann_high
        args: -cells 2,3,2 -degrees 7,8,9 -neumann

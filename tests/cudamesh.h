@@ -4,6 +4,7 @@
 
 typedef struct {
   PetscBool graded, neumann, dg, biharmonic;
+  PetscInt  fixed; /* a direction that has no free side with `neumann` either */
 } Kind;
 
 typedef struct {
@@ -42,7 +43,8 @@ static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt c
   m->plates     = kind->biharmonic;
   for (int d = 0; d < 3; d++) {
     const PetscInt  k = d < dim ? degree : 0, refine = d < dim ? ratio : 1, n = d < dim ? cells[d] * refine : 1;
-    const PetscBool given[2] = {(PetscBool)(d < dim && !(kind->neumann && d != 1)), (PetscBool)(d < dim && !(kind->neumann && d == 1))},
+    const PetscBool open     = (PetscBool)(kind->neumann && d != kind->fixed),
+                    given[2] = {(PetscBool)(d < dim && !(open && d != 1)), (PetscBool)(d < dim && !(open && d == 1))},
                     all      = (PetscBool)(kind->biharmonic && d < dim);
     const PetscBool fixed[2] = {(PetscBool)(given[0] || all), (PetscBool)(given[1] || all)};
     PetscReal      *v;

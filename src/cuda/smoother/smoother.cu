@@ -248,7 +248,7 @@ struct Step {
 struct Steps {
   PetscInt colors = 0; /* that are done with them */
   int      n      = 0;
-  Step     step[5];
+  Step     step[9];
 
   Step &add(Step::Kind kind, bool zero)
   {
@@ -337,19 +337,21 @@ static PatchShell Parts(const PatchShell &shell, int from, int to)
 }
 
 /*
-  One kernel or two for the patches in the middle, two colours that follow each other in x, of which the others are `a` and `b`.  Those
-  below and above the middle in z and y are not coupled to it meanwhile: they are solved beside it.  In x they are: the others of the first
-  colour come before, those of the second one after.
+  One kernel for the patches in the middle of n colours that follow each other in x, four also in y; the others of each are `shell`.  Those
+  below and above the middle in directions in which the colours do not differ are not coupled to it meanwhile: they are solved beside it.
+  In the last direction in which they do, the others of the first half of the colours come before, those of the second half after; with four
+  colours there are none in x.
 */
-static Step &AddMiddle(Steps &s, Step::Kind kind, bool zero, const PatchShell &a, const PatchShell *b)
+static Step &AddMiddle(Steps &s, Step::Kind kind, bool zero, int n, const PatchShell shell[])
 {
-  s.add(Step::ANY, zero, Parts(a, 0, 4), true);
-  if (b) s.add(Step::ANY, false, Parts(*b, 0, 4), true);
-  s.add(Step::ANY, zero, Parts(a, 4, 6));
+  const int beside = n == 4 ? 2 : 4, half = (n + 1) / 2; /* beside: parts of a shell */
+
+  for (int i = 0; i < n; i++) s.add(Step::ANY, zero && i == 0, Parts(shell[i], 0, beside), true);
+  for (int i = 0; i < half; i++) s.add(Step::ANY, zero && i == 0, Parts(shell[i], beside, 6));
   const int middle = s.n;
 
   s.add(kind, zero);
-  if (b) s.add(Step::ANY, false, Parts(*b, 4, 6));
+  for (int i = half; i < n; i++) s.add(Step::ANY, false, Parts(shell[i], beside, 6));
   return s.step[middle];
 }
 
@@ -361,15 +363,13 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
   const bool fast = p->fast && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_SOLVE);
   Steps      s;
   ColorParts c = FindPatches(p, fast, colors[0].parity, patches), next;
+  PatchShell shell[4];
 
   if (p->uniform && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_FUSED)) s.colors = p->stencil.colors(ncolors, colors, patches);
   if (s.colors) {
-    bool rest = false; /* are there patches of more than one unknown? */
-
-    for (int d = 0; d < 3; d++) rest = rest || patches[d][0] < p->ones[d][0] || patches[d][1] > p->ones[d][1];
-    if (rest) s.colors = PetscMin(s.colors, 2);
-    if (rest && s.colors == 2) next = FindPatches(p, fast, colors[1].parity, patches);
-    Step &step = AddMiddle(s, Step::STENCIL, zero, c.any, rest && s.colors == 2 ? &next.any : NULL);
+    if (patches[0][0] < p->ones[0][0] || patches[0][1] > p->ones[0][1]) s.colors = PetscMin(s.colors, 2); /* others, in x */
+    for (PetscInt i = 0; i < s.colors; i++) shell[i] = FindPatches(p, fast, colors[i].parity, patches).any;
+    Step &step = AddMiddle(s, Step::STENCIL, zero, (int)s.colors, shell);
 
     step.colors = s.colors;
     step.color  = colors;
@@ -380,7 +380,9 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
   if (c.fast && !next.fast && !p->fast->single) c = FindPatches(p, false, colors[0].parity, patches);
   if (next.fast) {
     s.colors   = 2;
-    Step &pair = AddMiddle(s, Step::PAIR, zero, c.any, &next.any);
+    shell[0]   = c.any;
+    shell[1]   = next.any;
+    Step &pair = AddMiddle(s, Step::PAIR, zero, 2, shell);
     pair.g     = c.g;
     pair.next  = next.g;
   } else {
