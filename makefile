@@ -10,7 +10,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN) # a -j on the command line wins
 endif
 .DELETE_ON_ERROR:
-.PHONY: all doc run tutorials check test testdocs sometests matrix gputest bench install dist env valgrind debug ptx clean help gentest FORCE
+.PHONY: all doc run tutorials check test testdocs teststandin sometests matrix gputest bench install dist env valgrind debug ptx clean help gentest FORCE
 
 all: ## build the library
 
@@ -254,15 +254,26 @@ test sometests gputest run-valgrind: override MPIEXEC := env $(MPIEXEC)
 HARNESS_MAKE = $(TESTENV) $(MAKE) --no-print-directory --keep-going -f $(HARNESS) PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH) \
   TESTSRCDIR=$(CURDIR) TESTDIR=$(TESTDIR) TESTLOGTAPFILE=$(TESTDIR)/test__tap.log TESTLOGERRFILE=$(TESTDIR)/test__err.log \
   pkgs="tests tutorials" CFLAGS='$(CFLAGS)' CUDAFLAGS='$(CUDAFLAGS)' PETSC_TEST_LIB='@$$@.lib' NO_RM=1 DIFF_NUMBERS=1 TIMEOUT=$(TIMEOUT)
-test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) $(FORTRAN) tutorials ## run all tests
+test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) $(FORTRAN) $(STANDIN) tutorials ## run all tests
 	@sed -n 's/^test-[a-z.]* := //p' $(TESTDIR)/testfiles | tr ' ' '\n' >$(TESTDIR)/expected
 	+-@$(HARNESS_MAKE) test-tests test-tutorials | grep -v "^Using MAKEFLAGS"
 	-@config/testsource | tee $(TESTDIR)/source_tap.log
 	-@$(TESTENV) config/testplugin '$(MPIEXEC)' $(LIB) $(OUT)/bin/plugin | tee $(TESTDIR)/plugin_tap.log
 	-@$(TESTENV) config/testpython '$(MPIEXEC)' '$(PYTHON)' $(LIB) | tee $(TESTDIR)/python_tap.log
 	-@$(TESTENV) config/testfortran $(FORTRAN) | tee $(TESTDIR)/fortran_tap.log
+	-@$(TESTSTANDIN) | tee $(TESTDIR)/standin_tap.log
 	+-@$(TESTDOCS) | tee $(TESTDIR)/docs_tap.log
-	@config/tally $(TESTDIR) test_ source plugin python fortran docs
+	@config/tally $(TESTDIR) test_ source plugin python fortran standin docs
+
+# The host's half of the GPU code, where kernels can be compiled and not run: programs with a CUDA runtime that launches nothing.
+STANDIN := $(if $(HAVE_CUDA),$(shell nvidia-smi -L >/dev/null 2>&1 || echo $(OUT)/lib/standin.so))
+STANDIN += $(if $(STANDIN),$(addprefix $(OUT)/bin/tests/,cells cuda fields latticecuda patches plans points))
+$(OUT)/lib/standin.so: tests/standin/cuda.c $(OUT)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(CFLAGS) -Wno-unused-parameter -fPIC -shared -o $@ $<
+TESTSTANDIN = $(TESTENV) config/teststandin $(if $(STANDIN),$(firstword $(STANDIN)) '$(MPIEXEC)' $(OUT)/bin/tests)
+teststandin: $(STANDIN) ## run the host's half of the GPU code, on a machine without a GPU
+	@$(TESTSTANDIN)
 
 TESTDOCS = $(TESTENV) VECTOR_FLAGS='$(VECTOR_FLAGS)' PETSC_PYTHON='$(PYTHON)' BUILD=$(BUILD) $(PYTHON) config/testdocs
 testdocs: $(OUT)/bin/plugin/ksp/ksp/tutorials/ex45 tutorials ## run the commands of the documents, or of DOCS="README.md doc/options.md"
