@@ -92,7 +92,7 @@ static PetscErrorCode CreateMesh(const Case *c, DM *mesh)
   for (PetscInt i = 0; i < nnode; i++) {
     const PetscInt at[3] = {i % (n + 1), i / (n + 1) % (n + 1), i / (n + 1) / (n + 1)};
 
-    PetscBool      inside = PETSC_TRUE;
+    PetscBool inside = PETSC_TRUE;
 
     for (PetscInt d = 0; d < dim; d++) inside = (PetscBool)(inside && at[d] > 0 && at[d] < n);
     for (PetscInt d = 0; d < dim; d++) x[i * dim + d] = (PetscReal)at[d] / (PetscReal)n;
@@ -235,7 +235,7 @@ static PetscErrorCode TestOperator(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* numbers of cells are a function that is constant in each; here everywhere */
+/* numbers of cells are a function that is constant in each; here everywhere, those of the options of A */
 static PetscErrorCode TestCells(Case *c)
 {
   DM           dm;
@@ -246,7 +246,6 @@ static PetscErrorCode TestCells(Case *c)
 
   PetscFunctionBeginUser;
   PetscCall(CreateSolid(c, &dm, &A));
-  PetscCall(MatElasticityPlexSetModuli(A, 3, 0.4, DMBOX_PLANE_STRESS, 2));
   PetscCall(MatCreateElasticityPlex(dm, &B));
   PetscCall(DMPlexGetHeightStratum(dm, 0, &first, &end));
   PetscCall(VecCreateMPI(PETSC_COMM_WORLD, 2 * (end - first), PETSC_DETERMINE, &moduli));
@@ -526,10 +525,9 @@ static PetscErrorCode TestConvergence(Case *c)
     PetscCall(DMDestroy(&dm));
   }
   rate = PetscLog2Real(error[0] / error[1]);
-  if (!(rate > c->degree + 0.7))
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "errors %g and %g\n", (double)error[0], (double)error[1]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "order %d, iterations %.0f, %.0f\n", (int)(rate + 0.5), (double)iterations[0],
-                        (double)iterations[1]));
+  if (!(rate > c->degree + 0.7)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "errors %g and %g\n", (double)error[0], (double)error[1]));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD, "order %d, iterations %.0f, %.0f\n", (int)(rate + 0.5), (double)iterations[0], (double)iterations[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -606,7 +604,7 @@ static PetscErrorCode Norms(DM dm, Mat A, Vec u, PetscReal norm[3])
 static PetscErrorCode TestBox(Case *c)
 {
   PetscErrorCode (*polynomial[])(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar *, void *) = {Polynomial};
-  static const char *const what[3] = {"energy", "Frobenius norm", "largest column"};
+  static const char *const what[3]  = {"energy", "Frobenius norm", "largest column"};
   const PetscInt           cells[3] = {c->cells, c->cells, c->cells};
   DMBoxBoundaryType        side[6];
   DM                       dm;
@@ -717,11 +715,11 @@ int main(int argc, char **argv)
   static const struct {
     const char *name;
     PetscErrorCode (*run)(Case *);
-  } tests[] = {{"operator", TestOperator},       {"cells", TestCells},       {"motions", TestMotions}, {"corrections", TestCorrections},
-               {"convergence", TestConvergence}, {"traction", TestTraction}, {"box", TestBox},         {"errors", TestErrors}};
-  Case        c        = {.dim = 3, .degree = 2, .cells = 3, .bend = 0.1, .ratio = 0.3};
-  char        name[64] = "";
-  PetscBool   is;
+  } tests[]   = {{"operator", TestOperator},       {"cells", TestCells},       {"motions", TestMotions}, {"corrections", TestCorrections},
+                 {"convergence", TestConvergence}, {"traction", TestTraction}, {"box", TestBox},         {"errors", TestErrors}};
+  Case      c = {.dim = 3, .degree = 2, .cells = 3, .bend = 0.1, .ratio = 0.3};
+  char      name[64] = "";
+  PetscBool is;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
@@ -757,5 +755,74 @@ int main(int argc, char **argv)
       suffix: operator_3d
       nsize: {{1 2}}
       args: -test operator -turned -degree {{1 2 4}} -cells 2
+
+    test:
+      suffix: cells
+      nsize: {{1 2}}
+      args: -test cells -dim {{2 3}} -mat_elasticity_young 3 -mat_elasticity_poisson_ratio 0.4 -mat_elasticity_plane stress
+      args: -mat_elasticity_shift 2
+
+    test:
+      suffix: motions
+      nsize: {{1 3}}
+      args: -test motions -dim {{2 3}} -turned
+
+    test:
+      suffix: corrections
+      nsize: {{1 2}}
+      args: -test corrections -dim {{2 3}} -degree {{1 3}} -turned
+
+    test:
+      suffix: traction
+      nsize: {{1 2}}
+      args: -test traction -dim {{2 3}} -turned
+
+    test:
+      suffix: box
+      nsize: {{1 2}}
+      args: -test box -dim {{2 3}} -degree {{1 2 3}}
+
+    test:
+      suffix: errors
+      args: -test errors -dim {{2 3}}
+
+    test:
+      suffix: cuda
+      requires: cuda
+      args: -cuda -test {{operator motions corrections traction}} -dim {{2 3}} -degree {{1 2 3 5}} -cells 2 -turned
+
+    test:
+      suffix: ranks_cuda
+      requires: cuda
+      nsize: 2
+      args: -cuda -test {{operator motions}} -turned -cells 2
+
+  testset:
+    args: -test convergence -turned
+
+    test:
+      suffix: convergence
+      nsize: {{1 3}}
+      args: -dim 2 -degree 3
+
+    test:
+      suffix: convergence_3d
+      nsize: {{1 2}}
+      args: -cells 2
+
+    test:
+      suffix: convergence_single
+      args: -dim 2 -degree 3 -pc_type single -ksp_type fcg
+      output_file: output/elasticityplex_convergence.out
+
+    test:
+      suffix: convergence_cuda
+      requires: cuda
+      args: -cuda -dim 2 -degree 3 -pc_type {{patchmg single}} -ksp_type fcg
+      output_file: output/elasticityplex_convergence.out
+
+  test:
+    suffix: rubber
+    args: -test convergence -dim 2 -degree 4 -ratio 0.45
 
 TEST*/

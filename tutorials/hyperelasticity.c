@@ -183,14 +183,16 @@ int main(int argc, char **argv)
   PetscCall(PCSetType(pc, PCPATCHMG));
   PetscCall(SNESSetFromOptions(snes));
   PetscCall(DMPlexComputeIntegralFEM(dm, u, &energy, NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "neo-Hookean block, Q%" PetscInt_FMT ", %" PetscInt_FMT " unknowns, energy %.6f as it is turned\n",
-                        degree, N, (double)PetscRealPart(energy)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "neo-Hookean block, Q%" PetscInt_FMT ", %" PetscInt_FMT " unknowns, energy %.6f as it is turned\n", degree, N,
+                        (double)PetscRealPart(energy)));
   PetscCall(SNESSolve(snes, NULL, u));
   PetscCall(SNESGetConvergedReason(snes, &reason));
   PetscCall(SNESGetIterationNumber(snes, &its));
   PetscCall(SNESGetLinearSolveIterations(snes, &linear));
   PetscCall(DMPlexComputeIntegralFEM(dm, u, &energy, NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s after %" PetscInt_FMT " steps of Newton's method with %" PetscInt_FMT " iterations, energy %.6f\n",
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "%s after %" PetscInt_FMT " steps of Newton's method with %" PetscInt_FMT " iterations, energy %.6f\n",
                         reason > 0 ? "at rest" : SNESConvergedReasons[reason], its, linear, (double)PetscRealPart(energy)));
   PetscCall(SNESDestroy(&snes));
   PetscCall(VecDestroy(&u));
@@ -198,3 +200,11 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+  test:
+    suffix: twist
+    nsize: {{1 2}}
+    args: -turn 0.5
+    filter: sed "s/with [0-9]* iterations/with N iterations/"
+TEST*/

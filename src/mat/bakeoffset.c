@@ -198,7 +198,6 @@ PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PatchFDOptionItems PetscOptionsO
   PATCHFD_OPTION_ENUM("-mat_bakeoff_factors", "Where factors come from", MatBakeoffSetFactors, A, MatBakeoffFactorsTypes, m->factors);
   PATCHFD_OPTION_ENUM("-mat_bakeoff_halo", "How values at nodes of several processes travel", MatBakeoffSetHaloType, A, PatchFDHaloTypes,
                       m->halotype);
-  if (PlexCoefficientsAreModuli(&m->from)) PetscCall(MatElasticityPlexSetFromOptions_Private(A, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

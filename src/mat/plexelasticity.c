@@ -108,20 +108,26 @@ PetscErrorCode MatElasticityPlexGetModuli(Mat A, PetscReal *young, PetscReal *ra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatElasticityPlexSetFromOptions_Private(Mat A, PatchFDOptionItems PetscOptionsObject)
+static PetscErrorCode MatSetFromOptions_ElasticityPlex(Mat A, PatchFDOptionItems PetscOptionsObject)
 {
   PetscReal      young, ratio, shift;
   DMBoxPlaneType plane;
   PetscBool      set[4];
+  Mat_Bakeoff   *m;
 
   PetscFunctionBegin;
+  PetscCall(MatSetFromOptions_Bakeoff(A, PetscOptionsObject));
+  PetscCall(BakeoffGet(A, &m));
+  if (!PlexCoefficientsAreModuli(&m->from)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatElasticityPlexGetModuli(A, &young, &ratio, &plane, &shift));
+  PetscOptionsHeadBegin(PetscOptionsObject, "Elasticity options");
   PetscCall(PetscOptionsReal("-mat_elasticity_young", "Young's modulus", "MatElasticityPlexSetModuli", young, &young, &set[0]));
   PetscCall(PetscOptionsReal("-mat_elasticity_poisson_ratio", "Poisson's ratio", "MatElasticityPlexSetModuli", ratio, &ratio, &set[1]));
   PetscCall(PetscOptionsEnum("-mat_elasticity_plane", "No strain or no stress in the direction that is missing",
                              "MatElasticityPlexSetModuli", DMBoxPlaneTypes, (PetscEnum)plane, (PetscEnum *)&plane, &set[2]));
   PetscCall(
     PetscOptionsReal("-mat_elasticity_shift", "Coefficient of the mass matrix", "MatElasticityPlexSetModuli", shift, &shift, &set[3]));
+  PetscOptionsHeadEnd();
   if (set[0] || set[1] || set[2] || set[3]) PetscCall(MatElasticityPlexSetModuli(A, young, ratio, plane, shift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -235,6 +241,7 @@ PetscErrorCode MatCreateElasticityPlex(DM dm, Mat *A)
 {
   PetscFunctionBegin;
   PetscCall(MatCreateDiffusionPlex(dm, A));
+  (*A)->ops->setfromoptions = MatSetFromOptions_ElasticityPlex;
   PetscCall(MatElasticityPlexSetModuli(*A, 1, 0.3, DMBOX_PLANE_STRAIN, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -80,8 +80,6 @@ PETSC_INTERN PetscErrorCode MatSetNullSpace_Bakeoff(Mat, const Mat_Bakeoff *);
 PETSC_INTERN PetscErrorCode BakeoffMotions(Mat, const Mat_Bakeoff *, MatNullSpace *);
 PETSC_INTERN PetscErrorCode BakeoffMotionsOfBodies(Mat, const Mat_Bakeoff *, PetscInt nbody, const PetscInt body[], PetscInt *n, Vec **);
 PETSC_INTERN PetscErrorCode MatSetFromOptions_Bakeoff(Mat, PatchFDOptionItems);
-/* of a material by MatElasticityPlexSetModuli() */
-PETSC_INTERN PetscErrorCode MatElasticityPlexSetFromOptions_Private(Mat, PatchFDOptionItems);
 /* a vector with n numbers for each cell, or an error; what: its name */
 PETSC_INTERN PetscErrorCode BakeoffCheckCellVec(const Mat_Bakeoff *, PetscInt n, const char *what, Vec);
 PETSC_INTERN PetscErrorCode MatView_Bakeoff(Mat, PetscViewer);
