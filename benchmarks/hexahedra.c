@@ -1,5 +1,6 @@
 static char help[] =
-  "Iterations and times of multigrid over degrees on unstructured quadrilaterals or hexahedra: -div(K grad u) = 1, u = 0 on the boundary.\n\
+  "Iterations and times of multigrid over degrees on unstructured quadrilaterals or hexahedra: -div(K grad u) = 1, u = 0 on the boundary;\n\
+  or a solid, clamped, with a force of 1 in each direction.\n\
   -degrees <k,...>    : polynomial degrees (default 2,4)\n\
   -mesh <ball>        : disc, ball or cylinder of blocks, a square or cube inside and one in each direction around it; plex, that of\n\
                         -dm_plex_filename, or of -dm_plex_*, for a box -dm_plex_simplex 0\n\
@@ -7,6 +8,7 @@ static char help[] =
   -K <kind>           : const, 1; smooth, a function of space; constant in a cell: jump, 1 or the contrast, by the parity of the label\n\
                         Cell Sets, or on a checkerboard of 3^d where there is none; random, log-uniform by the cell's centre\n\
   -contrast <C>       : largest K by smallest K (default 1000)\n\
+  -poisson_ratio <nu> : a solid, of Young's modulus 1\n\
   -smoothers <s,...>  : jacobi (three steps of Chebyshev's iteration of the first kind), c4 (closed cells, two steps of the fourth kind),\n\
                         c1 (closed cells, three steps of the first kind), options (what options say), gamg (PCGAMG on the assembled\n\
                         matrix); default jacobi,c4,c1\n\
@@ -197,15 +199,17 @@ static void Stiffness(POINTWISE, U_ PetscReal shift, AT_POINT, PetscScalar g3[])
    boundary conditions, in one order */
 static PetscErrorCode SetLoad(DM mesh, PetscFE fe, DM dm, Vec b)
 {
-  DM  all;
-  Mat M;
-  Vec one, load, local;
+  DM       all;
+  Mat      M;
+  Vec      one, load, local;
+  PetscInt ncomp;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscFEGetNumComponents(fe, &ncomp));
   PetscCall(DMClone(mesh, &all));
   PetscCall(DMSetField(all, 0, NULL, (PetscObject)fe));
   PetscCall(DMCreateDS(all));
-  PetscCall(MatCreateBakeoff(all, MAT_BAKEOFF_BP1, MAT_BAKEOFF_LAYOUT_GLOBAL, &M));
+  PetscCall(MatCreateBakeoff(all, ncomp == 1 ? MAT_BAKEOFF_BP1 : MAT_BAKEOFF_BP2, MAT_BAKEOFF_LAYOUT_GLOBAL, &M));
   PetscCall(MatCreateVecs(M, &one, &load));
   PetscCall(VecSet(one, 1));
   PetscCall(MatMult(M, one, load));
@@ -220,7 +224,7 @@ static PetscErrorCode SetLoad(DM mesh, PetscFE fe, DM dm, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateProblem(DM mesh, PetscInt degree, Conductivity *k, DM *dm, Mat *A, Vec *b)
+static PetscErrorCode CreateProblem(DM mesh, PetscInt degree, Conductivity *k, const PetscReal *ratio, DM *dm, Mat *A, Vec *b)
 {
   const PetscInt one = 1;
   PetscInt       dim;
@@ -231,7 +235,7 @@ static PetscErrorCode CreateProblem(DM mesh, PetscInt degree, Conductivity *k, D
   PetscFunctionBeginUser;
   PetscCall(DMGetDimension(mesh, &dim));
   PetscCall(DMClone(mesh, dm));
-  PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, dim, 1, PETSC_FALSE, degree, PETSC_DETERMINE, &fe));
+  PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, dim, ratio ? dim : 1, PETSC_FALSE, degree, PETSC_DETERMINE, &fe));
   PetscCall(DMSetField(*dm, 0, NULL, (PetscObject)fe));
   PetscCall(DMCreateDS(*dm));
   PetscCall(DMCreateLabel(*dm, "wall"));
@@ -242,7 +246,8 @@ static PetscErrorCode CreateProblem(DM mesh, PetscInt degree, Conductivity *k, D
   PetscCall(DMGetDS(*dm, &ds));
   PetscCall(MatCreateDiffusionPlex(*dm, A));
   PetscCall(MatSetFromOptions(*A));
-  if (k->kind == 's') PetscCall(MatDiffusionPlexSetFunction(*A, 1, FunctionOfSpace, NULL, k));
+  if (ratio) PetscCall(MatElasticityPlexSetModuli(*A, 1, *ratio, DMBOX_PLANE_STRAIN, 0));
+  else if (k->kind == 's') PetscCall(MatDiffusionPlexSetFunction(*A, 1, FunctionOfSpace, NULL, k));
   else if (k->kind != 'c') {
     PetscCall(SetCellValues(k, fe, *dm));
     PetscCall(PetscDSSetJacobian(ds, 0, 0, NULL, NULL, NULL, Stiffness));
@@ -346,7 +351,8 @@ int main(int argc, char **argv)
   Blocks       mesh;
   PetscEnum    which = 2, kind = 0, smoother[8] = {0, 1, 2};
   Conductivity k = {'c', 1000};
-  PetscBool    set, mixed = PETSC_FALSE;
+  PetscBool    set, solid, mixed = PETSC_FALSE;
+  PetscReal    ratio = 0;
   DM           plex, dm;
   Mat          A;
   Vec          b;
@@ -363,6 +369,7 @@ int main(int argc, char **argv)
   k.kind = conductivities[kind][0];
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-contrast", &k.contrast, NULL));
   PetscCheck(k.contrast > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-contrast %g has to be positive", (double)k.contrast);
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-poisson_ratio", &ratio, &solid));
   PetscCall(PetscOptionsGetEnumArray(NULL, NULL, "-smoothers", names, smoother, &m, &set));
   if (!set) m = 3;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-mixed", &mixed, NULL));
@@ -370,13 +377,14 @@ int main(int argc, char **argv)
   PetscCall(DMPlexGetHeightStratum(plex, 0, &first, &end));
   ncells = end - first;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ncells, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " cells, K %s\n N unknowns", ncells, conductivities[kind]));
+  if (solid) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " cells, Poisson's ratio %g\n N unknowns", ncells, (double)ratio));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " cells, K %s\n N unknowns", ncells, conductivities[kind]));
   for (PetscInt j = 0; j < m; j++)
     for (int single = 0; single <= (mixed && (int)smoother[j] != GAMG); single++)
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %-7s set-up   solve", single ? "mixed" : names[smoother[j]]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   for (PetscInt i = 0; i < n; i++) {
-    PetscCall(CreateProblem(plex, degree[i], &k, &dm, &A, &b));
+    PetscCall(CreateProblem(plex, degree[i], &k, solid ? &ratio : NULL, &dm, &A, &b));
     PetscCall(VecGetSize(b, &N));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%2" PetscInt_FMT " %8" PetscInt_FMT, degree[i], N));
     for (PetscInt j = 0; j < m; j++)

@@ -453,6 +453,11 @@ PETSC_EXTERN PetscErrorCode MatDiffusionPlexSetFunction(Mat, PetscInt n, DMBoxFu
 PETSC_EXTERN PetscErrorCode MatDiffusionPlexSetVec(Mat, Vec K, Vec shift);
 PETSC_EXTERN PetscErrorCode MatDiffusionPlexSetRobin(Mat, DMLabel, PetscInt n, const PetscInt values[], DMBoxFunctionFn *h, void *ctx);
 PETSC_EXTERN PetscErrorCode MatDiffusionPlexSetJacobian(Mat, DM, Vec, PetscReal time, PetscReal a);
+PETSC_EXTERN PetscErrorCode MatCreateElasticityPlex(DM, Mat *);
+PETSC_EXTERN PetscErrorCode MatElasticityPlexSetModuli(Mat, PetscReal young, PetscReal ratio, DMBoxPlaneType, PetscReal shift);
+PETSC_EXTERN PetscErrorCode MatElasticityPlexGetModuli(Mat, PetscReal *young, PetscReal *ratio, DMBoxPlaneType *, PetscReal *shift);
+PETSC_EXTERN PetscErrorCode MatElasticityPlexSetFunction(Mat, DMBoxFunctionFn *moduli, DMBoxFunctionFn *shift, DMBoxPlaneType, void *ctx);
+PETSC_EXTERN PetscErrorCode MatElasticityPlexSetVec(Mat, Vec moduli, Vec shift, DMBoxPlaneType);
 PETSC_EXTERN PetscErrorCode MatCreateBakeoff(DM, MatBakeoffProblem, MatBakeoffLayout, Mat *);
 PETSC_EXTERN PetscErrorCode MatBakeoffSetLambda(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatBakeoffGetLambda(Mat, PetscReal *);

@@ -631,6 +631,12 @@ _routine('MatDiffusionPlexSetFunction', _mat, _int, _first(_numbers, True), _sec
 _routine('MatDiffusionPlexSetVec', _mat, _vec, _vec_or_none)
 _routine('MatDiffusionPlexSetRobin', _mat, _object(PETSc.DMLabel), _array(Int, 0), _first(_numbers), _context, keep=lambda values: 'robin')
 _routine('MatDiffusionPlexSetJacobian', _mat, _dm, _vec_or_none, _real, _real)
+_routine('MatCreateElasticityPlex', _dm, _out(ctypes.c_void_p, _created(_newmat)))
+_routine('MatElasticityPlexSetModuli', _mat, _real, _real, _enum('DMBoxPlaneTypes'), _real)
+_routine('MatElasticityPlexGetModuli', _mat, _real_out, _real_out, _enum_out('DMBoxPlaneTypes'), _real_out)
+_routine('MatElasticityPlexSetFunction', _mat, _first(_numbers, True), _second(_numbers, True), _enum('DMBoxPlaneTypes'), _context,
+         keep=lambda values: 'diffusion')
+_routine('MatElasticityPlexSetVec', _mat, _vec, _vec_or_none, _enum('DMBoxPlaneTypes'))
 _routine('MatBakeoffSetLambda', _mat, _real)
 _routine('MatBakeoffGetLambda', _mat, _real_out)
 _routine('MatBakeoffSetFactors', _mat, _enum('MatBakeoffFactorsTypes'))

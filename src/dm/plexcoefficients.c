@@ -1,7 +1,8 @@
 /*
   Coefficients at the points of the cells of a DMPLEX: numbers of cells, functions of the user's, or the pointwise functions of the Jacobian
-  of its PetscDS.
+  of its PetscDS.  Those of a solid are lambda and mu.
 */
+#include <patchfd/private/celldata.h>
 #include <patchfd/private/compat.h>
 #include <patchfd/private/plexpoints.h>
 #include <petscds.h>
@@ -12,25 +13,43 @@ typedef void PointJacobian(PetscInt, PetscInt, PetscInt, const PetscInt[], const
 
 /* ---- coefficients of a cell ---- */
 
-/* the upper triangle of K from n numbers: one, those of a diagonal, or all */
-static void FillNumbers(PetscInt dim, PetscInt n, const PetscReal k[], PetscReal K[])
+/* numbers of a point */
+static PetscInt Numbers(PetscInt dim, PetscBool solid)
 {
-  for (PetscInt a = 0, next = 0; a < dim; a++)
-    for (PetscInt b = a; b < dim; b++, next++) K[next] = n > dim ? k[next] : (a == b ? k[n == 1 ? 0 : a] : 0);
+  return solid ? 2 : dim * (dim + 1) / 2;
+}
+
+/* lambda and mu from Young's modulus and Poisson's ratio, mu < 0 where these are bad */
+static void FillLame(PetscReal missing, const PetscReal moduli[2], PetscReal K[2])
+{
+  const PetscReal *const none[2] = {NULL, NULL}, one[2] = {1, 1};
+  PetscReal              largest = 0;
+  PetscCount             bad     = 1;
+
+  PatchFDHostLame(1, missing, moduli, none, one, K, &largest, &bad);
+  if (bad < 1) K[1] = -1;
+}
+
+/* the upper triangle of K from n numbers: one, those of a diagonal, or all; or what a solid has in place of it */
+static void FillNumbers(const PlexCoefficients *c, PetscInt dim, const PetscReal k[], PetscReal K[])
+{
+  if (c->solid) FillLame(c->missing, k, K);
+  for (PetscInt a = 0, next = 0; a < dim && !c->solid; a++)
+    for (PetscInt b = a; b < dim; b++, next++) K[next] = c->n > dim ? k[next] : (a == b ? k[c->n == 1 ? 0 : a] : 0);
 }
 
 static PetscErrorCode CellFunction(const PlexCoefficients *c, const PlexPoints *p, PetscReal kappa[], PetscReal shift[])
 {
-  const PetscInt full = p->dim * (p->dim + 1) / 2;
+  const PetscInt full = Numbers(p->dim, c->solid);
 
   PetscFunctionBegin;
   for (PetscInt q = 0; q < p->npoint; q++) {
-    PetscReal x[3], k[6] = {0}, s = 0;
+    PetscReal x[3], k[6] = {c->number[0], c->number[1]}, s = c->number[2];
 
     PlexPointsPlace(p, q, x, NULL);
-    PetscCall((*c->K)(p->dim, 0, x, c->n, k, c->ctx));
+    if (c->K) PetscCall((*c->K)(p->dim, 0, x, c->n, k, c->ctx));
     if (c->shift) PetscCall((*c->shift)(p->dim, 0, x, 1, &s, c->ctx));
-    FillNumbers(p->dim, c->n, k, kappa + q * full);
+    FillNumbers(c, p->dim, k, kappa + q * full);
     shift[q] = s;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -39,14 +58,14 @@ static PetscErrorCode CellFunction(const PlexCoefficients *c, const PlexPoints *
 /* of all cells */
 static PetscErrorCode CellNumbers(const PlexCoefficients *c, const PlexCells *cells, PetscInt npoint, PlexPointValues *v)
 {
-  const PetscInt     full  = cells->dim * (cells->dim + 1) / 2;
+  const PetscInt     full  = Numbers(cells->dim, c->solid);
   const PetscScalar *shift = NULL, *K;
 
   PetscFunctionBegin;
   PetscCall(VecGetArrayRead(c->cellK, &K));
   if (c->cellshift) PetscCall(VecGetArrayRead(c->cellshift, &shift));
   for (PetscCount i = 0; i < cells->ncells * npoint; i++) {
-    FillNumbers(cells->dim, c->n, K + i / npoint * c->n, v->kappa + i * full);
+    FillNumbers(c, cells->dim, K + i / npoint * c->n, v->kappa + i * full);
     v->shift[i] = shift ? shift[i / npoint] : 0;
   }
   if (c->cellshift) PetscCall(VecRestoreArrayRead(c->cellshift, &shift));
@@ -93,27 +112,50 @@ static PetscErrorCode CheckTensor(PetscInt cell, PetscInt dim, const PetscScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what the pointwise functions are called with at a point, but for what they fill in */
-#define JACOBIAN_AT(g, out) \
-  (*g)(p->dim, 1, p->naux, uoff, uoffx, p->u, p->zero, p->u + nc, p->aoff, p->aoffx, p->a, NULL, p->ax, c->time, c->shift_t, x, nconstant, \
-       constants, out)
+/* lambda and mu from g3[component][component][dim][dim], which has to be that of an isotropic solid */
+static PetscErrorCode GetLame(PetscInt cell, PetscInt dim, const PetscScalar g[], PetscReal lame[2])
+{
+  const PetscReal tolerance = 1e-10, lambda = PetscRealPart(g[dim * dim + 1]), mu = PetscRealPart(g[dim + 1]);
+  PetscReal       largest = 0;
 
-/* g0 and g3, and the g0 of what is multiplied with the derivative in time */
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < dim * dim * dim * dim; i++) largest = PetscMax(largest, PetscAbsScalar(g[i]));
+  for (PetscInt i = 0; i < dim * dim * dim * dim; i++) {
+    const PetscInt  row = i / dim / dim / dim, col = i / dim / dim % dim, a = i / dim % dim, b = i % dim;
+    const PetscReal wanted = lambda * (row == a && col == b) + mu * ((row == col && a == b) + (row == b && col == a));
+
+    PetscCheck(PetscAbsScalar(g[i] - wanted) <= tolerance * largest, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "g3 of the Jacobian of the PetscDS couples components, in cell %" PetscInt_FMT
+               ", and is not that of an isotropic, linearly elastic solid, lambda div u 1 + 2 mu eps(u)",
+               cell);
+  }
+  lame[0] = lambda;
+  lame[1] = mu;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* g0 and g3, and the g0 of what is multiplied with the derivative in time; and what they are called with */
 typedef struct {
-  PointJacobian *g0, *g3, *g0t;
+  PointJacobian     *g0, *g3, *g0t;
+  PetscInt          *uoff, *uoffx, nconstant;
+  const PetscScalar *constants;
 } Jacobian;
 
-static PetscErrorCode GetJacobian(const PlexCoefficients *c, PetscInt cell, PetscDS *ds, Jacobian *j)
+static PetscErrorCode GetJacobian(const PlexCoefficients *c, PetscInt cell, Jacobian *j)
 {
   PetscBool      own;
   PointJacobian *g1 = NULL, *g2 = NULL, *more[3] = {NULL};
+  PetscDS        ds;
 
   PetscFunctionBegin;
-  PetscCall(DMGetCellDS(c->dm, cell, ds, NULL));
-  PetscCall(PetscDSHasJacobianPreconditioner(*ds, &own));
-  if (own && !c->exact) PetscCall(PetscDSGetJacobianPreconditioner(*ds, 0, 0, &j->g0, &g1, &g2, &j->g3));
-  else PetscCall(PetscDSGetJacobian(*ds, 0, 0, &j->g0, &g1, &g2, &j->g3));
-  PetscCall(PetscDSGetDynamicJacobian(*ds, 0, 0, &j->g0t, &more[0], &more[1], &more[2]));
+  PetscCall(DMGetCellDS(c->dm, cell, &ds, NULL));
+  PetscCall(PetscDSHasJacobianPreconditioner(ds, &own));
+  if (own && !c->exact) PetscCall(PetscDSGetJacobianPreconditioner(ds, 0, 0, &j->g0, &g1, &g2, &j->g3));
+  else PetscCall(PetscDSGetJacobian(ds, 0, 0, &j->g0, &g1, &g2, &j->g3));
+  PetscCall(PetscDSGetDynamicJacobian(ds, 0, 0, &j->g0t, &more[0], &more[1], &more[2]));
+  PetscCall(PetscDSGetConstants(ds, &j->nconstant, &j->constants));
+  PetscCall(PetscDSGetComponentOffsets(ds, &j->uoff));
+  PetscCall(PetscDSGetComponentDerivativeOffsets(ds, &j->uoffx));
   PetscCheck(j->g3, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
              "The PetscDS of cell %" PetscInt_FMT " has no g3, the derivative of fluxes by gradients: PetscDSSetJacobian()", cell);
   if (!c->exact) PetscFunctionReturn(PETSC_SUCCESS);
@@ -124,39 +166,71 @@ static PetscErrorCode GetJacobian(const PlexCoefficients *c, PetscInt cell, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CellJacobian(const PlexCoefficients *c, const PlexCells *cells, PetscCount i, PlexPoints *p, PetscReal kappa[],
-                                   PetscReal shift[])
+/* g3 and g0 at a point of a cell, where the fields are known */
+typedef struct {
+  PetscScalar g3[PLEX_MAX_COMPONENTS * PLEX_MAX_COMPONENTS * 9], g0[PLEX_MAX_COMPONENTS * PLEX_MAX_COMPONENTS];
+} PointValues;
+
+static void JacobianAt(const PlexCoefficients *c, const Jacobian *j, PlexPoints *p, PetscInt q, PointValues *v)
 {
-  const PetscInt     dim = p->dim, full = dim * (dim + 1) / 2, nc = p->solution.copies, cell = cells->cell[i];
-  PetscInt          *uoff, *uoffx, nconstant;
-  const PetscScalar *constants;
-  Jacobian           j;
-  PetscDS            ds;
+  const PetscInt       nc       = p->solution.copies;
+  PointJacobian *const call[3]  = {j->g3, j->g0, j->g0t};
+  PointValues          dynamic  = {{0}, {0}};
+  PetscScalar         *value[3] = {v->g3, v->g0, dynamic.g0};
+  PetscReal            x[3], invJ[3][3];
+
+  *v = dynamic;
+  PlexPointsEvaluate(p, q, x, invJ);
+  for (int i = 0; i < 3; i++)
+    if (call[i])
+      (*call[i])(p->dim, 1, p->naux, j->uoff, j->uoffx, p->u, p->zero, p->u + nc, p->aoff, p->aoffx, p->a, NULL, p->ax, c->time, c->shift_t,
+                 x, j->nconstant, j->constants, value[i]);
+  for (PetscInt k = 0; k < nc * nc; k++) v->g0[k] += c->shift_t * dynamic.g0[k];
+}
+
+static PetscErrorCode CellJacobian(const PlexCoefficients *c, const PlexCells *cells, PetscCount i, PetscBool solid, PlexPoints *p,
+                                   PetscReal kappa[], PetscReal shift[])
+{
+  const PetscInt dim = p->dim, full = Numbers(dim, solid), nc = p->solution.copies, cell = cells->cell[i];
+  PointValues    v;
+  Jacobian       j;
 
   PetscFunctionBegin;
-  PetscCall(GetJacobian(c, cell, &ds, &j));
-  PetscCall(PetscDSGetConstants(ds, &nconstant, &constants));
-  PetscCall(PetscDSGetComponentOffsets(ds, &uoff));
-  PetscCall(PetscDSGetComponentDerivativeOffsets(ds, &uoffx));
+  PetscCall(GetJacobian(c, cell, &j));
   PetscCall(PlexPointsGetFields(c, cells, i, p));
   for (PetscInt q = 0; q < p->npoint; q++) {
-    PetscScalar g[PLEX_MAX_COMPONENTS * PLEX_MAX_COMPONENTS * 9] = {0}, s[PLEX_MAX_COMPONENTS * PLEX_MAX_COMPONENTS] = {0},
-                                                              t[PLEX_MAX_COMPONENTS * PLEX_MAX_COMPONENTS] = {0};
-    PetscReal x[3], invJ[3][3];
-
-    PlexPointsEvaluate(p, q, x, invJ);
-    JACOBIAN_AT(j.g3, g);
-    if (j.g0) JACOBIAN_AT(j.g0, s);
-    if (j.g0t) {
-      JACOBIAN_AT(j.g0t, t);
-      for (PetscInt k = 0; k < nc * nc; k++) s[k] += c->shift_t * t[k];
+    JacobianAt(c, &j, p, q, &v);
+    PetscCall(PlexPointsCheckBlocks(cell, nc, 1, v.g0));
+    if (solid) PetscCall(GetLame(cell, dim, v.g3, kappa + q * full));
+    else {
+      PetscCall(PlexPointsCheckBlocks(cell, nc, dim * dim, v.g3));
+      PetscCall(CheckTensor(cell, dim, v.g3, kappa + q * full));
     }
-    PetscCall(PlexPointsCheckBlocks(cell, nc, dim * dim, g));
-    PetscCall(PlexPointsCheckBlocks(cell, nc, 1, s));
-    PetscCall(CheckTensor(cell, dim, g, kappa + q * full));
-    shift[q] = PetscRealPart(s[0]);
+    shift[q] = PetscRealPart(v.g0[0]);
   }
   PetscCall(PlexPointsRestoreFields(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* are components of g3 coupled, as those of a solid are?  At one point of any rank */
+static PetscErrorCode IsSolid(const PlexCoefficients *c, const PlexCells *cells, PlexPoints *p, PetscBool *solid)
+{
+  const PetscInt dim = p->dim, nc = p->solution.copies;
+  PointValues    v;
+  Jacobian       j;
+
+  PetscFunctionBegin;
+  *solid = c->solid;
+  if (c->n || nc != dim) PetscFunctionReturn(PETSC_SUCCESS);
+  if (cells->ncells) {
+    PetscCall(PlexPointsGoTo(cells, 0, p));
+    PetscCall(GetJacobian(c, cells->cell[0], &j));
+    PetscCall(PlexPointsGetFields(c, cells, 0, p));
+    JacobianAt(c, &j, p, 0, &v);
+    PetscCall(PlexPointsRestoreFields(p));
+    for (PetscInt i = dim * dim; i < 2 * dim * dim; i++) *solid = (PetscBool)(*solid || v.g3[i] != 0);
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, solid, 1, PATCHFD_MPI_BOOL, MPI_LOR, PetscObjectComm((PetscObject)c->dm)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,12 +283,35 @@ static PetscErrorCode Raise(MPI_Comm comm, PetscInt dim, PetscCount n, PetscReal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* all materials are some, or an error, before which the values are freed */
+static PetscErrorCode CheckSolid(const PlexCells *cells, PetscInt npoint, PlexPointValues *v)
+{
+  PetscFunctionBegin;
+  v->largest = -1;
+  for (PetscCount i = 0; i < cells->ncells * npoint; i++) {
+    const PetscReal lambda = v->kappa[2 * i], mu = v->kappa[2 * i + 1];
+
+    v->largest = PetscMax(v->largest, lambda / mu);
+    if (mu > 0 && mu < PETSC_MAX_REAL && (PetscReal)cells->dim * lambda + 2 * mu > 0 && lambda < PETSC_MAX_REAL) continue;
+    PetscCall(PlexPointValuesDestroy(v));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+            "The material of the solid is none in cell %" PetscInt_FMT
+            " of the DMPLEX: Young's modulus has to be positive and finite, Poisson's ratio more than -1 and less than 0.5",
+            cells->cell[i / npoint]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* all K positive definite, or an error, before which the values are freed */
 static PetscErrorCode CheckPositive(const PlexCells *cells, PetscInt npoint, PlexPointValues *v)
 {
   const PetscInt dim = cells->dim, full = dim * (dim + 1) / 2;
 
   PetscFunctionBegin;
+  if (v->solid) {
+    PetscCall(CheckSolid(cells, npoint, v));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscCount i = 0; i < cells->ncells * npoint; i++) {
     const PetscReal k = v->kappa[i * full];
     PetscReal       m[3];
@@ -230,15 +327,15 @@ static PetscErrorCode CheckPositive(const PlexCells *cells, PetscInt npoint, Ple
 /* is K one number at all points, and is it, and the shift, the same at all of them?  Then that is what there is of them */
 static PetscErrorCode Simplify(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPointValues *v)
 {
-  const PetscInt full     = dim * (dim + 1) / 2;
-  PetscInt       is[4]    = {1, 1, 1, 1}; /* one number, constant K, constant shift, no shift */
+  const PetscInt full     = Numbers(dim, v->solid);
+  PetscInt       is[4]    = {!v->solid, 1, 1, 1}; /* one number, constant K, constant shift, no shift */
   PetscReal      first[7] = {0}, most[7];
 
   PetscFunctionBegin;
   v->leastshift = PETSC_MAX_REAL;
   for (PetscCount i = 0; i < n; i++) {
     v->leastshift = PetscMin(v->leastshift, v->shift[i]);
-    for (PetscInt a = 0, next = 0; a < dim; a++)
+    for (PetscInt a = 0, next = 0; a < dim && is[0]; a++)
       for (PetscInt b = a; b < dim; b++, next++) is[0] &= v->kappa[i * full + next] == (a == b ? v->kappa[i * full] : 0);
     for (PetscInt k = 0; k < full; k++) is[1] &= v->kappa[i * full + k] == v->kappa[k];
     is[2] &= v->shift[i] == v->shift[0];
@@ -246,6 +343,7 @@ static PetscErrorCode Simplify(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPo
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, is, 4, MPIU_INT, MPI_MIN, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &v->leastshift, 1, MPIU_REAL, MPI_MIN, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &v->largest, 1, MPIU_REAL, MPI_MAX, comm));
   /* ranks without cells have no numbers of their own: the largest of all ranks' are everybody's, if they are constants */
   for (PetscInt k = 0; k < 7; k++) first[k] = n ? (k < full ? v->kappa[k] : (k == 6 ? v->shift[0] : 0)) : PETSC_MIN_REAL;
   PetscCallMPI(MPIU_Allreduce(first, most, 7, MPIU_REAL, MPI_MAX, comm));
@@ -286,12 +384,14 @@ PetscErrorCode PlexPointValuesDestroy(PlexPointValues *v)
 
 PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells *cells, PetscInt gauss, PlexPointValues *v)
 {
-  const PetscInt full = cells->dim * (cells->dim + 1) / 2;
-  PlexPoints     p;
+  PetscInt   full;
+  PlexPoints p;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(v, sizeof(*v)));
   PetscCall(PlexPointsCreate(c, cells, gauss, -1, &p));
+  PetscCall(IsSolid(c, cells, &p, &v->solid));
+  full = Numbers(cells->dim, v->solid);
   PetscCall(PetscMalloc1(cells->ncells * p.npoint * full + full, &v->kappa));
   PetscCall(PetscMalloc1(cells->ncells * p.npoint + 1, &v->shift));
   if (c->cellK) PetscCall(CellNumbers(c, cells, p.npoint, v));
@@ -300,9 +400,10 @@ PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells 
 
     PetscCall(PlexPointsGoTo(cells, i, &p));
     if (c->n) PetscCall(CellFunction(c, &p, kappa, shift));
-    else PetscCall(CellJacobian(c, cells, i, &p, kappa, shift));
+    else PetscCall(CellJacobian(c, cells, i, v->solid, &p, kappa, shift));
   }
-  if (c->floor > 0) PetscCall(Raise(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, c->floor, v->kappa));
+  if (c->floor > 0 && !v->solid)
+    PetscCall(Raise(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, c->floor, v->kappa));
   PetscCall(PlexPointsDestroy(&p));
   PetscCall(CheckPositive(cells, p.npoint, v));
   PetscCall(Simplify(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, v));
@@ -341,6 +442,27 @@ PetscErrorCode PlexCellsAddValues(DM dm, const PlexCells *cells, DMBoxFunctionFn
         }
         if (node[q] >= 0) u[node[q] * k + a] += Between(end[0][a], end[1][a], t[0]);
       }
+    }
+  }
+  PetscCall(PlexPointsDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PlexCellsGetPlaces(DM dm, const PlexCells *cells, PetscScalar x[])
+{
+  PlexPoints p;
+
+  PetscFunctionBegin;
+  PetscCall(PlexPointsCreate(&(PlexCoefficients){.dm = dm, .n = 1}, cells, 0, -1, &p));
+  for (PetscCount i = 0; i < cells->ncells; i++) {
+    const PetscInt *node = cells->index + i * cells->size;
+
+    PetscCall(PlexPointsGoTo(cells, i, &p));
+    for (PetscInt q = 0; q < cells->size; q++) {
+      PetscReal place[3];
+
+      PlexPointsPlace(&p, q, place, NULL);
+      for (PetscInt d = 0; d < p.dim && node[q] >= 0; d++) x[node[q] * p.dim + d] = place[d];
     }
   }
   PetscCall(PlexPointsDestroy(&p));

@@ -103,3 +103,10 @@ void PatchFDHostLame(PetscCount count, PetscReal missing, const PetscReal consta
     kappa[2 * i + 1] = factor[1] * mu;
   }
 }
+
+void PatchFDHostComponentTensors(PetscCount count, PetscInt dim, PetscInt component, const PetscReal kappa[], PetscReal K[])
+{
+  for (PetscCount i = 0; i < count; i++, kappa += 2)
+    for (PetscInt a = 0; a < dim; a++)
+      for (PetscInt b = a; b < dim; b++) *K++ = a != b ? 0 : (a == component ? kappa[0] + 2 * kappa[1] : kappa[1]);
+}

@@ -6,7 +6,7 @@
 
 typedef struct _CellsPlan CellsPlan;
 struct _CellsPlan {
-  PetscInt       dim, n, ncomp, size; /* nodes in a direction; in a cell */
+  PetscInt       dim, n, ncomp, comp[2], size; /* nodes in a direction; in a cell */
   PetscCount     nbatch;
   Index          index;
   V             *record, *shift, *scale, *u; /* [batch][direction][S, lambda]; [batch]; [batch][node]: C; of a batch */
@@ -137,14 +137,16 @@ static PetscErrorCode CellsCreate(const PatchFDCellsDesc *desc, void *operatorpl
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
-  *plan     = p;
-  p->desc   = *desc;
-  p->dim    = nodes->dim;
-  p->n      = nodes->degree + 1;
-  p->ncomp  = nodes->ncomp;
-  p->size   = PetscPowInt(p->n, p->dim);
-  p->nbatch = (nodes->ncells + VL - 1) / VL;
-  p->flops  = PatchFDCellsFlops(nodes);
+  *plan      = p;
+  p->desc    = *desc;
+  p->dim     = nodes->dim;
+  p->n       = nodes->degree + 1;
+  p->ncomp   = nodes->ncomp;
+  p->comp[0] = desc->comp[0];
+  p->comp[1] = desc->comp[1];
+  p->size    = PetscPowInt(p->n, p->dim);
+  p->nbatch  = (nodes->ncells + VL - 1) / VL;
+  p->flops   = PatchFDCellsFlops(desc);
   PetscCall(IndexCreate(nodes->ncells, p->size, nodes->index, &p->index));
   PetscCall(PatchFDHostCellFitCreate(nodes, points->gauss ? points->c : 0, &p->fit));
   PetscCall(CellsFit(points, &p->fit));
@@ -194,7 +196,7 @@ static PetscErrorCode CellsFinish(void *plan, const double *count, const void *d
   PetscFunctionBegin;
   PatchFDHostCellSidesRobin(&p->desc, &p->fit);
   PetscCall(PetscCalloc3(nodes->ncells * stride, &record, nodes->nnodes, &v, size, &scale));
-  CellsWeights(nodes, count, (const REAL *)diagonal, v, positive);
+  CellsWeights(nodes, count, (const REAL *)diagonal + p->comp[0], v, positive);
   PetscCall(PatchFDHostCellFitRecords(&p->fit, record));
   PetscCall(VMalloc((size_t)p->nbatch * (size_t)(used + size + 1) + (size_t)size, &base, &p->base));
   p->record = base;
@@ -227,7 +229,7 @@ static PetscErrorCode CellsApply(void *plan, PetscReal alpha, const void *x, voi
 
   PetscFunctionBegin;
   for (PetscCount batch = 0; batch < p->nbatch; batch++) {
-    for (PetscInt comp = 0; comp < p->ncomp; comp++) {
+    for (PetscInt comp = p->comp[0]; comp < p->comp[1]; comp++) {
       IndexGather(&p->index, batch, p->ncomp, (const REAL *)x + comp, p->u);
       (*p->solve)(p, batch);
       IndexScatter(&p->index, batch, p->ncomp, (REAL)alpha, p->u, (REAL *)y + comp);

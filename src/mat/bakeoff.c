@@ -139,7 +139,7 @@ static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const 
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  *can = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL && kern->operatorsweep && !m->sides.any &&
+  *can = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL && kern->operatorsweep && !m->sides.any && !m->values.solid &&
                      (!m->sf || (!PetscMemTypeHost(kern->memtype) && BakeoffHasRoom(m, p))));
   if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
@@ -211,17 +211,19 @@ static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* global numbers of the nodes of n cells, or -1 */
-static PetscErrorCode BakeoffGetNumbers(const PlexCells *c, PetscCount n, const PetscInt index[], PetscInt **number)
+/* global numbers of the nodes of n cells, or -1; where all numbers of a node are asked for, those of each of `ncomp` components, one component
+   after another */
+static PetscErrorCode BakeoffGetNumbers(const PlexCells *c, PetscInt ncomp, PetscCount n, const PetscInt index[], PetscInt **number)
 {
-  const PetscInt owned = c->nodes->n;
+  const PetscInt   owned = c->nodes->n;
+  const PetscCount nodes = n * c->size;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n * c->size, number));
-  for (PetscCount i = 0; i < n * c->size; i++) {
-    const PetscInt node = index[i];
+  PetscCall(PetscMalloc1(ncomp * nodes, number));
+  for (PetscCount i = 0; i < ncomp * nodes; i++) {
+    const PetscInt node = index[i % nodes], global = node < 0 ? -1 : (node < owned ? c->nodes->rstart + node : c->ghost[node - owned]);
 
-    (*number)[i] = node < 0 ? -1 : (node < owned ? c->nodes->rstart + node : c->ghost[node - owned]);
+    (*number)[i] = node < 0 ? -1 : global * ncomp + (PetscInt)(i / nodes);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,6 +234,7 @@ static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Ma
   PatchFDPoints points, sides;
   PetscCount    count, more = 0;
   PetscInt     *number, *sidenumber, *i, *j;
+  PetscReal    *E = NULL;
   PetscScalar  *v;
 
   PetscFunctionBegin;
@@ -242,17 +245,30 @@ static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Ma
              "Only in the layout global can a matrix of MatCreateBakeoff() be converted to %s", type);
   BakeoffDescribe(m, &points);
   BakeoffDescribeSides(m, &sides);
-  PetscCall(BakeoffGetNumbers(&m->cells, m->cells.ncells, m->cells.index, &number));
-  PetscCall(BakeoffGetNumbers(&m->cells, m->sides.n, m->sides.index, &sidenumber));
-  PetscCall(PatchFDHostPointsTriples(&points, NULL, number, number, &count, NULL, NULL, NULL));
+  PetscCall(BakeoffGetNumbers(&m->cells, points.solid ? points.ncomp : 1, m->cells.ncells, m->cells.index, &number));
+  PetscCall(BakeoffGetNumbers(&m->cells, 1, m->sides.n, m->sides.index, &sidenumber));
+  if (points.solid) {
+    PetscCall(PetscMalloc1(points.ncells * PetscSqr(PatchFDPointsCellSize(&points)), &E));
+    PetscCall(PatchFDKernelTables[PATCHFD_KERNELS_HOST_DOUBLE]->cellmatrices(&points, E));
+  }
+  PetscCall(PatchFDHostPointsTriples(&points, E, number, number, &count, NULL, NULL, NULL));
   if (m->sides.n) PetscCall(PatchFDHostPointsTriples(&sides, NULL, sidenumber, sidenumber, &more, NULL, NULL, NULL));
   PetscCall(PetscMalloc3(count + more, &i, count + more, &j, count + more, &v));
-  PetscCall(PatchFDHostPointsTriples(&points, NULL, number, number, &count, i, j, v));
+  PetscCall(PatchFDHostPointsTriples(&points, E, number, number, &count, i, j, v));
   if (m->sides.n) PetscCall(PatchFDHostPointsTriples(&sides, NULL, sidenumber, sidenumber, &more, i + count, j + count, v + count));
+  PetscCall(PetscFree(E));
   PetscCall(PetscFree(number));
   PetscCall(PetscFree(sidenumber));
   PetscCall(MatConvertTriples(A, count + more, i, j, v, type, reuse, B));
   PetscCall(PetscFree3(i, j, v));
+  if (points.solid) {
+    MatNullSpace motions;
+
+    PetscCall(BakeoffMotions(A, m, &motions));
+    PetscCall(MatSetBlockSize(*B, points.ncomp));
+    PetscCall(MatSetNearNullSpace(*B, motions));
+    PetscCall(MatNullSpaceDestroy(&motions));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -292,7 +308,7 @@ static PetscErrorCode BakeoffCreateSF(Mat_Bakeoff *m)
   PetscLayout      layout;
 
   PetscFunctionBegin;
-  if (element) PetscCall(BakeoffGetNumbers(c, c->ncells, c->index, &number));
+  if (element) PetscCall(BakeoffGetNumbers(c, 1, c->ncells, c->index, &number));
   PetscCall(PetscIntCast(n * ncomp, &nleaves)); /* they are numbered */
   PetscCall(PetscMalloc2(nleaves, &local, nleaves, &remote));
   for (PetscCount i = 0; i < n; i++) {

@@ -26,11 +26,16 @@ PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "%s%s: degree %" PetscInt_FMT ", %" PetscInt_FMT " cells of dimension %" PetscInt_FMT
                                    " and geometry of degree %" PetscInt_FMT "\n",
-                                   m->diffusion ? "" : "bake-off problem ", m->diffusion ? "diffusion" : MatBakeoffProblems[m->problem],
+                                   m->diffusion ? "" : "bake-off problem ",
+                                   m->values.solid ? "elasticity"
+                                   : m->diffusion  ? "diffusion"
+                                                   : MatBakeoffProblems[m->problem],
                                    m->cells.degree, ncells, m->cells.dim, m->cells.geodegree));
   if (m->diffusion)
     PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s%s, %s%s\n", m->values.kappaconstant || !m->values.kappa ? "constant " : "",
-                                     m->values.nkappa > 1 ? "tensor" : "number",
+                                     m->values.solid        ? "moduli"
+                                     : m->values.nkappa > 1 ? "tensor"
+                                                            : "number",
                                      !m->values.shift ? "no shift" : (m->values.shiftconstant ? "constant shift" : "shift"),
                                      m->sides.any ? ", sides with h u" : ""));
   else if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
@@ -63,6 +68,19 @@ PetscErrorCode MatBakeoffFind(Mat A, Mat_Bakeoff **m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode BakeoffCheckCellVec(const Mat_Bakeoff *m, PetscInt n, const char *what, Vec v)
+{
+  PetscInt size;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &size));
+  PetscCheck(size == n * m->cells.ncells, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The vector with %s has %" PetscInt_FMT " entries on this process, which owns %" PetscCount_FMT
+             " cells of the DMPLEX; there have to be %" PetscInt_FMT " for each",
+             what, size, m->cells.ncells, n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- plans ---- */
 
 void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
@@ -92,6 +110,8 @@ void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
     p->kappa         = m->values.kappa;
     p->nkappa        = m->values.nkappa;
     p->kappaconstant = m->values.kappaconstant;
+    p->solid         = m->values.solid;
+    p->projection    = -1;
   }
   if (m->values.shift) {
     p->shift         = m->values.shift;
@@ -110,6 +130,7 @@ void BakeoffDescribeSides(const Mat_Bakeoff *m, PatchFDPoints *p)
   p->kappa         = NULL;
   p->nkappa        = 0;
   p->kappaconstant = PETSC_FALSE;
+  p->solid         = PETSC_FALSE;
   p->shift         = m->sides.value;
   p->shiftconstant = PETSC_FALSE;
   p->given         = PETSC_TRUE;
@@ -448,21 +469,23 @@ static PetscErrorCode BakeoffConstant(Mat A, const Mat_Bakeoff *m, const PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* stiffness without lambda: the constants of each component of each body without Dirichlet nodes */
+/* stiffness without lambda: the constants of each component of each body without Dirichlet nodes, or its rigid motions */
 PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
 {
-  const PetscInt n         = m->cells.ncomp;
+  const PetscInt ncomp     = m->cells.ncomp;
   MatNullSpace   constants = NULL;
-  PetscInt       nbody = 0, *body = NULL;
-  Vec           *z;
+  PetscInt       nbody = 0, *body = NULL, n;
+  Vec           *z = NULL;
 
   PetscFunctionBegin;
   if (!BakeoffIsMass(m) && m->lambda == 0 && !m->values.shift)
     PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &m->sides, &nbody, &body));
-  PetscCall(PetscMalloc1(nbody * n, &z));
-  for (PetscInt i = 0; i < nbody * n; i++) PetscCall(BakeoffConstant(A, m, body, i / n, i % n, &z[i]));
-  if (nbody) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, nbody * n, z, &constants));
-  for (PetscInt i = 0; i < nbody * n; i++) PetscCall(VecDestroy(&z[i]));
+  n = nbody * ncomp;
+  if (m->values.solid && nbody) PetscCall(BakeoffMotionsOfBodies(A, m, nbody, body, &n, &z));
+  else PetscCall(PetscMalloc1(n, &z));
+  for (PetscInt i = 0; i < n && !m->values.solid; i++) PetscCall(BakeoffConstant(A, m, body, i / ncomp, i % ncomp, &z[i]));
+  if (nbody) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, n, z, &constants));
+  for (PetscInt i = 0; i < n; i++) PetscCall(VecDestroy(&z[i]));
   PetscCall(PetscFree(z));
   PetscCall(PetscFree(body));
   PetscCall(MatSetNullSpace(A, constants));

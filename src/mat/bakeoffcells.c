@@ -1,5 +1,7 @@
-/* The cells of a matrix on a DMPLEX for local solvers on closed cells (patchfd/private/cellspace.h) */
+/* The cells of a matrix on a DMPLEX for local solvers on closed cells (patchfd/private/cellspace.h).  Each component of a solid has a fit of
+   its own, to -div(K grad u) with K = mu I + (lambda + mu) e e' */
 #include <patchfd/private/bakeoffimpl.h>
+#include <patchfd/private/celldata.h>
 #include <patchfd/private/cellspace.h>
 
 static PetscErrorCode Describe(const CellSpace *s, PETSC_UNUSED PatchFDKernels kern, PatchFDCellsDesc *desc)
@@ -12,20 +14,39 @@ static PetscErrorCode Describe(const CellSpace *s, PETSC_UNUSED PatchFDKernels k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetMetric(const CellSpace *s, PatchFDKernels kern, void **plan)
+static PetscErrorCode GetMetric(const CellSpace *s, PatchFDKernels kern, PetscInt fit, void **plan)
 {
-  BakeoffKernels *k;
+  Mat_Bakeoff        *m = (Mat_Bakeoff *)s->ctx;
+  BakeoffKernels     *k;
+  PatchFDPoints       points;
+  PatchFDOperatorDesc desc = {.points = &points};
+  PetscReal          *K;
+  PetscCount          n;
 
   PetscFunctionBegin;
-  PetscCall(BakeoffGetKernels((Mat_Bakeoff *)s->ctx, kern, &k));
-  *plan = k->plan;
+  if (!m->values.solid) {
+    PetscCall(BakeoffGetKernels(m, kern, &k));
+    *plan = k->plan;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  BakeoffDescribe(m, &points);
+  points.solid  = PETSC_FALSE;
+  points.nkappa = s->dim * (s->dim + 1) / 2;
+  n             = points.kappaconstant ? 1 : points.ncells * PetscPowInt(points.gauss, s->dim);
+  PetscCall(PetscMalloc1(n * points.nkappa, &K));
+  PatchFDHostComponentTensors(n, s->dim, fit, points.kappa, K);
+  points.kappa = K;
+  PetscCall((*kern->operatorcreate)(&desc, plan));
+  PetscCall(PetscFree(K));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RestoreMetric(PETSC_UNUSED const CellSpace *s, PETSC_UNUSED PatchFDKernels kern, void **plan)
+static PetscErrorCode RestoreMetric(const CellSpace *s, PatchFDKernels kern, void **plan)
 {
+  PetscFunctionBegin;
+  if (((const Mat_Bakeoff *)s->ctx)->values.solid) PetscCall((*kern->operatordestroy)(plan));
   *plan = NULL;
-  return PETSC_SUCCESS;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode ToLocal(const CellSpace *s, PatchFDKernels kern, const void *global, const void **local)
@@ -103,6 +124,7 @@ PetscErrorCode MatGetCellSpace_Bakeoff(Mat A, CellSpace *space)
                        .dim           = m->cells.dim,
                        .degree        = m->cells.degree,
                        .ncomp         = m->cells.ncomp,
+                       .nfit          = m->values.solid ? m->cells.ncomp : 1,
                        .ncells        = m->cells.ncells,
                        .nlocal        = m->nlocal,
                        .describe      = Describe,

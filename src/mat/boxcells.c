@@ -66,7 +66,7 @@ static PetscErrorCode Describe(const CellSpace *s, PatchFDKernels kern, PatchFDC
 }
 
 /* the operator of the matrix, where it has the rank's own cells and no others */
-static PetscErrorCode GetMetric(const CellSpace *s, PatchFDKernels kern, void **plan)
+static PetscErrorCode GetMetric(const CellSpace *s, PatchFDKernels kern, PETSC_UNUSED PetscInt fit, void **plan)
 {
   BoxCells     *c   = (BoxCells *)s->ctx;
   const DM_Box *box = (const DM_Box *)c->m->dm->data;
@@ -181,6 +181,7 @@ PetscErrorCode MatGetCellSpace_Box(Mat A, CellSpace *space)
                        .dim           = m->dm->dim,
                        .degree        = box->degree,
                        .ncomp         = 1,
+                       .nfit          = 1,
                        .ncells        = PatchFDRangeSize((const PetscInt(*)[2])box->owncells),
                        .nlocal        = box->nlocal,
                        .describe      = Describe,

@@ -12,7 +12,7 @@
 
 typedef struct {
   CellSpace space;
-  void     *plan[PATCHFD_NUM_KERNELS];
+  void     *plan[PATCHFD_NUM_KERNELS][3]; /* of each fit */
 } CellPatches;
 
 /* what stands on the other side of each face, in `sums`, and then the number of cells at nodes there */
@@ -51,7 +51,7 @@ static PetscErrorCode FinishCells(Mat A, const CellSpace *s, PatchFDKernels kern
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatPatchesPrepare_Cells(MatPatches p, PatchFDKernels kern, PETSC_UNUSED PetscBool transpose)
+static PetscErrorCode Fit(MatPatches p, PatchFDKernels kern, PetscInt fit)
 {
   CellPatches     *x = (CellPatches *)p->data;
   const CellSpace *s = &x->space;
@@ -59,19 +59,30 @@ static PetscErrorCode MatPatchesPrepare_Cells(MatPatches p, PatchFDKernels kern,
                    twice = PatchFDKernelTables[PetscMemTypeHost(kern->memtype) ? PATCHFD_KERNELS_HOST_DOUBLE : PATCHFD_KERNELS_CUDA_DOUBLE];
   PatchFDCellsDesc desc;
   PetscBool        positive;
-  void            *metric, *sums;
+  void            *metric, *sums, **plan = &x->plan[kern->id][fit];
 
   PetscFunctionBegin;
-  if (x->plan[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*s->describe)(s, kern, &desc));
-  PetscCall((*s->getmetric)(s, kern, &metric));
-  PetscCall((*kern->cellscreate)(&desc, metric, &x->plan[kern->id]));
+  desc.comp[0] = fit;
+  desc.comp[1] = fit + s->ncomp / s->nfit;
+  PetscCall((*s->getmetric)(s, kern, fit, &metric));
+  PetscCall((*kern->cellscreate)(&desc, metric, plan));
   PetscCall((*twice->malloc)(s->nlocal, &sums));
-  PetscCall(SumCells(s, kern, twice, x->plan[kern->id], (double *)sums));
-  PetscCall(FinishCells(p->A, s, kern, x->plan[kern->id], (const double *)sums, &positive));
+  PetscCall(SumCells(s, kern, twice, *plan, (double *)sums));
+  PetscCall(FinishCells(p->A, s, kern, *plan, (const double *)sums, &positive));
   PetscCall((*twice->free)(sums));
   PetscCall((*s->restoremetric)(s, kern, &metric));
   if (!positive) p->singular = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatPatchesPrepare_Cells(MatPatches p, PatchFDKernels kern, PETSC_UNUSED PetscBool transpose)
+{
+  const CellPatches *x = (const CellPatches *)p->data;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < x->space.nfit; i++)
+    if (!x->plan[kern->id][i]) PetscCall(Fit(p, kern, i));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -87,7 +98,7 @@ static PetscErrorCode MatPatchesCorrect_Cells(MatPatches p, PatchFDKernels kern,
   PetscCall(PatchFDVecGetArray(x, kern, &ax));
   PetscCall((*space->tolocal)(space, kern, ar, &local));
   PetscCall((*space->sumbegin)(space, kern, ax, &sum));
-  PetscCall((*kern->cellsapply)(c->plan[kern->id], p->omega, local, sum));
+  for (PetscInt i = 0; i < space->nfit; i++) PetscCall((*kern->cellsapply)(c->plan[kern->id][i], p->omega, local, sum));
   PetscCall((*space->sumend)(space, kern, ax, &sum));
   PetscCall(PatchFDVecRestoreArray(x, kern, &ax));
   PetscCall(PatchFDVecRestoreArrayRead(r, kern, &ar));
@@ -129,7 +140,7 @@ static PetscLogDouble MatPatchesBytes_Cells(MatPatches p, PatchFDKernels kern)
   const CellSpace *s = &((const CellPatches *)p->data)->space;
   const PetscInt   n = s->degree + 1, size = PetscPowInt(n, s->dim);
 
-  return (PetscLogDouble)s->ncells * ((s->dim * n * (n + 1) + size + 1) * (PetscLogDouble)kern->size + size * sizeof(PetscInt));
+  return (PetscLogDouble)(s->ncells * s->nfit) * ((s->dim * n * (n + 1) + size + 1) * (PetscLogDouble)kern->size + size * sizeof(PetscInt));
 }
 
 static PetscErrorCode MatPatchesDestroy_Cells(MatPatches p)
@@ -138,7 +149,8 @@ static PetscErrorCode MatPatchesDestroy_Cells(MatPatches p)
 
   PetscFunctionBegin;
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
-    if (x->plan[i]) PetscCall(PatchFDKernelTables[i]->cellsdestroy(&x->plan[i]));
+    for (int j = 0; j < 3; j++)
+      if (x->plan[i][j]) PetscCall(PatchFDKernelTables[i]->cellsdestroy(&x->plan[i][j]));
   if (x->space.destroy) PetscCall((*x->space.destroy)(&x->space));
   PetscCall(PetscFree(p->data));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -99,19 +99,6 @@ PetscErrorCode MatDiffusionPlexSetRobin(Mat A, DMLabel label, PetscInt n, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckCellVec(const Mat_Bakeoff *m, PetscInt n, const char *what, Vec v)
-{
-  PetscInt size;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(v, &size));
-  PetscCheck(size == n * m->cells.ncells, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "The vector with %s has %" PetscInt_FMT " entries on this process, which owns %" PetscCount_FMT
-             " cells of the DMPLEX; there have to be %" PetscInt_FMT " for each",
-             what, size, m->cells.ncells, n);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   MatDiffusionPlexSetVec - Sets the coefficients of a matrix of `MatCreateDiffusionPlex()` by numbers of cells
 
@@ -148,8 +135,8 @@ PetscErrorCode MatDiffusionPlexSetVec(Mat A, Vec K, Vec shift)
   PetscCall(VecGetSize(K, &n));
   n /= PetscMax(1, ncells);
   PetscCall(CheckNumbers(A, m, n));
-  PetscCall(CheckCellVec(m, n, "K", K));
-  if (shift) PetscCall(CheckCellVec(m, 1, "the shift", shift));
+  PetscCall(BakeoffCheckCellVec(m, n, "K", K));
+  if (shift) PetscCall(BakeoffCheckCellVec(m, 1, "the shift", shift));
   PetscCall(MatDiffusionPlexSet_Private(A, &(PlexCoefficients){.dm = m->dm, .n = n, .cellK = K, .cellshift = shift}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

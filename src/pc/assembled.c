@@ -41,8 +41,8 @@ static PetscErrorCode Bring(Assembled *s, Vec from, Vec *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* that of a level, for the vectors of the KSP */
-static PetscErrorCode SetNullSpace(Assembled *s, MatNullSpace from, Mat A)
+/* that of a level, for the vectors of the KSP: set()'s */
+static PetscErrorCode SetNullSpace(Assembled *s, MatNullSpace from, PetscErrorCode (*set)(Mat, MatNullSpace), Mat A)
 {
   MatNullSpace null;
   const Vec   *v;
@@ -60,7 +60,7 @@ static PetscErrorCode SetNullSpace(Assembled *s, MatNullSpace from, Mat A)
   }
   PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), constants, n, w, &null));
   PetscCall(VecDestroyVecs(n, &w));
-  PetscCall(MatSetNullSpace(A, null));
+  PetscCall((*set)(A, null));
   PetscCall(MatNullSpaceDestroy(&null));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -211,7 +211,7 @@ static PetscErrorCode PCSetUp_Assembled(PC pc)
 {
   Assembled   *s;
   Mat          A;
-  MatNullSpace nullspace;
+  MatNullSpace nullspace, near;
   PetscBool    gpu, redundant;
 
   PetscFunctionBegin;
@@ -222,9 +222,13 @@ static PetscErrorCode PCSetUp_Assembled(PC pc)
   PetscCall(MatConvert(pc->pmat, MATAIJ, MAT_INITIAL_MATRIX, &A));
   if (gpu) PetscCall(MatConvert(A, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &A));
   PetscCall(MatCreateVecs(A, &s->x, &s->b));
+  PetscCall(MatGetNearNullSpace(A, &near));
+  PetscCall(PetscObjectReference((PetscObject)near));
   if (redundant) PetscCall(SetRedundant(s, &A));
+  if (near) PetscCall(SetNullSpace(s, near, MatSetNearNullSpace, A));
+  PetscCall(MatNullSpaceDestroy(&near));
   PetscCall(MatGetNullSpace(pc->pmat, &nullspace));
-  if (nullspace) PetscCall(SetNullSpace(s, nullspace, A));
+  if (nullspace) PetscCall(SetNullSpace(s, nullspace, MatSetNullSpace, A));
   PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)!nullspace));
   if (!s->ksp) PetscCall(CreateSolver(pc, PetscObjectComm((PetscObject)A), &s->ksp));
   PetscCall(KSPSetOperators(s->ksp, A, A));

@@ -121,8 +121,8 @@ PetscErrorCode PCPatchMGGetNumDegrees(PC pc, PetscInt *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* closed cells where there are kernels for them and stiffness to smooth */
-PetscErrorCode PCPatchMGGetDegreesSmoother(PC pc, PCType *type)
+/* closed cells where there are kernels for them and stiffness to smooth; those of solids need the polynomial that takes more */
+PetscErrorCode PCPatchMGGetDegreesSmoother(PC pc, PCType *type, PetscBool *robust)
 {
   PatchFDKernels kern;
   Mat            A;
@@ -131,7 +131,8 @@ PetscErrorCode PCPatchMGGetDegreesSmoother(PC pc, PCType *type)
   PetscFunctionBegin;
   PetscCall(GetCells(pc, &A, &m));
   PetscCall(PatchFDVecTypeGetKernels(A->defaultvectype, &kern));
-  *type = kern->cellscreate && !BakeoffIsMass(m) ? PCPATCHFD : PCJACOBI;
+  *type   = kern->cellscreate && !BakeoffIsMass(m) ? PCPATCHFD : PCJACOBI;
+  *robust = m->values.solid;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

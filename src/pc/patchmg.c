@@ -89,16 +89,16 @@ static PetscErrorCode PCPatchMGGetPatch(KSP ksp, PCPatchFDPatch *patch)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* two steps of Chebyshev's iteration, unless the user has another one for the level */
-static PetscErrorCode PCPatchMGSetCells(KSP ksp, PC pc)
+/* two steps of Chebyshev's iteration, or three, unless the user has another one for the level */
+static PetscErrorCode PCPatchMGSetCells(KSP ksp, PetscBool robust, PC pc)
 {
   PetscBool has;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsHasName(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-ksp_type", &has));
   if (has) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCPatchFDSetType(pc, PC_PATCHFD_TYPE_CHEBYSHEV_FOURTH));
-  PetscCall(PCPatchFDSetSweeps(pc, 2));
+  PetscCall(PCPatchFDSetType(pc, robust ? PC_PATCHFD_TYPE_CHEBYSHEV_FIRST : PC_PATCHFD_TYPE_CHEBYSHEV_FOURTH));
+  PetscCall(PCPatchFDSetSweeps(pc, robust ? 3 : 2));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -124,7 +124,8 @@ static PetscErrorCode PCPatchMGSetKrylov(KSP ksp, PC pc)
 
 /* patchfd in place of what PCMG chose for this level: vertex patches, closed cells under Chebyshev's iteration, or the whole box; for mass
    matrices Jacobi; anything else is the user's choice */
-static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType type, PCPatchFDPatch patch, PatchMGCoarse coarse)
+static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType type, PCPatchFDPatch patch, PetscBool robust,
+                                           PatchMGCoarse coarse)
 {
   PC        pc;
   PetscBool kspdefault, pcdefault, patchfd;
@@ -150,7 +151,7 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PCType t
   else PetscCall(PCPatchMGGetPatch(ksp, &patch));
   PetscCall(PCPatchMGSetRichardson(ksp));
   PetscCall(PCPatchFDSetPatch(pc, patch));
-  if (patch == PC_PATCHFD_PATCH_CELL) PetscCall(PCPatchMGSetCells(ksp, pc));
+  if (patch == PC_PATCHFD_PATCH_CELL) PetscCall(PCPatchMGSetCells(ksp, robust, pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,7 +176,7 @@ static PetscErrorCode PCPatchMGSetCoefficients(PC pc)
 }
 
 /* solvers of the levels in place of PCMG's defaults */
-static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType type, PCPatchFDPatch patch, PatchMGCoarse coarse)
+static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType type, PCPatchFDPatch patch, PetscBool robust, PatchMGCoarse coarse)
 {
   PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
   const PetscInt n      = ((PC_MG *)pc->data)->nlevels;
@@ -190,9 +191,9 @@ static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PCType type, PCPatchFDPatch p
     PetscCall(KSPAppendOptionsPrefix(levels[0]->smoothd, "mg_coarse_"));
   }
   for (PetscInt l = 0; l < n; l++) {
-    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), type, patch, coarse));
+    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), type, patch, robust, coarse));
     if (levels[l]->smoothu == levels[l]->smoothd) continue;
-    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, type, patch, PATCHMG_COARSE_BOX));
+    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, type, patch, robust, PATCHMG_COARSE_BOX));
     if (PATCHMG(pc)->symmetric) PetscCall(PCPatchMGSetMirror_Private(levels[l]->smoothd, pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -238,7 +239,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
 {
   PC_PatchMG    *p = PATCHMG(pc);
   PetscInt       n, degrees;
-  PetscBool      chosen, lower, stale, cells = PETSC_TRUE;
+  PetscBool      chosen, lower, stale, cells = PETSC_TRUE, robust = PETSC_FALSE;
   PCType         smoother = PCPATCHFD;
   PetscErrorCode ierr;
   PetscLogDouble start, end;
@@ -262,10 +263,10 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscCall(PCPatchMGSetLevels_Private(pc));
   PetscCall(PCMGGetLevels(pc, &n));
   chosen = (PetscBool)(n == p->levels);
-  if (degrees) PetscCall(PCPatchMGGetDegreesSmoother(pc, &smoother));
+  if (degrees) PetscCall(PCPatchMGGetDegreesSmoother(pc, &smoother, &robust));
   if (!degrees) PetscCall(MatBoxPrefersCells(pc->pmat, &cells));
   if (!pc->setupcalled)
-    PetscCall(PCPatchMGSetSmoothers(pc, smoother, cells ? PC_PATCHFD_PATCH_CELL : PC_PATCHFD_PATCH_AUTO,
+    PetscCall(PCPatchMGSetSmoothers(pc, smoother, cells ? PC_PATCHFD_PATCH_CELL : PC_PATCHFD_PATCH_AUTO, robust,
                                     degrees ? PATCHMG_COARSE_ASSEMBLED : (chosen ? p->coarse : PATCHMG_COARSE_BOX)));
   if (n && !p->cells) PetscCall(PCPatchMGSetFinest(pc));
   /* PCMG is to ask nothing of the DM of the matrix */

@@ -75,7 +75,13 @@ PETSC_INTERN PetscErrorCode BakeoffGetScale(Mat_Bakeoff *, PatchFDKernels, Vec l
 /* k->work[i] is there */
 PETSC_INTERN PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like);
 PETSC_INTERN PetscErrorCode MatSetNullSpace_Bakeoff(Mat, const Mat_Bakeoff *);
+/* the rigid motions of all nodes, on the host: translations, and, unless the mesh is periodic, rotations; and those of each body, n
+   orthonormal vectors of the matrix: plexmotions.c */
+PETSC_INTERN PetscErrorCode BakeoffMotions(Mat, const Mat_Bakeoff *, MatNullSpace *);
+PETSC_INTERN PetscErrorCode BakeoffMotionsOfBodies(Mat, const Mat_Bakeoff *, PetscInt nbody, const PetscInt body[], PetscInt *n, Vec **);
 PETSC_INTERN PetscErrorCode MatSetFromOptions_Bakeoff(Mat, PatchFDOptionItems);
+/* a vector with n numbers for each cell, or an error; what: its name */
+PETSC_INTERN PetscErrorCode BakeoffCheckCellVec(const Mat_Bakeoff *, PetscInt n, const char *what, Vec);
 PETSC_INTERN PetscErrorCode MatView_Bakeoff(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode MatCreateVecs_Bakeoff(Mat, Vec *right, Vec *left);
 

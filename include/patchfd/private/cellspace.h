@@ -10,12 +10,13 @@ typedef struct _CellSpace CellSpace;
 struct _CellSpace {
   void      *ctx;
   PetscInt   dim, degree, ncomp;
+  PetscInt   nfit; /* ncomp: each component has a fit of its own; 1: all have the same */
   PetscCount ncells;
   size_t     nlocal; /* numbers of local arrays */
-  /* the cells, and the conditions of their sides, with numbers of nodes in local arrays; and an operator by quadrature on them, which has
-     positive factors and is given back */
+  /* the cells, and the conditions of their sides, with numbers of nodes in local arrays; and a scalar operator by quadrature on them for
+     each fit, which has positive factors and is given back */
   PetscErrorCode (*describe)(const CellSpace *, PatchFDKernels, PatchFDCellsDesc *);
-  PetscErrorCode (*getmetric)(const CellSpace *, PatchFDKernels, void **operatorplan);
+  PetscErrorCode (*getmetric)(const CellSpace *, PatchFDKernels, PetscInt fit, void **operatorplan);
   PetscErrorCode (*restoremetric)(const CellSpace *, PatchFDKernels, void **operatorplan);
   /* the local array for a global one, with valid ghosts */
   PetscErrorCode (*tolocal)(const CellSpace *, PatchFDKernels, const void *global, const void **local);

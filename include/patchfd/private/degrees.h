@@ -11,7 +11,7 @@ PETSC_INTERN PetscErrorCode PCPatchMGUpdateCells(PC);
 /* of how many levels, with halved degrees, is there a choice?  0 if the matrix is none that this is for */
 PETSC_INTERN PetscErrorCode PCPatchMGGetNumDegrees(PC, PetscInt *);
 /* what smooths its levels */
-PETSC_INTERN PetscErrorCode PCPatchMGGetDegreesSmoother(PC, PCType *);
+PETSC_INTERN PetscErrorCode PCPatchMGGetDegreesSmoother(PC, PCType *, PetscBool *robust);
 /* the solver of the coarsest level: one of the assembled matrix */
 PETSC_INTERN PetscErrorCode PCPatchMGSetAssembled(PC);
 /* matrices and interpolations of all levels, before PCMG sets up */

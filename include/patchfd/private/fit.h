@@ -276,11 +276,13 @@ PETSC_INTERN PetscErrorCode PatchFDHostCellFitRecords(const PatchFDCellFit *, Pe
 PETSC_INTERN void PatchFDHostCellScale(const PatchFDPoints *nodes, const PetscReal record[], PetscReal shift, const PetscInt index[],
                                        const PetscReal v[], PetscReal scale[]);
 /* flops of a correction of all cells */
-static inline PetscLogDouble PatchFDCellsFlops(const PatchFDPoints *nodes)
+static inline PetscLogDouble PatchFDCellsFlops(const PatchFDCellsDesc *desc)
 {
-  const PetscInt n = nodes->degree + 1;
+  const PatchFDPoints *nodes = &desc->points;
+  const PetscInt       n     = nodes->degree + 1;
 
-  return (PetscLogDouble)(nodes->ncells * nodes->ncomp) * PetscPowInt(n, nodes->dim) * (4.0 * (PetscLogDouble)(nodes->dim * n) + 5);
+  return (PetscLogDouble)(nodes->ncells * (desc->comp[1] - desc->comp[0])) * PetscPowInt(n, nodes->dim) *
+         (4.0 * (PetscLogDouble)(nodes->dim * n) + 5);
 }
 
 /* the extreme eigenvalues, bound[count][2], from a and b of n steps of conjugate gradients, [n][count] */

@@ -360,12 +360,14 @@ typedef struct {
   Corrections of closed cells: all (degree + 1)^dim nodes of a cell, boundary nodes too, are a patch, whose matrix is a sum of products
   that is diagonalized.  With D_c its diagonal, R_c taking the nodes of the cell, and v a number a node,
     B = sum of R_c' C_c (S (x) S (x) S) diag(1 / (lambda_i + mu_j + nu_k + shift)) (S (x) S (x) S)' C_c R_c,  C_c = v D_c^{1/2}
-  with v = 1 / sqrt(diagonal of A times the number of cells) at a node.
+  with v = 1 / sqrt(diagonal of A times the number of cells) at a node.  B is applied to some of the components of nodes; the diagonal is that
+  of the first of them.
 */
 typedef struct {
   PatchFDPoints points; /* of these the nodes; in host memory they have numbers.  Arrays live until cellsfinish() */
   PatchFDField  field;  /* NODES_BOX: where they are, and the cells */
   PatchFDRange  cells;
+  PetscInt      comp[2]; /* of the components those from comp[0] to comp[1] - 1 */
   /* sides with conditions K du/dn + h u: [nside] their number among all, [ncells][dim][2], and h by the area of a unit cell's side */
   PetscCount       nside;
   const PetscInt  *side;

@@ -29,32 +29,45 @@ PETSC_INTERN PetscErrorCode PlexCellsDestroy(PlexCells *);
 /* the same mesh with a space of at most half the degree, and Dirichlet conditions at the same points.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreateDegree(MPI_Comm, const PlexCells *, PetscInt degree, PlexCells *);
 
-/* ---- coefficients of -div(K grad u) + shift u: src/dm/plexcoefficients.c ---- */
+/* ---- coefficients of -div(K grad u) + shift u, and of solids: src/dm/plexcoefficients.c ---- */
 
-/* where they come from: functions with n numbers of K (1, dim, or dim (dim + 1) / 2), or Vecs with n and 1 for each cell, or, where n = 0,
-   g3 and g0 of the PetscDS of dm at `local`, a local Vec with boundary values */
+/* where they come from: functions with n numbers of K (1, dim, or dim (dim + 1) / 2; of a solid Young's modulus and Poisson's ratio), or Vecs
+   with n and 1 for each cell, or n + 1 numbers, or, where n = 0, g3 and g0 of the PetscDS of dm at `local`, a local Vec with boundary
+   values */
 typedef struct {
   DM               dm;
   PetscInt         n;
   DMBoxFunctionFn *K, *shift;
   void            *ctx;
   Vec              cellK, cellshift;
+  PetscReal        number[3];
+  PetscBool        solid;
+  PetscReal        missing; /* of a solid: lambda = 2 mu nu / (1 - missing nu) */
   Vec              local;
   PetscReal        time, shift_t; /* derivative of u_t by u */
   PetscBool        exact;         /* an error where the Jacobian has more than g0 and g3; */
   PetscReal        floor;         /* otherwise K is at least this times the largest K of all cells */
 } PlexCoefficients;
-/* what PatchFDPoints has; shift is NULL where it is zero everywhere */
+/* are they Young's modulus, Poisson's ratio and shift, the same everywhere? */
+static inline PetscBool PlexCoefficientsAreModuli(const PlexCoefficients *c)
+{
+  return (PetscBool)(c->solid && !c->K && !c->cellK);
+}
+/* what PatchFDPoints has; shift is NULL where it is zero everywhere.  Where the PetscDS has the Jacobian of a solid it is one, too */
 typedef struct {
+  PetscBool  solid;
   PetscInt   nkappa;
   PetscReal *kappa, *shift;
   PetscBool  kappaconstant, shiftconstant;
   PetscReal  leastshift; /* of all ranks */
+  PetscReal  largest;    /* lambda / mu of a solid, of all ranks */
 } PlexPointValues;
 /* At the points of cells that may be of another degree than those of dm, on the same mesh.  Collective */
 PETSC_INTERN PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *, const PlexCells *, PetscInt gauss, PlexPointValues *);
 PETSC_INTERN PetscErrorCode PlexPointValuesDestroy(PlexPointValues *);
 PETSC_INTERN PetscErrorCode PlexCoefficientsDestroy(PlexCoefficients *);
+/* x, an array with ghosts, dim numbers a node: the places of nodes */
+PETSC_INTERN PetscErrorCode PlexCellsGetPlaces(DM, const PlexCells *, PetscScalar x[]);
 /* adds to u, an array with ghosts, for each cell the multilinear function of f at its corners, at its nodes as if these were uniform */
 PETSC_INTERN PetscErrorCode PlexCellsAddValues(DM, const PlexCells *, DMBoxFunctionFn *, void *ctx, PetscScalar u[]);
 

@@ -29,7 +29,7 @@ struct CellsTile : FitShape<T, DIM, LENGTH, true, 1> {
 template <typename T>
 struct CellsArguments {
   int             cells;
-  unsigned        ncomp;
+  unsigned        ncomp, comp[2];
   const unsigned *index;                  /* as in PointsNodes */
   const T        *record, *shift, *scale; /* [cell][direction][S, lambda], [cell], [cell][node] */
   T               alpha;
@@ -63,7 +63,7 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
   const T shift = t.live ? arg.shift[cell] : T(0);
 
   t.loadrecords(from);
-  for (unsigned comp = 0; comp < arg.ncomp; comp++) {
+  for (unsigned comp = arg.comp[0]; comp < arg.comp[1]; comp++) {
     auto at = [&](int l, int s) { return (size_t)(number[l][s] & points_node) * arg.ncomp + comp; };
 
 #pragma unroll
@@ -140,6 +140,7 @@ static PetscErrorCode CellsNodes(const PatchFDCellsDesc *desc, CellsPlan<T> *p)
   PetscCall(ierr);
   p->arg.cells = p->points.arg.cells;
   p->arg.ncomp = p->points.arg.nodes.ncomp;
+  for (int e = 0; e < 2; e++) p->arg.comp[e] = (unsigned)desc->comp[e];
   p->arg.index = p->points.arg.nodes.index;
   if (points.nodes == PATCHFD_NODES_INDEX || !size) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(points.nnodes <= (PetscCount)points_node, PETSC_COMM_SELF, PETSC_ERR_SUP,
@@ -163,7 +164,7 @@ PetscErrorCode Cells<T>::create(const PatchFDCellsDesc *desc, void *operatorplan
   p->desc   = *desc;
   p->dim    = (int)desc->points.dim;
   p->degree = (int)desc->points.degree;
-  p->flops  = PatchFDCellsFlops(&desc->points);
+  p->flops  = PatchFDCellsFlops(desc);
   PetscCall(CellsNodes(desc, p));
   PetscCall(p->memory.borrow(cells * dim * n * (n + 1), &p->record));
   PetscCall(p->memory.borrow(cells * (size_t)PetscPowInt((PetscInt)n, p->dim), &p->scale));
@@ -203,7 +204,7 @@ PetscErrorCode Cells<T>::finish(void *plan, const double *count, const void *dia
 
   PetscFunctionBegin;
   PetscCall(CellsMakerRobin(p->maker, p->desc.nside, p->desc.side, p->desc.mean, &p->making));
-  PetscCall(CellsMakerFinish(p->maker, count, (const T *)diagonal, p->shift, p->record, p->scale, &p->making, positive));
+  PetscCall(CellsMakerFinish(p->maker, count, (const T *)diagonal + p->arg.comp[0], p->shift, p->record, p->scale, &p->making, positive));
   PetscCall(p->making.free());
   p->maker = {};
   p->desc  = {};

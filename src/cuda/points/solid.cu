@@ -50,6 +50,24 @@ static PetscErrorCode SolidBoxes(const PatchFDOperatorDesc *desc, SolidPlan<T> *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the numbers of nodes of cells in any order */
+template <typename T>
+static PetscErrorCode SolidIndex(const PatchFDPoints *points, SolidPlan<T> *p)
+{
+  unsigned *index;
+
+  PetscFunctionBegin;
+  p->size = (size_t)(points->nnodes * points->ncomp);
+  PetscCheck(points->nnodes <= (PetscCount)points_node && p->size <= UINT_MAX && points->ncells < INT_MAX / 8, PETSC_COMM_SELF,
+             PETSC_ERR_SUP,
+             "%" PetscCount_FMT " nodes in %" PetscCount_FMT " cells; on GPUs there can be up to %u in up to %d cells on a rank",
+             points->nnodes, points->ncells, points_node, (int)(INT_MAX / 8));
+  PetscCall(
+    p->memory.send((size_t)points->ncells * (size_t)PointsPower(p->arg.n, p->arg.dim), points->index, &index)); /* -1 is points_none */
+  p->arg.index = index;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* the matrices of a direction */
 template <typename T>
 static PetscErrorCode SolidMatrices(const PatchFDPoints *points, const PatchFDRule *rule, SolidPlan<T> *p)
@@ -146,6 +164,7 @@ static PetscErrorCode SolidPlanCreate(const PatchFDOperatorDesc *desc, const Pat
   a.cells = (int)points->ncells;
   for (int e = 0; e < 2; e++) a.count[e] = 1;
   if (points->nodes == PATCHFD_NODES_BOX) PetscCall(SolidBoxes(desc, p));
+  else if (points->nodes == PATCHFD_NODES_INDEX) PetscCall(SolidIndex(points, p));
   a.row   = PointsDivisor(a.count[0]);
   a.plane = PointsDivisor(a.count[0] * a.count[1]);
   PetscCall(SolidMatrices(points, rule, p));

@@ -13,17 +13,18 @@ static constexpr int solid_degrees = 4; /* of kernels that know the sizes of cel
 
 template <typename T>
 struct SolidArguments {
-  int           dim, n, c, m; /* nodes, points and points of the projection in a direction; m = 0: no projection */
-  int           cells, per;   /* per: of a block */
-  bool          mass;
-  int           count[2];   /* cells of the box in x and y */
-  PointsDivisor row, plane; /* count[0], count[0] * count[1] */
-  PointsBox     from[3], to[3];
-  size_t        x0[3], y0[3];  /* where components begin */
-  const T      *B, *D, *C, *L; /* [c][n], [c][n], [c][c], [c][m] */
-  const T      *factors, *N;   /* at(); [cells][m^dim][m^dim] */
-  const T      *x;             /* NULL: a unit vector in each cell, number `column`, of whose product */
-  T  *y, *matrices, alpha;     /* column `column` of matrices[cells][rows][columns] is set, or if that is NULL, its entry there added */
+  int             dim, n, c, m; /* nodes, points and points of the projection in a direction; m = 0: no projection */
+  int             cells, per;   /* per: of a block */
+  bool            mass;
+  int             count[2];   /* cells of the box in x and y */
+  PointsDivisor   row, plane; /* count[0], count[0] * count[1] */
+  PointsBox       from[3], to[3];
+  size_t          x0[3], y0[3]; /* where components begin */
+  const unsigned *index; /* [cells][n^dim] in place of boxes: nodes, whose components lie one after another, or points_none; or NULL */
+  const T        *B, *D, *C, *L; /* [c][n], [c][n], [c][c], [c][m] */
+  const T        *factors, *N;   /* at(); [cells][m^dim][m^dim] */
+  const T        *x;             /* NULL: a unit vector in each cell, number `column`, of whose product */
+  T  *y, *matrices, alpha;       /* column `column` of matrices[cells][rows][columns] is set, or if that is NULL, its entry there added */
   int column;
 
   /* the first of the numbers of a point, which are planes[1] apart: J^{-1}[reference direction][direction], then w |J|, lambda w |J|, mu w
@@ -210,41 +211,69 @@ struct SolidCell {
   }
 };
 
+/* of the nodes of component e in the column of a thread */
+template <int DIM, typename T>
+static __device__ __forceinline__ PointsColumn SolidColumn(const SolidArguments<T> &a, const PointsBox &box, int n, int cell, int p, int q,
+                                                           int e)
+{
+  const int    z = a.plane(cell), rest = cell - z * a.count[0] * a.count[1], y = a.row(rest);
+  PointsNodes  nodes;
+  PointsColumn column;
+
+  nodes.count[0] = nodes.count[1] = nodes.count[2] = 0; /* nobody asks who shares them */
+  PointsBoxColumn(nodes, box, n, DIM, rest - y * a.count[0], y, z, p, q, &column);
+  column.index = a.index ? a.index + (size_t)cell * PointsPower(n, DIM) + q * n + p : NULL;
+  column.ncomp = DIM;
+  column.comp  = (unsigned)e;
+  return column;
+}
+
+/* where its node k lies behind the begin of the component, or -1 */
+static __device__ __forceinline__ ptrdiff_t SolidPlace(const PointsColumn &column, int n, int k)
+{
+  if (!column.index) return column.has<false>(k, 0) ? (ptrdiff_t)column.at<false>(k, 0) : -1;
+  const unsigned number = column.number(n, k);
+
+  return column.has<true>(k, number) ? (ptrdiff_t)column.at<true>(k, number) : -1;
+}
+
 /* the nodes of component e of the thread's column in x, or its part of the unit vector */
 template <int DIM, typename T>
 static __device__ __forceinline__ void SolidLoad(const SolidArguments<T> &a, int n, int cell, bool active, int p, int q, int e, T *w)
 {
-  const int    z = a.plane(cell), rest = cell - z * a.count[0] * a.count[1], y = a.row(rest), nodes = DIM == 3 ? n : 1;
-  PointsNodes  box;
-  PointsColumn column;
+  const int nodes = DIM == 3 ? n : 1;
 
   active = active && p < n && q < n;
   if (!a.x) {
     for (int k = 0; k < nodes; k++) w[k] = a.column == ((e * nodes + k) * n + q) * n + p ? T(1) : T(0);
     return;
   }
-  box.count[0] = box.count[1] = box.count[2] = 0; /* who shares nodes is asked only where they are written */
-  PointsBoxColumn(box, a.from[e], n, DIM, rest - y * a.count[0], y, z, p, q, &column);
-  for (int k = 0; k < nodes; k++) w[k] = active && column.has<false>(k, 0) ? a.x[a.x0[e] + column.at<false>(k, 0)] : T(0);
+  for (int k = 0; k < nodes; k++) w[k] = 0;
+  if (!active) return;
+  const PointsColumn column = SolidColumn<DIM>(a, a.from[e], n, cell, p, q, e);
+
+  for (int k = 0; k < nodes; k++) {
+    const ptrdiff_t at = SolidPlace(column, n, k);
+
+    if (at >= 0) w[k] = a.x[a.x0[e] + at];
+  }
 }
 
 /* y += alpha w at these nodes, or what is wanted of the column of the cell's matrix */
 template <int DIM, typename T>
 static __device__ __forceinline__ void SolidStore(const SolidArguments<T> &a, int n, int cell, bool active, int p, int q, int e, const T *w)
 {
-  const int    z = a.plane(cell), rest = cell - z * a.count[0] * a.count[1], y = a.row(rest), nodes = DIM == 3 ? n : 1;
-  const int    rows = DIM * PointsPower(n, DIM);
-  PointsNodes  box;
-  PointsColumn column;
+  const int nodes = DIM == 3 ? n : 1, rows = DIM * PointsPower(n, DIM);
 
   if (!active || p >= n || q >= n) return;
-  box.count[0] = box.count[1] = box.count[2] = 0;
-  PointsBoxColumn(box, a.to[e], n, DIM, rest - y * a.count[0], y, z, p, q, &column);
+  const PointsColumn column = SolidColumn<DIM>(a, a.to[e], n, cell, p, q, e);
+
   for (int k = 0; k < nodes; k++) {
-    const int row = ((e * nodes + k) * n + q) * n + p;
+    const int       row = ((e * nodes + k) * n + q) * n + p;
+    const ptrdiff_t at  = SolidPlace(column, n, k);
 
     if (a.matrices) a.matrices[((ptrdiff_t)cell * rows + row) * rows + a.column] = w[k];
-    else if (column.has<false>(k, 0) && (a.x || row == a.column)) atomicAdd(a.y + a.y0[e] + column.at<false>(k, 0), a.alpha * w[k]);
+    else if (at >= 0 && (a.x || row == a.column)) atomicAdd(a.y + a.y0[e] + at, a.alpha * w[k]);
   }
 }
 
