@@ -73,8 +73,8 @@ static __device__ inline void InverseAssemble(const InverseArguments &a, const i
     for (cell[1] = lo[1]; cell[1] < hi[1]; cell[1]++) {
       for (cell[0] = lo[0]; cell[0] < hi[0]; cell[0]++) {
         const int     ny = a.cells[1][1] - a.cells[1][0], nx = a.cells[0][1] - a.cells[0][0];
-        const double *E =
-          a.E + (size_t)(((cell[2] - a.cells[2][0]) * ny + cell[1] - a.cells[1][0]) * nx + cell[0] - a.cells[0][0]) * a.matrix();
+        const double *E = a.E +
+                          (size_t)(((cell[2] - a.cells[2][0]) * ny + cell[1] - a.cells[1][0]) * nx + cell[0] - a.cells[0][0]) * a.matrix();
 
         __syncthreads();
         for (int i = threadIdx.x; i < size; i += blockDim.x) place[i] = InversePlace(a, c, cell, i);
@@ -134,13 +134,14 @@ __launch_bounds__(inverse_threads) static __global__
   void InverseKernel(const __grid_constant__ InverseArguments a, const FieldsClass<T> *classes)
 {
   extern __shared__ double shared_memory[];
-  double *R = shared_memory, *W = R + inverse_panel * a.most, *D = W + inverse_panel * a.most, *A = a.work + (size_t)blockIdx.x * a.most * a.most;
+  double                  *R = shared_memory, *W = R + inverse_panel * a.most, *D = W + inverse_panel * a.most,
+         *A  = a.work + (size_t)blockIdx.x * a.most * a.most;
   int *place = (int *)(shared_memory + a.doubles());
 
   for (int patch = a.first + (int)blockIdx.x; patch < a.first + a.patches; patch += (int)gridDim.x) {
-    const int c[3] = {patch % a.count[0], patch / a.count[0] % a.count[1], patch / a.count[0] / a.count[1]};
-    const int n    = classes[patch].size[0];
-    T        *X    = (T *)classes[patch].block[0];
+    const int c[3]     = {patch % a.count[0], patch / a.count[0] % a.count[1], patch / a.count[0] / a.count[1]};
+    const int n        = classes[patch].size[0];
+    T        *X        = (T *)classes[patch].block[0];
     bool      positive = true;
 
     InverseAssemble(a, c, n, place, A);
@@ -170,8 +171,8 @@ template <typename T>
 PetscErrorCode FieldsInverses(const PatchFDLocalDesc *desc, const FieldsClass<T> *classes, int most)
 {
   const double     bytes = 1e9; /* of matrices of cells at a time */
-  const int        d     = (int)desc->points->dim - 1, none = 0;
-  InverseArguments a     = {};
+  const int        d = (int)desc->points->dim - 1, none = 0;
+  InverseArguments a = {};
   PoolMemory       memory;
   cudaStream_t     stream;
   size_t           layer = 1, plane = 1;
