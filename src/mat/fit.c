@@ -441,16 +441,14 @@ static void PointsClasses(MatBoxLocal *l, const PatchFDRange range)
   }
 }
 
-/* the inverses of all patches' matrices: on a GPU, if vectors are there, where these are positive definite */
-static PetscErrorCode PointsInvert(const Mat_Box *m, MatBoxLocal *l)
+/* the inverses of all patches' matrices: on a GPU, if they are applied there, where these are positive definite */
+static PetscErrorCode PointsInvert(const Mat_Box *m, MatBoxLocal *l, PatchFDKernels kern)
 {
   const PetscBool definite = (PetscBool)(m->form.spd && m->form.constants < 0);
-  PatchFDKernels  kern;
   PetscReal     **K;
   PetscBool       regular = PETSC_TRUE;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecTypeGetKernels(m->dm->vectype, &kern));
   PetscCall(PetscMalloc1(l->ndense, &K));
   for (PetscInt i = 0; i < l->ndense; i++) K[i] = l->dense[i].block[0];
   for (PetscInt i = 0, next; i < l->ndense && regular; i = next) {
@@ -461,70 +459,110 @@ static PetscErrorCode PointsInvert(const Mat_Box *m, MatBoxLocal *l)
     else PetscCall(PatchFDHostDenseInvert(m->form.spd, m->form.constants, &l->dense[i], &regular));
   }
   PetscCall(PetscFree(K));
-  l->singular = (PetscBool)!regular;
+  l->singular = (PetscBool)(l->singular || !regular);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PointsCheckRoom(const Mat_Box *m, const MatBoxLocal *l, const PatchFDRange range)
+/* does localcreate make the inverses from points? */
+static PetscBool PointsAreLocal(const Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern)
 {
-  const PetscLogDouble limit = 8.0 * 1073741824.0;
-  PetscLogDouble       bytes = 8.0 * (PetscLogDouble)PatchFDRangeSize(range), n = 0;
+  PetscInt most = 0;
+
+  for (PetscInt i = 0; i < l->ndense; i++) most = PetscMax(most, l->dense[i].size[0]);
+  return (PetscBool)(MatBoxIsCoupled(m) && m->form.spd && m->form.constants < 0 && most <= kern->localpoints);
+}
+
+/* inverses on the host are in double precision, whatever they are in where they are applied */
+static PetscErrorCode PointsCheckRoom(const Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern)
+{
+  const PetscBool      here  = (PetscBool)!PointsAreLocal(m, l, kern);
+  const PetscLogDouble limit = (here ? 8.0 : 40.0) * 1073741824.0;
+  PetscLogDouble       bytes = 0;
 
   PetscFunctionBegin;
-  for (PetscInt f = 0; f < ((const DM_Box *)m->dm->data)->nfield; f++) {
-    PetscLogDouble size = 1;
-
-    for (int d = 0; d < 3; d++) size *= l->patches[f][d].n[l->patches[f][d].npatch / 2];
-    n += size;
-  }
-  bytes *= n * n;
+  for (PetscInt i = 0; i < l->ndense; i++)
+    bytes += (here ? 8.0 : (PetscLogDouble)kern->size) * PetscSqr((PetscLogDouble)l->dense[i].size[0]);
   PetscCheck(bytes <= limit, PETSC_COMM_SELF, PETSC_ERR_MEM,
-             "PCPATCHFD: the inverses of %" PetscCount_FMT
+             "PCPATCHFD: the inverses of %" PetscInt_FMT
              " patches of -dm_box_operator %s, which all differ, take %.3g GiB on this process; "
              "allowed are %g. Take a lower degree, or more processes",
-             PatchFDRangeSize(range), MatBoxName(m), bytes / 1073741824.0, limit / 1073741824.0);
+             l->ndense, MatBoxName(m), bytes / 1073741824.0, limit / 1073741824.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
+PetscErrorCode MatBoxPointsClasses(const Mat_Box *m, MatBoxLocal *l)
 {
-  const DM_Box  *box = (const DM_Box *)m->dm->data;
-  PatchFDPoints  points;
-  PatchFDRange   range, cells;
-  PatchFDKernels kern;
-  PetscReal     *E;
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+  PatchFDRange  range;
 
   PetscFunctionBegin;
   MatBoxLocalRange(m, l, range);
-  PetscCall(PointsCheckRoom(m, l, (const PetscInt(*)[2])range));
   PointsClasses(l, (const PetscInt(*)[2])range);
-  for (int d = 0; d < 3; d++) { /* a rank has the cells beside its own, too */
-    cells[d][0] = PetscMax(0, box->owncells[d][0] - 1);
-    cells[d][1] = box->owncells[d][0] < box->owncells[d][1] ? PetscMin(box->field[0].line[d].ncells, box->owncells[d][1] + 1) : cells[d][0];
-  }
   l->ndense = l->nclass[0] * l->nclass[1] * l->nclass[2];
   PetscCall(PetscCalloc1(l->ndense, &l->dense));
-  PetscCall(PatchFDVecTypeGetKernels(m->dm->vectype, &kern));
-  if (PetscMemTypeHost(kern->memtype)) kern = PatchFDKernelTables[PATCHFD_KERNELS_HOST_DOUBLE];
-  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])cells, PETSC_FALSE, &points));
-  PetscCall(PetscMalloc1(points.ncells * PetscSqr((PetscCount)PatchFDPointsCellSize(&points)), &E));
-  PetscCall(kern->cellmatrices(&points, E));
   for (PetscInt i = 0; i < l->ndense && PatchFDRangeSize((const PetscInt(*)[2])range); i++) {
     const PetscInt patch[3] = {range[0][0] + i % l->nclass[0], range[1][0] + i / l->nclass[0] % l->nclass[1],
                                range[2][0] + i / l->nclass[0] / l->nclass[1]};
-    PetscInt       first[DMBOX_MAX_FIELDS][3];
 
     l->dense[i].nfield = box->nfield;
-    for (PetscInt f = 0; f < box->nfield; f++) {
-      for (int d = 0; d < 3; d++) {
-        first[f][d]         = l->patches[f][d].first[patch[d]];
-        l->dense[i].n[f][d] = l->patches[f][d].n[patch[d]];
-      }
-    }
-    PetscCall(PatchFDHostDenseCells(box->degree, m->dm->dim, (const PetscInt(*)[2])cells, E, (const PetscInt(*)[3])first, &l->dense[i]));
+    for (PetscInt f = 0; f < box->nfield; f++)
+      for (int d = 0; d < 3; d++) l->dense[i].n[f][d] = l->patches[f][d].n[patch[d]];
+    (void)PatchFDHostDenseSizes(&l->dense[i]);
   }
-  if (PatchFDRangeSize((const PetscInt(*)[2])range)) PetscCall(PointsInvert(m, l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the inverses, on the host */
+static PetscErrorCode PointsDense(const Mat_Box *m, MatBoxLocal *l, PatchFDKernels kern, const PatchFDLocalDesc *desc)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+  PetscReal    *E;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(desc->points->ncells * PetscSqr((PetscCount)PatchFDPointsCellSize(desc->points)), &E));
+  PetscCall((PetscMemTypeHost(kern->memtype) ? PatchFDKernelTables[PATCHFD_KERNELS_HOST_DOUBLE] : kern)->cellmatrices(desc->points, E));
+  for (PetscInt i = 0; i < l->ndense && l->dense[0].nfield; i++) {
+    const PetscInt patch[3] = {desc->patch[0] + i % l->nclass[0], desc->patch[1] + i / l->nclass[0] % l->nclass[1],
+                               desc->patch[2] + i / l->nclass[0] / l->nclass[1]};
+    PetscInt       first[DMBOX_MAX_FIELDS][3];
+
+    for (PetscInt f = 0; f < box->nfield; f++)
+      for (int d = 0; d < 3; d++) first[f][d] = l->patches[f][d].first[patch[d]];
+    PetscCall(
+      PatchFDHostDenseCells(box->degree, m->dm->dim, (const PetscInt(*)[2])desc->cells, E, (const PetscInt(*)[3])first, &l->dense[i]));
+  }
+  if (l->dense[0].nfield) PetscCall(PointsInvert(m, l, kern));
   PetscCall(PetscFree(E));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxPointsLocalCreate(const Mat_Box *m, MatBoxLocal *l, PatchFDKernels kern, PatchFDLocalDesc *desc, void **plan)
+{
+  const DM_Box   *box     = (const DM_Box *)m->dm->data;
+  const PetscBool here    = (PetscBool)!PointsAreLocal(m, l, kern);
+  PetscBool       regular = PETSC_TRUE;
+  PatchFDPoints   points;
+  PatchFDRange    range;
+
+  PetscFunctionBegin;
+  PetscCall(PointsCheckRoom(m, l, kern));
+  MatBoxLocalRange(m, l, range);
+  for (int d = 0; d < 3; d++) { /* a rank has the cells beside its own, too */
+    PetscInt *cells = desc->cells[d];
+
+    cells[0]       = PetscMax(0, box->owncells[d][0] - 1);
+    cells[1]       = box->owncells[d][0] < box->owncells[d][1] ? PetscMin(box->field[0].line[d].ncells, box->owncells[d][1] + 1) : cells[0];
+    desc->patch[d] = range[d][0];
+  }
+  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc->cells, PETSC_FALSE, &points));
+  desc->points  = &points;
+  desc->regular = &regular;
+  if (here) {
+    if (!l->dense[0].block[0]) PetscCall(PointsDense(m, l, kern, desc));
+    desc->points = NULL;
+  }
+  PetscCall(kern->localcreate(desc, plan));
+  l->singular = (PetscBool)(l->singular || !regular);
   PetscCall((*box->op->ops.pointsdestroy)(&points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

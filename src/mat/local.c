@@ -333,7 +333,7 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
   if (m->form.points) {
     if (dense) {
       PetscCall(LocalRowsCreate(m, l)); /* of constants: nobody asks for residuals by them */
-      PetscCall(MatBoxPointsDense(m, l));
+      PetscCall(MatBoxPointsClasses(m, l));
     }
     PetscCall(MatBoxMakeColors(m->dm, &m->form, l));
     l->havepatches = PETSC_TRUE;
@@ -469,7 +469,8 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
   }
   l->wraps[kern->id] = (PetscBool)(box->halo && DMBoxIsAlone(box) && kern->localrings(&desc));
   if (l->wraps[kern->id]) desc.field = l->field[1];
-  PetscCall(kern->localcreate(&desc, &l->plan[kern->id][precision]));
+  if (m->form.points && l->dense) PetscCall(MatBoxPointsLocalCreate(m, l, kern, &desc, &l->plan[kern->id][precision]));
+  else PetscCall(kern->localcreate(&desc, &l->plan[kern->id][precision]));
   PetscCall(DMBoxInfoKernels(m->dm, kern, "patches", MatBoxLocalKernels(l, kern, precision)));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -340,6 +340,12 @@ typedef struct {
   /* of the conjugate gradients: the residual, in the norm of the inverse mass matrix, over that at the beginning */
   PetscReal rtol;
   PetscInt  maxit;
+  /* where the matrices of `dense` have no numbers (`localpoints` of the table): the points of a solid on the cells `cells`, from which
+     inverses are made.  Each patch from patch[d] on is a class of its own.  regular: are all of their matrices positive definite? */
+  const PatchFDPoints *points;
+  PatchFDRange         cells;
+  PetscInt             patch[3];
+  PetscBool           *regular;
 } PatchFDLocalDesc;
 
 typedef enum {
@@ -557,6 +563,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*recordend)(PetscBool keep, void **record);
   PetscErrorCode (*recordreplay)(void *record);
   PetscErrorCode (*recorddestroy)(void **record);
+
+  PetscInt localpoints; /* localcreate inverts matrices of up to so many unknowns from points; 0: of none */
 };
 
 enum {

@@ -450,8 +450,9 @@ PETSC_INTERN void MatBoxLocalRange(const Mat_Box *, const MatBoxLocal *, PatchFD
 
 /* ---- fits to each patch, src/mat/fit.c, for local.c ---- */
 
-/* for operators by quadrature, fit.c: inverses of all patches that a rank has, each a class of its own */
-PETSC_INTERN PetscErrorCode MatBoxPointsDense(const Mat_Box *, MatBoxLocal *);
+/* for operators by quadrature, fit.c: all patches that a rank has, each a class of its own; localcreate, with their inverses */
+PETSC_INTERN PetscErrorCode MatBoxPointsClasses(const Mat_Box *, MatBoxLocal *);
+PETSC_INTERN PetscErrorCode MatBoxPointsLocalCreate(const Mat_Box *, MatBoxLocal *, PatchFDKernels, PatchFDLocalDesc *, void **plan);
 /* an operator by quadrature in these cells, on local arrays, to whose metric something is fitted: where that of the matrix has factors of
    a finer mesh, means of them, which are positive.  Collective */
 PETSC_INTERN PetscErrorCode MatBoxMetricCreate(const Mat_Box *, PatchFDKernels, const PatchFDRange cells, void **plan);

@@ -339,7 +339,7 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .cgdirection = patchfd::CG<T>::direction, .cgproduct = patchfd::CG<T>::product, .cgadvance = patchfd::CG<T>::advance, \
     .cgsums = patchfd::CG<T>::sums, .cgrecordbegin = patchfd::CG<T>::recordbegin, .cgrecordend = patchfd::CG<T>::recordend, \
     .recordbegin = patchfd::RecordBegin, .recordend = patchfd::RecordEnd, .recordreplay = patchfd::RecordReplay, \
-    .recorddestroy = patchfd::RecordDestroy, \
+    .recorddestroy = patchfd::RecordDestroy, .localpoints = patchfd::fields_most, \
   }
 
 const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble, NULL, NULL, NULL);

@@ -9,13 +9,6 @@ namespace patchfd
 
 /* ---- patches, in steps ---- */
 
-template <typename T>
-struct FieldsClass {
-  const T           *block[8];
-  int                size[8], noctet;
-  const FieldsOctet *octet;
-};
-
 /* the classes of patches in each direction, and the inverses of each of their products */
 template <typename T>
 struct FieldsData {
@@ -227,7 +220,7 @@ static bool FieldsTakes(const PatchFDDense *dense)
 
   for (PetscInt f = 0; f < dense->nfield; f++)
     equal = equal && (dense->parity[0] ? (dense->n[f][0] + 1) / 2 == (dense->n[0][0] + 1) / 2 : dense->n[f][0] == dense->n[0][0]);
-  return equal && dense->n[0][0] > 2 && dense->n[0][1] > 1;
+  return equal && dense->block[0] && dense->n[0][0] > 2 && dense->n[0][1] > 1;
 }
 
 /*
@@ -317,13 +310,15 @@ template <typename T>
 PetscErrorCode FieldsPlan<T>::classes(const PatchFDLocalDesc *desc)
 {
   std::vector<FieldsClass<T>> all((size_t)(desc->nclass[0] * desc->nclass[1] * desc->nclass[2]));
-  size_t                      largest = 0;
+  size_t                      largest = 0, numbers = 0;
+  T                          *block = NULL;
 
   PetscFunctionBegin;
+  for (size_t i = 0; i < all.size() && desc->points; i++) numbers += PetscSqr((size_t)desc->dense[i].size[0]);
+  if (numbers) PetscCall(memory.malloc(numbers, &block));
   for (size_t i = 0; i < all.size(); i++) {
     const PatchFDDense *dense = &desc->dense[i];
     size_t              total = 0, size = 0;
-    T                  *block;
 
     for (int b = 0; b < 8; b++) {
       all[i].size[b] = (int)dense->size[b];
@@ -331,7 +326,7 @@ PetscErrorCode FieldsPlan<T>::classes(const PatchFDLocalDesc *desc)
       total += (size_t)dense->size[b] * (size_t)dense->size[b];
     }
     largest = PetscMax(largest, size);
-    PetscCall(memory.upload(total, dense->block[0], &block));
+    if (!desc->points) PetscCall(memory.upload(total, dense->block[0], &block));
     for (int b = 0; b < 8; b++) {
       all[i].block[b] = block;
       block += (size_t)dense->size[b] * (size_t)dense->size[b];
@@ -339,6 +334,7 @@ PetscErrorCode FieldsPlan<T>::classes(const PatchFDLocalDesc *desc)
     PetscCall(octets(dense, &all[i]));
   }
   PetscCall(memory.upload(all.size(), all.data(), &data.classes));
+  if (numbers) PetscCall(FieldsInverses<T>(desc, data.classes, (int)largest));
   size   = (int)largest;
   noctet = all[0].noctet;
   PetscFunctionReturn(PETSC_SUCCESS);

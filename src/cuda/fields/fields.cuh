@@ -8,6 +8,7 @@
     fields.cu  what is chosen when; lists of octets; the generic kernel: one patch at a time, any sizes and symmetries; the kernel
                for a patch alone
     schur.cu   not with inverses, but by conjugate gradients on the Schur complement of a saddle point
+    inverse.cu inverses from points, which the host never has
     fast.cu    2D and 3D, many patches of one class: by tensor instructions
 */
 #pragma once
@@ -25,6 +26,19 @@ namespace patchfd
 struct alignas(16) FieldsOctet {
   int field, at[3], mirror[3], unused, entry[8]; /* at: from the patch's first node; mirror: steps to the mirror image */
 };
+
+/* the inverses of a class of patches */
+template <typename T>
+struct FieldsClass {
+  const T           *block[8];
+  int                size[8], noctet;
+  const FieldsOctet *octet;
+};
+
+/* their numbers, where they are made from points (inverse.cu); most: unknowns of a patch */
+static constexpr int fields_most = 512;
+template <typename T>
+PetscErrorCode FieldsInverses(const PatchFDLocalDesc *, const FieldsClass<T> *classes, int most);
 
 /* ---- lists of octets ---- */
 

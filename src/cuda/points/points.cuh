@@ -356,5 +356,7 @@ struct SolidOperator {
 
 /* the matrices of cells of a solid */
 PetscErrorCode SolidCellMatrices(const PatchFDPoints *, PetscReal E[]);
+/* the same of `count` cells from `first` on, E in GPU memory */
+PetscErrorCode SolidSomeMatrices(const PatchFDPoints *, PetscCount first, PetscCount count, double *E);
 
 } // namespace patchfd

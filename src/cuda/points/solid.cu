@@ -263,34 +263,48 @@ PetscErrorCode SolidOperator<T>::diagonal(void *plan, void *diagonal)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SolidCellMatrices(const PatchFDPoints *points, PetscReal E[])
+PetscErrorCode SolidSomeMatrices(const PatchFDPoints *points, PetscCount first, PetscCount count, double *E)
 {
-  const size_t        size = PetscSqr((size_t)PatchFDPointsCellSize(points)), bytes = (size_t)1 << 28;
-  PatchFDPoints       own  = *points;
-  PatchFDOperatorDesc desc = {};
-  cudaStream_t        stream;
+  const PetscCount       at   = first * PointsPower((int)points->gauss, (int)points->dim);
+  PatchFDPoints          own  = *points;
+  PatchFDOperatorDesc    desc = {};
+  void                  *plan = NULL;
+  SolidArguments<double> a;
+  cudaStream_t           stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
-  desc.points = &own;
-  own.nodes   = PATCHFD_NODES_CELL;
-  for (PetscCount first = 0; first < points->ncells; first += own.ncells) {
-    PoolMemory             memory;
-    void                  *plan = NULL;
-    SolidArguments<double> a;
+  desc.points  = &own;
+  own.nodes    = PATCHFD_NODES_CELL;
+  own.ncells   = count;
+  own.geoindex = points->geoindex + first * PointsPower((int)points->geodegree + 1, (int)points->dim);
+  if (!points->kappaconstant) own.kappa = points->kappa + 2 * at;
+  if (!points->shiftconstant && points->shift) own.shift = points->shift + at;
+  PetscCall(SolidOperator<double>::create(&desc, &plan));
+  a          = ((SolidPlan<double> *)plan)->arg;
+  a.matrices = E;
+  PetscCall(SolidColumns((SolidPlan<double> *)plan, &a, stream));
+  PetscCall(SolidOperator<double>::destroy(&plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    own.ncells   = PetscMax(1, PetscMin(points->ncells - first, (PetscCount)(bytes / size / sizeof(double))));
-    own.geoindex = points->geoindex + first * PointsPower((int)points->geodegree + 1, (int)points->dim);
-    if (!points->kappaconstant) own.kappa = points->kappa + 2 * first * PointsPower((int)points->gauss, (int)points->dim);
-    if (!points->shiftconstant && points->shift) own.shift = points->shift + first * PointsPower((int)points->gauss, (int)points->dim);
-    PetscCall(SolidOperator<double>::create(&desc, &plan));
-    a = ((SolidPlan<double> *)plan)->arg;
-    PetscCall(memory.borrow((size_t)own.ncells * size, &a.matrices));
-    PetscCall(SolidColumns((SolidPlan<double> *)plan, &a, stream));
-    PetscCallCUDA(
-      cudaMemcpyAsync(E + (size_t)first * size, a.matrices, (size_t)own.ncells * size * sizeof(double), cudaMemcpyDeviceToHost, stream));
+PetscErrorCode SolidCellMatrices(const PatchFDPoints *points, PetscReal E[])
+{
+  const size_t size = PetscSqr((size_t)PatchFDPointsCellSize(points)), bytes = (size_t)1 << 28;
+  PetscCount   count;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  for (PetscCount first = 0; first < points->ncells; first += count) {
+    PoolMemory memory;
+    double    *some;
+
+    count = PetscMax(1, PetscMin(points->ncells - first, (PetscCount)(bytes / size / sizeof(double))));
+    PetscCall(memory.borrow((size_t)count * size, &some));
+    PetscCall(SolidSomeMatrices(points, first, count, some));
+    PetscCallCUDA(cudaMemcpyAsync(E + (size_t)first * size, some, (size_t)count * size * sizeof(double), cudaMemcpyDeviceToHost, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(SolidOperator<double>::destroy(&plan));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

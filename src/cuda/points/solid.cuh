@@ -4,6 +4,7 @@
   registers of a thread; planes of them go through shared memory, one after another.
 */
 #pragma once
+#include "base/invert.cuh"
 #include "points/factors.cuh"
 
 namespace patchfd
@@ -345,27 +346,6 @@ static __global__ void SolidFactorsKernel(const PointsMap map, const __grid_cons
   }
 }
 
-/* A[n][n] = its inverse, A positive definite, by a block of threads (Gauss-Jordan) */
-static __device__ void SolidInvert(int n, double *A)
-{
-  for (int k = 0; k < n; k++) {
-    const double pivot = 1 / A[k * n + k];
-
-    __syncthreads();
-    for (int j = threadIdx.x; j < n; j += blockDim.x) A[k * n + j] = j == k ? pivot : pivot * A[k * n + j];
-    __syncthreads();
-    for (int e = threadIdx.x; e < n * n; e += blockDim.x) {
-      const int i = e / n, j = e % n;
-
-      if (i != k && j != k) A[e] -= A[i * n + k] * A[k * n + j];
-    }
-    __syncthreads();
-    for (int i = threadIdx.x; i < n; i += blockDim.x)
-      if (i != k) A[i * n + k] *= -pivot;
-    __syncthreads();
-  }
-}
-
 /* C = A B */
 template <typename T>
 static __device__ void SolidProduct(int n, const double *A, const double *B, T *C)
@@ -401,7 +381,7 @@ static __global__ void SolidProjectionKernel(const __grid_constant__ SolidArgume
       }
     }
     __syncthreads();
-    SolidInvert(n, M);
+    (void)BlockInvert(n, M);
     SolidProduct(n, M, X, P);
     SolidProduct(n, P, M, N + (size_t)cell * n * n);
   }
