@@ -7,6 +7,7 @@ static char help[] =
   -cells <n>          : in a direction of a block (default 2)\n\
   -K <kind>           : const, 1; smooth, a function of space; constant in a cell: jump, 1 or the contrast, by the parity of the label\n\
                         Cell Sets, or on a checkerboard of 3^d where there is none; random, log-uniform by the cell's centre\n\
+  -walls <n,...>      : u = 0 on sides with these values of the label Face Sets alone (default: on all of the boundary)\n\
   -contrast <C>       : largest K by smallest K (default 1000)\n\
   -poisson_ratio <nu> : a solid, of Young's modulus 1\n\
   -smoothers <s,...>  : jacobi (three steps of Chebyshev's iteration of the first kind), c4 (closed cells, two steps of the fourth kind),\n\
@@ -224,6 +225,24 @@ static PetscErrorCode SetLoad(DM mesh, PetscFE fe, DM dm, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MarkWalls(DM dm, DMLabel wall)
+{
+  PetscInt  side[16], n = 16;
+  PetscBool some;
+  IS        faces;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-walls", side, &n, &some));
+  if (!some) PetscCall(DMPlexMarkBoundaryFaces(dm, 1, wall));
+  for (PetscInt i = 0; some && i < n; i++) {
+    PetscCall(DMGetStratumIS(dm, "Face Sets", side[i], &faces));
+    if (faces) PetscCall(DMLabelInsertIS(wall, faces, 1)); /* else other ranks have them */
+    PetscCall(ISDestroy(&faces));
+  }
+  PetscCall(DMPlexLabelComplete(dm, wall));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateProblem(DM mesh, PetscInt degree, Conductivity *k, const PetscReal *ratio, DM *dm, Mat *A, Vec *b)
 {
   const PetscInt one = 1;
@@ -240,8 +259,7 @@ static PetscErrorCode CreateProblem(DM mesh, PetscInt degree, Conductivity *k, c
   PetscCall(DMCreateDS(*dm));
   PetscCall(DMCreateLabel(*dm, "wall"));
   PetscCall(DMGetLabel(*dm, "wall", &wall));
-  PetscCall(DMPlexMarkBoundaryFaces(*dm, one, wall));
-  PetscCall(DMPlexLabelComplete(*dm, wall));
+  PetscCall(MarkWalls(*dm, wall));
   PetscCall(DMAddBoundary(*dm, DM_BC_ESSENTIAL, "wall", wall, 1, &one, 0, 0, NULL, NULL, NULL, NULL, NULL));
   PetscCall(DMGetDS(*dm, &ds));
   PetscCall(MatCreateDiffusionPlex(*dm, A));

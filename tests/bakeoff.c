@@ -9,6 +9,7 @@ static char
 #include <patchfd/private/compat.h>
 #include <petscpatchfd.h>
 #include "bakeoffmesh.h"
+#include "bend.h"
 
 static void StiffnessJacobian(POINT, PetscReal shift, const PetscReal x[], PetscInt numConstants, const PetscScalar constants[],
                               PetscScalar g3[])
@@ -342,32 +343,6 @@ static PetscErrorCode ErrorsOf(PetscInt degree, int i)
 
 /* ---- against PETSc's finite elements ---- */
 
-/* coordinates of degree k, moved */
-static PetscErrorCode Bend(DM dm, PetscInt dim, PetscInt k)
-{
-  Vec          local, global;
-  PetscScalar *x;
-  PetscInt     n;
-
-  PetscFunctionBeginUser;
-#if PETSC_VERSION_LT(3, 24, 0)
-  PetscCall(DMPlexCreateCoordinateSpace(dm, k, PETSC_TRUE, NULL));
-#else
-  PetscCall(DMPlexCreateCoordinateSpace(dm, k, PETSC_FALSE, PETSC_TRUE));
-#endif
-  PetscCall(DMGetCoordinatesLocal(dm, &local));
-  PetscCall(VecGetLocalSize(local, &n));
-  PetscCall(VecGetArray(local, &x));
-  for (PetscInt i = 0; i < n; i += dim) Sine(dim, x + i);
-  PetscCall(VecRestoreArray(local, &x));
-  PetscCall(DMGetCoordinates(dm, &global));
-  PetscCall(VecGetLocalSize(global, &n));
-  PetscCall(VecGetArray(global, &x));
-  for (PetscInt i = 0; i < n; i += dim) Sine(dim, x + i);
-  PetscCall(VecRestoreArray(global, &x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode CompareFEM(DM dm, const Mesh *m, MatBakeoffProblem problem, PetscReal lambda, MatBakeoffFactorsType factors)
 {
   const PetscBool mass = (PetscBool)(problem <= MAT_BAKEOFF_BP2);
@@ -435,7 +410,7 @@ static PetscErrorCode FEM(PetscInt dim, PetscInt degree, PetscInt bend)
     DM              dm;
 
     PetscCall(MeshCreate(&m, 0, &dm));
-    if (bend > 1) PetscCall(Bend(dm, dim, bend));
+    if (bend > 1) PetscCall(Bend(dm, dim, bend, Sine));
     PetscCall(CompareFEM(dm, &m, problem, 0, MAT_BAKEOFF_FACTORS_AUTO));
     if (problem > MAT_BAKEOFF_BP2) PetscCall(CompareFEM(dm, &m, problem, 3.5, MAT_BAKEOFF_FACTORS_STORED));
     if (bend == 1 && !vector) PetscCall(CompareFEM(dm, &m, problem, 0, MAT_BAKEOFF_FACTORS_COMPUTED));
@@ -771,7 +746,7 @@ static PetscErrorCode Errors(void)
   CATCH(ierr, MatBakeoffSetLambda(A, 1));
   PetscCall(Message(ierr, "was not made by MatCreateBakeoff()"));
   PetscCall(MatDestroy(&A));
-  PetscCall(Bend(dm, 3, 2));
+  PetscCall(Bend(dm, 3, 2, Sine));
   PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
   CATCH(ierr, MatBakeoffSetFactors(A, MAT_BAKEOFF_FACTORS_COMPUTED));
   PetscCall(Message(ierr, "needs coordinates of degree 1; those of the DMPLEX have degree 2"));

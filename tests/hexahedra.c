@@ -1,18 +1,19 @@
 /*
   Meshes, coefficients and sizes at the edge of what PCPATCHMG solves on a DMPLEX: any number of cells at a vertex, K that jumps by 10^6
-  from cell to cell, cells of aspect 1000, one cell, ranks without cells, degree 15.  A solve ends with the solution, or with a reason.
+  from cell to cell, cells of aspect 1000, one cell, ranks without cells, degree 15; curved cells.  A solve ends with the solution, or with a reason.
 
     hexahedra -valences 3,8 -contrasts 1e6 -aspects 1000 -degrees 4
 */
 #include <petscpatchfd.h>
 #include <petscdmplex.h>
+#include "bend.h"
 #include "catch.h"
 
 typedef struct {
   PetscInt  valence, cells, layers; /* 0: the mesh of -dm_plex_*; cells in a direction of a part of the polygon; 0: two dimensions */
   PetscInt  degree;
   PetscReal aspect, contrast;
-  PetscBool natural, print;
+  PetscBool natural, curved, print;
 } Case;
 
 /* ---- a polygon cut into as many quadrilaterals as it has corners, which meet in its centre; each cut into cells^2, and stacked ---- */
@@ -66,6 +67,29 @@ static PetscErrorCode CreatePolygon(const Case *c, DM *dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the unit square or cube around half of a hole, and u = 0 but on its side */
+static void Ring(PETSC_UNUSED PetscInt dim, PetscScalar x[])
+{
+  const PetscReal r = 0.4 + 0.6 * x[0], angle = PETSC_PI * x[1];
+
+  x[0] = r * PetscCosReal(angle);
+  x[1] = r * PetscSinReal(angle);
+}
+
+static PetscErrorCode MarkAllButHole(DM dm, PetscInt dim, DMLabel label)
+{
+  const PetscInt hole = dim == 2 ? 4 : 6;
+  IS             faces;
+
+  PetscFunctionBeginUser;
+  for (PetscInt side = 1; side <= 2 * dim; side++) {
+    PetscCall(DMGetStratumIS(dm, "Face Sets", side, &faces));
+    if (side != hole && faces) PetscCall(DMLabelInsertIS(label, faces, 1)); /* else other ranks have them */
+    PetscCall(ISDestroy(&faces));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateSpace(const Case *c, DM *dm)
 {
   const PetscInt id = 1;
@@ -79,6 +103,7 @@ static PetscErrorCode CreateSpace(const Case *c, DM *dm)
   PetscCall(DMSetType(*dm, DMPLEX));
   PetscCall(DMSetFromOptions(*dm)); /* spreads it over ranks */
   PetscCall(DMGetDimension(*dm, &dim));
+  if (c->curved) PetscCall(Bend(*dm, dim, c->degree, Ring));
   PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, dim, 1, PETSC_FALSE, c->degree, PETSC_DETERMINE, &fe));
   PetscCall(DMSetField(*dm, 0, NULL, (PetscObject)fe));
   PetscCall(PetscFEDestroy(&fe));
@@ -86,7 +111,8 @@ static PetscErrorCode CreateSpace(const Case *c, DM *dm)
   if (c->natural) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMCreateLabel(*dm, "sides"));
   PetscCall(DMGetLabel(*dm, "sides", &label));
-  PetscCall(DMPlexMarkBoundaryFaces(*dm, 1, label));
+  if (c->curved) PetscCall(MarkAllButHole(*dm, dim, label));
+  else PetscCall(DMPlexMarkBoundaryFaces(*dm, 1, label));
   PetscCall(DMPlexLabelComplete(*dm, label));
   PetscCall(DMAddBoundary(*dm, DM_BC_ESSENTIAL, "sides", label, 1, &id, 0, 0, NULL, NULL, NULL, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -287,6 +313,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-most", &most, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-print", &c.print, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-natural", &c.natural, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-curved", &c.curved, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-vec", &vec, NULL));
   if (vec) PetscCall(TestVec(&c));
   for (PetscInt i = 0; i < PetscMax(1, nvalence) && !vec; i++) {
@@ -334,6 +361,18 @@ int main(int argc, char **argv)
       suffix: redundant
       nsize: {{2 5}}
       args: -degrees 2 -layers 2 -natural {{0 1}} -mg_coarse_assembled_redundant -ksp_type fcg -most 16
+
+  testset:
+    output_file: output/hexahedra.out
+    nsize: {{1 3}}
+    args: -curved -contrasts 1,1e3 -dm_plex_simplex 0 -ksp_type cg -pc_type {{patchmg single}}
+
+    test:
+      suffix: curved_2d
+      args: -dm_plex_box_faces 3,6 -degrees 2,3,4,6,8 -most 8
+    test:
+      suffix: curved_3d
+      args: -dm_plex_dim 3 -dm_plex_box_faces 2,4,2 -degrees 2,3,4 -most 6
 
   testset:
     output_file: output/hexahedra.out
