@@ -318,7 +318,7 @@ PetscErrorCode DMBoxGlobalToLocalZero(DM dm, PatchFDKernels kern, const void *gl
 /* are a local array and its ghosts one copy, because all of them are images of this rank's nodes, in another array? */
 static PetscBool DMBoxIsOneCopy(const DM_Box *box, PatchFDKernels kern, const void *global)
 {
-  return (PetscBool)(box->halo && DMBoxIsAlone(box) && !DMBoxLocalAround(box, kern, global));
+  return (PetscBool)(DMBoxIsAround(box) && !DMBoxLocalAround(box, kern, global));
 }
 
 PetscErrorCode DMBoxGlobalToLocalBegin(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)

@@ -53,18 +53,18 @@ static PetscErrorCode LogFlops(Mat_AIJSingle *m, PetscMemType memtype, PetscReal
 /* y += A' x; where there are ghosts, on the host */
 static PetscErrorCode AddTranspose(Mat_AIJSingle *m, PetscMemType memtype, const float x[], float y[])
 {
-  PetscInt n;
+  float *ghost;
 
   PetscFunctionBegin;
   if (m->off) {
-    PetscCall(PetscSFGetGraph(m->sf, NULL, &n, NULL, NULL));
-    PetscCall(PetscArrayzero(m->ghost, n));
-    PetscCall(MatAIJSingleMultLocal(m, PETSC_TRUE, PETSC_TRUE, memtype, 1, x, m->ghost, m->ghost));
+    PetscCall(MatAIJSingleGetGhosts(m, memtype, &ghost));
+    PetscCall(VecZeroEntries(m->ghost));
+    PetscCall(MatAIJSingleMultLocal(m, PETSC_TRUE, PETSC_TRUE, memtype, 1, x, ghost, ghost));
   }
   PetscCall(MatAIJSingleMultLocal(m, PETSC_FALSE, PETSC_TRUE, memtype, 1, x, y, y));
   if (m->off) {
-    PetscCall(PetscSFReduceBegin(m->sf, MPI_FLOAT, m->ghost, y, MPI_SUM));
-    PetscCall(PetscSFReduceEnd(m->sf, MPI_FLOAT, m->ghost, y, MPI_SUM));
+    PetscCall(PetscSFReduceBegin(m->sf, MPI_FLOAT, ghost, y, MPI_SUM));
+    PetscCall(PetscSFReduceEnd(m->sf, MPI_FLOAT, ghost, y, MPI_SUM));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -270,10 +270,7 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
   PetscCall(PatchFDCSRDestroy(&m->off));
   PetscCall(PetscSFDestroy(&m->sf));
   PetscCall(MatAIJSingleForgetCUDA(m));
-#if defined(PETSC_HAVE_CUDA)
-  PetscCall(VecDestroy(&m->ghostcuda));
-#endif
-  PetscCall(PetscFree(m->ghost));
+  PetscCall(VecDestroy(&m->ghost));
   PetscCall(PetscFree(m->column));
   PetscCall(PetscFree2(m->scale, m->work));
   PetscCall(MatDestroy(&m->block));

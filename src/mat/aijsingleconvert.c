@@ -51,7 +51,8 @@ static PetscErrorCode SetRowsParallel(Mat A, Mat_AIJSingle *m, PetscBool *same)
   }
   PetscCall(PetscMalloc1(n, &m->column));
   PetscCall(PetscArraycpy(m->column, column, n));
-  PetscCall(PetscCalloc1(n, &m->ghost));
+  PetscCall(VecCreate(PETSC_COMM_SELF, &m->ghost));
+  PetscCall(VecSetSizes(m->ghost, n, n));
   PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &m->sf));
   PetscCall(PetscSFSetGraphLayout(m->sf, A->cmap, n, NULL, PETSC_COPY_VALUES, column));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -27,27 +27,15 @@ PetscErrorCode MatAIJSingleMultLocal(Mat_AIJSingle *m, PetscBool off, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJSingleGetGhosts(Mat_AIJSingle *m, PETSC_UNUSED PetscMemType memtype, float **ghosts)
+PetscErrorCode MatAIJSingleGetGhosts(Mat_AIJSingle *m, PetscMemType memtype, float **ghosts)
 {
+  float *a;
+
   PetscFunctionBegin;
-  *ghosts = m->ghost;
-#if defined(PETSC_HAVE_CUDA)
-  if (PetscMemTypeDevice(memtype)) {
-    float *a;
-
-    if (!m->ghostcuda) {
-      PetscInt n;
-
-      PetscCall(PetscSFGetGraph(m->sf, NULL, &n, NULL, NULL));
-      PetscCall(VecCreate(PETSC_COMM_SELF, &m->ghostcuda));
-      PetscCall(VecSetSizes(m->ghostcuda, n, n));
-      PetscCall(VecSetType(m->ghostcuda, VECSINGLECUDA));
-    }
-    PetscCall(VecSingleGetArray(m->ghostcuda, &a, &memtype));
-    *ghosts = a; /* of this matrix alone, after the access, too */
-    PetscCall(VecSingleRestoreArray(m->ghostcuda, &a));
-  }
-#endif
+  PetscCall(VecSetType(m->ghost, PetscMemTypeHost(memtype) ? VECSINGLE : VECSINGLECUDA));
+  PetscCall(VecSingleGetArray(m->ghost, &a, &memtype));
+  *ghosts = a; /* of this matrix alone, after the access, too */
+  PetscCall(VecSingleRestoreArray(m->ghost, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

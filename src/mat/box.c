@@ -178,7 +178,7 @@ static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels kern, PetscInt 
   MatBoxDescribe(m, field, &desc);
   desc.nterm = nterm;
   desc.term  = term;
-  PetscCall(MatBoxOperatorCreate(m, kern, &desc, &plan));
+  PetscCall(MatBoxOperatorCreate(m, kern, &desc, NULL, &plan));
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, w, DMBOX_WORK_X, &local));
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, w, DMBOX_WORK_X, &local));
   PetscCall(kern->operatorapply(plan, alpha, local, b, b));

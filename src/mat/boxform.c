@@ -238,49 +238,54 @@ PetscErrorCode MatBoxGetPoints(const Mat_Box *m, const PatchFDRange cells, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* for operators by quadrature, of their points, whatever the terms are */
-PetscErrorCode MatBoxOperatorCreate(const Mat_Box *m, PatchFDKernels kern, PatchFDOperatorDesc *desc, void **plan)
+/* the fields without ghosts: around a ring all nodes of its line exist */
+static void DescribeRings(const DM_Box *box, PatchFDField field[], PatchFDOperatorDesc *desc)
 {
-  const DMBoxOperator op = ((const DM_Box *)m->dm->data)->op;
-  PatchFDPoints       points;
+  for (PetscInt f = 0; f < box->nfield; f++) {
+    field[f]      = desc->field[f];
+    field[f].xbox = field[f].ybox;
+    field[f].x0   = field[f].y0;
+    for (int d = 0; d < 3; d++)
+      if (box->field[f].line[d].turn) PatchFDLineFree(&box->field[f].line[d], &field[f].read[d][0], &field[f].read[d][1]);
+  }
+  desc->field = field;
+}
+
+/* for operators by quadrature, of their points, whatever the terms are.  wraps: NULL, or may kernels go around rings, and do they? */
+PetscErrorCode MatBoxOperatorCreate(const Mat_Box *m, PatchFDKernels kern, PatchFDOperatorDesc *desc, PetscBool *wraps, void **plan)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+  PatchFDPoints points;
+  PatchFDField  field[DMBOX_MAX_FIELDS];
 
   PetscFunctionBegin;
   if (m->form.points) {
     PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc->cells, (PetscBool)PetscMemTypeDevice(kern->memtype), &points));
     desc->points = &points;
   }
+  if (wraps) *wraps = (PetscBool)(DMBoxIsAround(box) && kern->operatorrings && (*kern->operatorrings)(desc));
+  if (wraps && *wraps) DescribeRings(box, field, desc);
   PetscCall(kern->operatorcreate(desc, plan));
   desc->points = NULL;
-  if (m->form.points) PetscCall((*op->ops.pointsdestroy)(&points));
+  if (m->form.points) PetscCall((*box->op->ops.pointsdestroy)(&points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels kern, void **plan)
 {
-  const DM_Box *box = (const DM_Box *)m->dm->data;
-
   PetscFunctionBegin;
   if (!m->mult[kern->id]) {
     PatchFDOperatorDesc desc;
     PatchFDField        field[DMBOX_MAX_FIELDS];
 
     MatBoxDescribe(m, field, &desc);
-    m->wraps[kern->id] = (PetscBool)(box->halo && DMBoxIsAlone(box) && !m->form.points && kern->operatorrings &&
-                                     (*kern->operatorrings)(&desc));
-    for (PetscInt f = 0; f < box->nfield && m->wraps[kern->id]; f++) {
-      field[f].xbox = field[f].ybox;
-      field[f].x0   = field[f].y0;
-      for (int d = 0; d < 3; d++)
-        if (box->field[f].line[d].turn) PatchFDLineFree(&box->field[f].line[d], &field[f].read[d][0], &field[f].read[d][1]);
-    }
-    PetscCall(MatBoxOperatorCreate(m, kern, &desc, &m->mult[kern->id]));
+    PetscCall(MatBoxOperatorCreate(m, kern, &desc, &m->wraps[kern->id], &m->mult[kern->id]));
     PetscCall(DMBoxInfoKernels(m->dm, kern, "operator", kern->operatorname ? kern->operatorname(m->mult[kern->id]) : NULL));
   }
   *plan = m->mult[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = a y + b x at the fixed nodes of global arrays */
 /* y = a y + b x; returns whether that changes y */
 PetscBool MatBoxCoefficientsAXPBY(MatBoxCoefficients *y, PetscReal a, PetscReal b, const MatBoxCoefficients *x)
 {

@@ -102,7 +102,7 @@ static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFD
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   FitDescribe(box, (const PetscInt(*)[2])mesh->cells, &field, &desc);
-  PetscCall(MatBoxOperatorCreate(m, kern, &desc, &fit->whole));
+  PetscCall(MatBoxOperatorCreate(m, kern, &desc, NULL, &fit->whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,7 +116,7 @@ PetscErrorCode MatBoxMetricCreate(const Mat_Box *m, PatchFDKernels kern, const P
   PetscFunctionBegin;
   FitDescribe(box, cells, &field, &desc);
   if (!box->restricted) {
-    PetscCall(MatBoxOperatorCreate(m, kern, &desc, metric));
+    PetscCall(MatBoxOperatorCreate(m, kern, &desc, NULL, metric));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc.cells, PETSC_FALSE, &points));

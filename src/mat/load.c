@@ -90,7 +90,7 @@ static PetscErrorCode SideGetPlan(Mat_Box *m, PatchFDKernels kern, PetscInt side
   MatBoxDescribe(m, field, &desc);
   desc.cells[d][0] = PetscMax(desc.cells[d][0], cell);
   desc.cells[d][1] = PetscMax(desc.cells[d][0], PetscMin(desc.cells[d][1], cell + 1));
-  PetscCall(MatBoxOperatorCreate(m, kern, &desc, &m->mult[kern->id]));
+  PetscCall(MatBoxOperatorCreate(m, kern, &desc, NULL, &m->mult[kern->id]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -434,6 +434,7 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
   const MatBoxLocalType type = l->rule.type;
   Mat_Box              *m    = l->m;
   const DM_Box         *box  = (const DM_Box *)m->dm->data;
+  const PetscBool       ring = DMBoxIsAround(box);
   PatchFDLocalDesc      desc;
 
   PetscFunctionBegin;
@@ -450,7 +451,7 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt f = 0; f < box->nfield; f++)
-    for (int wraps = 0; wraps < 2; wraps++) LocalFieldDescribe(l, f, (PetscBool)wraps, &l->field[wraps][f]);
+    for (int wraps = 0; wraps <= (int)ring; wraps++) LocalFieldDescribe(l, f, (PetscBool)wraps, &l->field[wraps][f]);
   desc = (PatchFDLocalDesc){.kind      = PATCHFD_LOCAL_FD,
                             .rtol      = l->rule.rtol,
                             .maxit     = l->rule.maxit,
@@ -467,7 +468,7 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
     desc.nclass[d] = l->nclass[d];
     desc.cls[d]    = l->cls[d];
   }
-  l->wraps[kern->id] = (PetscBool)(box->halo && DMBoxIsAlone(box) && kern->localrings(&desc));
+  l->wraps[kern->id] = (PetscBool)(ring && kern->localrings(&desc));
   if (l->wraps[kern->id]) desc.field = l->field[1];
   if (m->form.points && l->dense) PetscCall(MatBoxPointsLocalCreate(m, l, kern, &desc, &l->plan[kern->id][precision]));
   else PetscCall(kern->localcreate(&desc, &l->plan[kern->id][precision]));

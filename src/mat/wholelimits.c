@@ -32,8 +32,8 @@ static PetscLogDouble WholeUnknowns(DM dm, const PetscInt halvings[3])
 
 /*
   Unless the user says it: on a GPU, for large problems of operators that fast diagonalization solves.  1e5 unknowns take less time so than
-  the kernels and exchanges of the levels below, in three dimensions the mesh halved once, or 1.5e6 (in two their eigenproblems would be too
-  long); small problems coarsen as on the host, and none depends on the number of ranks
+  the kernels and exchanges of the levels below, in three dimensions the mesh halved once, up to 1.5e6 (in two their eigenproblems would be
+  too long); small problems coarsen as on the host, and none depends on the number of ranks
 */
 static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
 {
@@ -49,8 +49,7 @@ static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (!poisson || PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   size = WholeUnknowns(dm, none);
-  if (size >= 5e5) *limit = dm->dim == 3 ? (PetscInt)PetscMax(130000, size / 6) : 100000;
-  if (size >= 5e6 && dm->dim == 3) *limit = 1500000;
+  if (size >= 5e5) *limit = dm->dim == 3 ? (PetscInt)PetscClipInterval(size / 6, 130000, 1500000) : 100000;
   if (*limit)
     PetscCall(PetscInfo(dm,
                         "Levels of PCPATCHMG end at a mesh with at most %" PetscInt_FMT

@@ -146,7 +146,7 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
   options are read, and if something configures cycles: `PCMGSetType()`, or an option that begins with `-pc_mg_`, `-mg_levels_`,
   `-mg_coarse_` or `-mg_fine_` (with the prefix of the `PC`). Options that only observe do not count: those with `monitor`, `view`,
   `converged_reason` or `converged_rate` in their names, `-pc_mg_log` and `-pc_mg_dump_*`. On GPUs the limit for `poisson` is then
-  1e5 on meshes of 5e5 unknowns or more, and 1.5e6 on meshes of 5e6 or more in three dimensions, because the small kernels of the
+  1e5 on meshes of 5e5 unknowns or more, in three dimensions a sixth of them, from 1.3e5 to 1.5e6, because the small kernels of the
   levels below would take longer.
 
   With `PETSC_DECIDE`, a mesh of `diffusion` that cannot be halved and is too large to be factored gets an additional level of

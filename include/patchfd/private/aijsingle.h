@@ -8,7 +8,7 @@
 typedef struct {
   PatchFDCSR diag, off;    /* the entries in columns of this rank, and the others', numbered as in column[]; NULL on one rank */
   PetscSF    sf;           /* from those who have them, */
-  float     *ghost;        /* to here */
+  Vec        ghost;        /* to here; of the type of the vectors in use */
   PetscInt  *column;       /* global numbers; as many as there are ghosts */
   float     *scale, *work; /* for sweeps: omega / (diagonal + shift), and two numbers a row; NULL until they are used */
   PetscReal  omega, shift; /* what scale[] has been made for */
@@ -17,7 +17,6 @@ typedef struct {
   Mat        aij;          /* a double copy of the diagonal block while somebody uses it */
 #if defined(PETSC_HAVE_CUDA)
   PatchFDCSRCUDA cuda[2][2]; /* copies of diag and off, and of their transposes, in GPU memory; NULL until they are used */
-  Vec            ghostcuda;
 #endif
   Mat source; /* the MATAIJ whose entries these are, or NULL if it may have others by now */
 } Mat_AIJSingle;

@@ -480,6 +480,11 @@ static inline PetscBool DMBoxIsAlone(const DM_Box *box)
 {
   return (PetscBool)(box->processes[0] * box->processes[1] * box->processes[2] == 1);
 }
+/* and has it such rings? */
+static inline PetscBool DMBoxIsAround(const DM_Box *box)
+{
+  return (PetscBool)(box->halo && DMBoxIsAlone(box));
+}
 /*
   Has this rank all of a ring, and two layers of ghosts where others have one?  Then patches of both parities can be solved, also those
   around the ring's ends, before these images of its own nodes are copied anew.  A ring of two cells is too short for that

@@ -291,7 +291,7 @@ PETSC_INTERN PetscErrorCode MatBoxReset(Mat_Box *);
 PETSC_INTERN MatArraysFn MatBoxApply;
 /* the terms on this rank's part, for a plan: the fields go to `field`, an array of DMBOX_MAX_FIELDS; and the plan */
 PETSC_INTERN void           MatBoxDescribe(const Mat_Box *, PatchFDField field[], PatchFDOperatorDesc *);
-PETSC_INTERN PetscErrorCode MatBoxOperatorCreate(const Mat_Box *, PatchFDKernels, PatchFDOperatorDesc *, void **plan);
+PETSC_INTERN PetscErrorCode MatBoxOperatorCreate(const Mat_Box *, PatchFDKernels, PatchFDOperatorDesc *, PetscBool *wraps, void **plan);
 /* the null space whose elements are the constants of the field that the form names */
 PETSC_INTERN PetscErrorCode MatBoxConstants(const Mat_Box *, MatNullSpace *);
 /* the matrix says what PETSc asks for: its null space, that it is symmetric, and whether it is known to be definite or indefinite */
