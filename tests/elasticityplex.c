@@ -174,6 +174,36 @@ static PetscErrorCode Compare(const char *what, Vec found, Vec wanted, PetscReal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- solves ---- */
+
+/* by PCPATCHMG, to 1e-9 in the residual; how many iterations at the mean rate */
+static PetscErrorCode Solve(Mat A, KSPType type, Vec b, Vec x, PetscReal *iterations)
+{
+  const PetscReal   *history;
+  PetscInt           n;
+  KSP                ksp;
+  PC                 pc;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, type));
+  if (!strcmp(type, KSPCG)) PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(ksp, 1e-9, 0, PETSC_CURRENT, 60));
+  PetscCall(KSPSetResidualHistory(ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHMG));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetResidualHistory(ksp, &history, &n));
+  if (reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "not solved: %s\n", KSPConvergedReasons[reason]));
+  *iterations = n > 1 ? -9 * (PetscReal)(n - 1) / PetscLog10Real(history[n - 1] / history[0]) : 0;
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- tests ---- */
 
 /* what a matrix does, its diagonal and its entries, with those of PETSc's */
@@ -237,6 +267,58 @@ static PetscErrorCode TestOperator(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* that of a solid which is stiffer in the direction of its strains */
+static void Tangent(POINT, PetscScalar g[])
+{
+  G3(dim, Nf, NfAux, uOff, uOff_x, u, u_t, u_x, aOff, aOff_x, a, a_t, a_x, t, shift, x, n, constants, g);
+  for (PetscInt i = 0; i < dim * dim; i++)
+    for (PetscInt j = 0; j < dim * dim; j++) g[((i / dim * dim + j / dim) * dim + i % dim) * dim + j % dim] += 0.3 * u_x[i] * u_x[j];
+}
+
+static PetscErrorCode Bent(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt n, PetscScalar u[],
+                           PETSC_UNUSED void *ctx)
+{
+  for (PetscInt c = 0; c < n; c++) u[c] = PetscSinReal(2 * x[c] + (c + 1) * x[(c + 1) % dim]);
+  return PETSC_SUCCESS;
+}
+
+/* a Jacobian that is no Hooke's law, at a displacement, and a solve with it */
+static PetscErrorCode TestTangent(Case *c)
+{
+  PetscErrorCode (*bent[])(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar *, void *) = {Bent};
+  DM        dm;
+  Mat       A, J;
+  Vec       u, x, local;
+  PetscDS   ds;
+  PetscReal iterations;
+
+  PetscFunctionBeginUser;
+  c->varies = PETSC_TRUE;
+  PetscCall(CreateSolid(c, &dm, &A));
+  PetscCall(DMGetDS(dm, &ds));
+  PetscCall(PetscDSSetJacobian(ds, 0, 0, G0, NULL, NULL, Tangent));
+  PetscCall(DMCreateGlobalVector(dm, &u));
+  PetscCall(VecDuplicate(u, &x));
+  PetscCall(DMProjectFunction(dm, 0, bent, NULL, INSERT_VALUES, u));
+  PetscCall(DMCreateLocalVector(dm, &local));
+  PetscCall(VecSet(local, 0));
+  PetscCall(DMGlobalToLocal(dm, u, INSERT_VALUES, local));
+  PetscCall(DMSetMatType(dm, MATAIJ));
+  PetscCall(DMCreateMatrix(dm, &J));
+  PetscCall(DMPlexSNESComputeJacobianFEM(dm, local, J, J, NULL));
+  PetscCall(MatDiffusionPlexSetJacobian(A, dm, u, 0, 0));
+  PetscCall(CompareMatrices("tangent", A, J));
+  PetscCall(Solve(A, KSPCG, u, x, &iterations));
+  if (iterations > 25) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%.1f iterations with a tangent\n", (double)iterations));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&local));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&J));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* numbers of cells are a function that is constant in each; here everywhere, those of the options of A */
 static PetscErrorCode TestCells(Case *c)
 {
@@ -277,18 +359,15 @@ static PetscErrorCode TestCells(Case *c)
 /* rigid motions, and what is solved up to them */
 static PetscErrorCode TestMotions(Case *c)
 {
-  const PetscInt     wanted = c->dim * (c->dim + 1) / 2;
-  DM                 dm;
-  Mat                A, B;
-  Vec                x, b;
-  const Vec         *v;
-  PetscInt           n;
-  PetscReal          norm, size;
-  PetscBool          constants, is;
-  MatNullSpace       motions;
-  KSP                ksp;
-  PC                 pc;
-  KSPConvergedReason reason;
+  const PetscInt wanted = c->dim * (c->dim + 1) / 2;
+  DM             dm;
+  Mat            A, B;
+  Vec            x, b;
+  const Vec     *v;
+  PetscInt       n;
+  PetscReal      norm, size, iterations;
+  PetscBool      constants, is;
+  MatNullSpace   motions;
 
   PetscFunctionBeginUser;
   c->free = PETSC_TRUE;
@@ -306,23 +385,12 @@ static PetscErrorCode TestMotions(Case *c)
   PetscCall(VecSetRandom(x, NULL));
   PetscCall(MatMult(A, x, b));
   PetscCall(VecSet(x, 0));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPSetTolerances(ksp, 1e-9, 0, PETSC_CURRENT, 30));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCPATCHMG));
-  PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(Solve(A, KSPCG, b, x, &iterations));
   PetscCall(VecNorm(b, NORM_2, &size));
   PetscCall(VecScale(b, -1));
   PetscCall(MatMultAdd(A, x, b, b));
   PetscCall(VecNorm(b, NORM_2, &norm));
-  if (reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a free body is not solved: %s\n", KSPConvergedReasons[reason]));
   PetscCall(Check("residual of a free body", norm, size, 1e-8));
-  PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
@@ -460,34 +528,6 @@ static PetscErrorCode GetLoad(DM dm, Vec b)
   PetscCall(VecScale(b, -1));
   PetscCall(DMRestoreLocalVector(dm, &u));
   PetscCall(DMRestoreLocalVector(dm, &f));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* by PCPATCHMG, to 1e-9 in the residual; how many iterations at the mean rate */
-static PetscErrorCode Solve(Mat A, KSPType type, Vec b, Vec x, PetscReal *iterations)
-{
-  const PetscReal   *history;
-  PetscInt           n;
-  KSP                ksp;
-  PC                 pc;
-  KSPConvergedReason reason;
-
-  PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, type));
-  if (!strcmp(type, KSPCG)) PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPSetTolerances(ksp, 1e-9, 0, PETSC_CURRENT, 60));
-  PetscCall(KSPSetResidualHistory(ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCPATCHMG));
-  PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(KSPGetResidualHistory(ksp, &history, &n));
-  if (reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "not solved: %s\n", KSPConvergedReasons[reason]));
-  *iterations = n > 1 ? -9 * (PetscReal)(n - 1) / PetscLog10Real(history[n - 1] / history[0]) : 0;
-  PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -703,9 +743,17 @@ static PetscErrorCode Rubber(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t
   return PETSC_SUCCESS;
 }
 
+/* as that of a solid, but for one entry */
+static void Bad(POINT, PetscScalar g[])
+{
+  G3(dim, Nf, NfAux, uOff, uOff_x, u, u_t, u_x, aOff, aOff_x, a, a_t, a_x, t, shift, x, n, constants, g);
+  g[dim * dim] += 0.1;
+}
+
 static PetscErrorCode TestErrors(Case *c)
 {
   PetscErrorCode ierr;
+  PetscDS        ds;
   DM             dm;
   Mat            A;
   Vec            moduli;
@@ -726,6 +774,10 @@ static PetscErrorCode TestErrors(Case *c)
   CATCH(ierr, MatElasticityPlexSetVec(A, moduli, NULL, DMBOX_PLANE_STRAIN));
   PetscCall(Refused("size", ierr, "Young's modulus and Poisson's ratio has 3 entries"));
   PetscCall(VecDestroy(&moduli));
+  PetscCall(DMGetDS(dm, &ds));
+  PetscCall(PetscDSSetJacobian(ds, 0, 0, NULL, NULL, NULL, Bad));
+  CATCH(ierr, MatDiffusionPlexSetJacobian(A, dm, NULL, 0, 0));
+  PetscCall(Refused("PetscDS", ierr, "couples components, and is not symmetric"));
   CATCH(ierr, MatElasticityPlexSetFunction(A, Moduli, Shift, DMBOX_PLANE_STRAIN, NULL));
   PetscCall(ierr); /* is as good as new */
   CATCH(ierr, MatElasticityPlexGetModuli(A, NULL, NULL, NULL, NULL));
@@ -752,14 +804,9 @@ int main(int argc, char **argv)
   static const struct {
     const char *name;
     PetscErrorCode (*run)(Case *);
-  } tests[]          = {{"operator", TestOperator},
-                        {"cells", TestCells},
-                        {"motions", TestMotions},
-                        {"corrections", TestCorrections},
-                        {"convergence", TestConvergence},
-                        {"traction", TestTraction},
-                        {"iterations", TestIterations},
-                        {"box", TestBox},
+  } tests[]          = {{"operator", TestOperator}, {"tangent", TestTangent},         {"cells", TestCells},
+                        {"motions", TestMotions},   {"corrections", TestCorrections}, {"convergence", TestConvergence},
+                        {"traction", TestTraction}, {"iterations", TestIterations},   {"box", TestBox},
                         {"errors", TestErrors}};
   Case      c        = {.dim = 3, .degree = 2, .cells = 3, .bend = 0.1, .ratio = 0.3};
   char      name[64] = "";
@@ -801,6 +848,11 @@ int main(int argc, char **argv)
       args: -test operator -turned -degree {{1 2 4}} -cells 2
 
     test:
+      suffix: tangent
+      nsize: {{1 2}}
+      args: -test tangent -turned -dim {{2 3}} -degree {{2 3}} -cells 2
+
+    test:
       suffix: cells
       nsize: {{1 2}}
       args: -test cells -dim {{2 3}} -mat_elasticity_young 3 -mat_elasticity_poisson_ratio 0.4 -mat_elasticity_plane stress
@@ -833,7 +885,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: errors
-      args: -test errors -dim {{2 3}}
+      args: -test errors -dim {{2 3}} -malloc_dump 0
 
     test:
       suffix: cuda

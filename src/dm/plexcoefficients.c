@@ -13,10 +13,11 @@ typedef void PointJacobian(PetscInt, PetscInt, PetscInt, const PetscInt[], const
 
 /* ---- coefficients of a cell ---- */
 
-/* numbers of a point */
-static PetscInt Numbers(PetscInt dim, PetscBool solid)
+/* numbers of a point; of a solid two, or its tangent, if that comes from a PetscDS */
+static PetscInt Numbers(const PlexCoefficients *c, PetscInt dim, PetscBool solid)
 {
-  return solid ? 2 : dim * (dim + 1) / 2;
+  if (!solid) return dim * (dim + 1) / 2;
+  return c->n ? 2 : PatchFDTangentSize(dim);
 }
 
 /* lambda and mu from Young's modulus and Poisson's ratio, mu < 0 where these are bad */
@@ -40,7 +41,7 @@ static void FillNumbers(const PlexCoefficients *c, PetscInt dim, const PetscReal
 
 static PetscErrorCode CellFunction(const PlexCoefficients *c, const PlexPoints *p, PetscReal kappa[], PetscReal shift[])
 {
-  const PetscInt full = Numbers(p->dim, c->solid);
+  const PetscInt full = Numbers(c, p->dim, c->solid);
 
   PetscFunctionBegin;
   for (PetscInt q = 0; q < p->npoint; q++) {
@@ -58,7 +59,7 @@ static PetscErrorCode CellFunction(const PlexCoefficients *c, const PlexPoints *
 /* of all cells */
 static PetscErrorCode CellNumbers(const PlexCoefficients *c, const PlexCells *cells, PetscInt npoint, PlexPointValues *v)
 {
-  const PetscInt     full  = Numbers(cells->dim, c->solid);
+  const PetscInt     full  = Numbers(c, cells->dim, c->solid);
   const PetscScalar *shift = NULL, *K;
 
   PetscFunctionBegin;
@@ -112,25 +113,62 @@ static PetscErrorCode CheckTensor(PetscInt cell, PetscInt dim, const PetscScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* lambda and mu from g3[component][component][dim][dim], which has to be that of an isotropic solid */
-static PetscErrorCode GetLame(PetscInt cell, PetscInt dim, const PetscScalar g[], PetscReal lame[2])
+/* the upper triangle of the symmetric matrix of (component, direction) pairs from g3[component][component][dim][dim] */
+static PetscErrorCode GetTangent(PetscInt cell, PetscInt dim, const PetscScalar g[], PetscReal A[])
 {
-  const PetscReal tolerance = 1e-10, lambda = PetscRealPart(g[dim * dim + 1]), mu = PetscRealPart(g[dim + 1]);
-  PetscReal       largest = 0;
+  const PetscInt  n         = dim * dim;
+  const PetscReal tolerance = 1e-10;
+  PetscReal       largest   = 0;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < dim * dim * dim * dim; i++) largest = PetscMax(largest, PetscAbsScalar(g[i]));
-  for (PetscInt i = 0; i < dim * dim * dim * dim; i++) {
-    const PetscInt  row = i / dim / dim / dim, col = i / dim / dim % dim, a = i / dim % dim, b = i % dim;
-    const PetscReal wanted = lambda * (row == a && col == b) + mu * ((row == col && a == b) + (row == b && col == a));
+  for (PetscInt i = 0; i < n * n; i++) largest = PetscMax(largest, PetscAbsScalar(g[i]));
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt j = i; j < n; j++) {
+      const PetscReal up  = PetscRealPart(g[((i / dim * dim + j / dim) * dim + i % dim) * dim + j % dim]);
+      const PetscReal low = PetscRealPart(g[((j / dim * dim + i / dim) * dim + j % dim) * dim + i % dim]);
 
-    PetscCheck(PetscAbsScalar(g[i] - wanted) <= tolerance * largest, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "g3 of the Jacobian of the PetscDS couples components, in cell %" PetscInt_FMT
-               ", and is not that of an isotropic, linearly elastic solid, lambda div u 1 + 2 mu eps(u)",
-               cell);
+      PetscCheck(PetscAbsReal(up - low) <= tolerance * largest, PETSC_COMM_SELF, PETSC_ERR_SUP,
+                 "g3 of the Jacobian of the PetscDS couples components, and is not symmetric in cell %" PetscInt_FMT ": entries %g and %g",
+                 cell, (double)up, (double)low);
+      *A++ = (up + low) / 2;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* is a tangent that of lambda and mu? */
+static PetscBool GetLame(PetscInt dim, const PetscReal A[], PetscReal lame[2])
+{
+  const PetscReal tolerance = 1e-10, lambda = A[PatchFDTangentPlace(dim, 0, dim + 1)], mu = A[PatchFDTangentPlace(dim, 1, 1)];
+
+  for (PetscInt i = 0; i < dim * dim; i++) {
+    for (PetscInt j = i; j < dim * dim; j++) {
+      const PetscInt  c = i / dim, a = i % dim, d = j / dim, b = j % dim;
+      const PetscReal wanted = lambda * (c == a && d == b) + mu * ((c == d && a == b) + (c == b && d == a));
+
+      if (!(PetscAbsReal(*A++ - wanted) <= tolerance * (PetscAbsReal(lambda) + PetscAbsReal(mu)))) return PETSC_FALSE;
+    }
   }
   lame[0] = lambda;
   lame[1] = mu;
+  return PETSC_TRUE;
+}
+
+/* lambda and mu in place of tangents, where these are such everywhere */
+static PetscErrorCode SimplifyTangents(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPointValues *v)
+{
+  PetscBool all = PETSC_TRUE;
+  PetscReal lame[2];
+
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n && all; i++) all = GetLame(dim, v->kappa + i * v->nkappa, lame);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, PATCHFD_MPI_BOOL, MPI_LAND, comm));
+  if (!all) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscCount i = 0; i < n; i++) {
+    (void)GetLame(dim, v->kappa + i * v->nkappa, lame);
+    PetscCall(PetscArraycpy(v->kappa + 2 * i, lame, 2));
+  }
+  v->nkappa = 2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,7 +229,7 @@ static void JacobianAt(const PlexCoefficients *c, const Jacobian *j, PlexPoints 
 static PetscErrorCode CellJacobian(const PlexCoefficients *c, const PlexCells *cells, PetscCount i, PetscBool solid, PlexPoints *p,
                                    PetscReal kappa[], PetscReal shift[])
 {
-  const PetscInt dim = p->dim, full = Numbers(dim, solid), nc = p->solution.copies, cell = cells->cell[i];
+  const PetscInt dim = p->dim, full = Numbers(c, dim, solid), nc = p->solution.copies, cell = cells->cell[i];
   PointValues    v;
   Jacobian       j;
 
@@ -201,7 +239,7 @@ static PetscErrorCode CellJacobian(const PlexCoefficients *c, const PlexCells *c
   for (PetscInt q = 0; q < p->npoint; q++) {
     JacobianAt(c, &j, p, q, &v);
     PetscCall(PlexPointsCheckBlocks(cell, nc, 1, v.g0));
-    if (solid) PetscCall(GetLame(cell, dim, v.g3, kappa + q * full));
+    if (solid) PetscCall(GetTangent(cell, dim, v.g3, kappa + q * full));
     else {
       PetscCall(PlexPointsCheckBlocks(cell, nc, dim * dim, v.g3));
       PetscCall(CheckTensor(cell, dim, v.g3, kappa + q * full));
@@ -283,11 +321,39 @@ static PetscErrorCode Raise(MPI_Comm comm, PetscInt dim, PetscCount n, PetscReal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* each component of all tangents is positive definite, or an error */
+static PetscErrorCode CheckTangents(const PlexCells *cells, PetscInt npoint, PlexPointValues *v)
+{
+  const PetscInt dim = cells->dim;
+
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < cells->ncells * npoint; i++) {
+    PetscBool positive = PETSC_TRUE;
+    PetscReal K[6], m[3];
+
+    for (PetscInt c = 0; c < dim; c++) {
+      PatchFDHostComponentTensors(1, dim, c, v->nkappa, v->kappa + i * v->nkappa, K);
+      positive = (PetscBool)(positive && IsPositive(Minors(dim, K, m), m));
+    }
+    if (positive) continue;
+    PetscCall(PlexPointValuesDestroy(v));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+            "g3 of the Jacobian of the PetscDS, the tangent of a solid, is not positive definite in cell %" PetscInt_FMT
+            " of the DMPLEX for a single component",
+            cells->cell[i / npoint]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* all materials are some, or an error, before which the values are freed */
 static PetscErrorCode CheckSolid(const PlexCells *cells, PetscInt npoint, PlexPointValues *v)
 {
   PetscFunctionBegin;
   v->largest = -1;
+  if (v->nkappa > 2) {
+    PetscCall(CheckTangents(cells, npoint, v));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscCount i = 0; i < cells->ncells * npoint; i++) {
     const PetscReal lambda = v->kappa[2 * i], mu = v->kappa[2 * i + 1];
 
@@ -327,8 +393,8 @@ static PetscErrorCode CheckPositive(const PlexCells *cells, PetscInt npoint, Ple
 /* is K one number at all points, and is it, and the shift, the same at all of them?  Then that is what there is of them */
 static PetscErrorCode Simplify(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPointValues *v)
 {
-  const PetscInt full     = Numbers(dim, v->solid);
-  PetscInt       is[4]    = {!v->solid, 1, 1, 1}; /* one number, constant K, constant shift, no shift */
+  const PetscInt full     = v->nkappa;
+  PetscInt       is[4]    = {!v->solid, full <= 6, 1, 1}; /* one number, constant K, constant shift, no shift */
   PetscReal      first[7] = {0}, most[7];
 
   PetscFunctionBegin;
@@ -337,7 +403,7 @@ static PetscErrorCode Simplify(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPo
     v->leastshift = PetscMin(v->leastshift, v->shift[i]);
     for (PetscInt a = 0, next = 0; a < dim && is[0]; a++)
       for (PetscInt b = a; b < dim; b++, next++) is[0] &= v->kappa[i * full + next] == (a == b ? v->kappa[i * full] : 0);
-    for (PetscInt k = 0; k < full; k++) is[1] &= v->kappa[i * full + k] == v->kappa[k];
+    for (PetscInt k = 0; k < full && is[1]; k++) is[1] &= v->kappa[i * full + k] == v->kappa[k];
     is[2] &= v->shift[i] == v->shift[0];
     is[3] &= v->shift[i] == 0;
   }
@@ -345,7 +411,7 @@ static PetscErrorCode Simplify(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPo
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &v->leastshift, 1, MPIU_REAL, MPI_MIN, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &v->largest, 1, MPIU_REAL, MPI_MAX, comm));
   /* ranks without cells have no numbers of their own: the largest of all ranks' are everybody's, if they are constants */
-  for (PetscInt k = 0; k < 7; k++) first[k] = n ? (k < full ? v->kappa[k] : (k == 6 ? v->shift[0] : 0)) : PETSC_MIN_REAL;
+  for (PetscInt k = 0; k < 7; k++) first[k] = n ? (k < full && k < 6 ? v->kappa[k] : (k == 6 ? v->shift[0] : 0)) : PETSC_MIN_REAL;
   PetscCallMPI(MPIU_Allreduce(first, most, 7, MPIU_REAL, MPI_MAX, comm));
   for (PetscInt k = 0; k < 7 && n; k++) {
     if (first[k] != most[k] && k < 6) is[1] = 0;
@@ -391,7 +457,7 @@ PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells 
   PetscCall(PetscMemzero(v, sizeof(*v)));
   PetscCall(PlexPointsCreate(c, cells, gauss, -1, &p));
   PetscCall(IsSolid(c, cells, &p, &v->solid));
-  full = Numbers(cells->dim, v->solid);
+  full = v->nkappa = Numbers(c, cells->dim, v->solid);
   PetscCall(PetscMalloc1(cells->ncells * p.npoint * full + full, &v->kappa));
   PetscCall(PetscMalloc1(cells->ncells * p.npoint + 1, &v->shift));
   if (c->cellK) PetscCall(CellNumbers(c, cells, p.npoint, v));
@@ -405,6 +471,7 @@ PetscErrorCode PlexPointValuesCreate(const PlexCoefficients *c, const PlexCells 
   if (c->floor > 0 && !v->solid)
     PetscCall(Raise(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, c->floor, v->kappa));
   PetscCall(PlexPointsDestroy(&p));
+  if (v->solid && !c->n) PetscCall(SimplifyTangents(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, v));
   PetscCall(CheckPositive(cells, p.npoint, v));
   PetscCall(Simplify(PetscObjectComm((PetscObject)c->dm), cells->dim, cells->ncells * p.npoint, v));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -104,9 +104,14 @@ void PatchFDHostLame(PetscCount count, PetscReal missing, const PetscReal consta
   }
 }
 
-void PatchFDHostComponentTensors(PetscCount count, PetscInt dim, PetscInt component, const PetscReal kappa[], PetscReal K[])
+void PatchFDHostComponentTensors(PetscCount count, PetscInt dim, PetscInt component, PetscInt n, const PetscReal kappa[], PetscReal K[])
 {
-  for (PetscCount i = 0; i < count; i++, kappa += 2)
-    for (PetscInt a = 0; a < dim; a++)
-      for (PetscInt b = a; b < dim; b++) *K++ = a != b ? 0 : (a == component ? kappa[0] + 2 * kappa[1] : kappa[1]);
+  for (PetscCount i = 0; i < count; i++, kappa += n) {
+    for (PetscInt a = 0; a < dim; a++) {
+      for (PetscInt b = a; b < dim; b++) {
+        if (n > 2) *K++ = kappa[PatchFDTangentPlace(dim, component * dim + a, component * dim + b)];
+        else *K++ = a != b ? 0 : (a == component ? kappa[0] + 2 * kappa[1] : kappa[1]);
+      }
+    }
+  }
 }

@@ -25,7 +25,7 @@ PetscErrorCode PatchFDPointsCheck(const PatchFDPoints *p)
              "Degree %" PetscInt_FMT " of the geometry; it has to be 1 or more", p->geodegree);
   PetscCheck(p->ncomp >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " components; there have to be 1 or more",
              p->ncomp);
-  PetscCheck(p->solid ? p->nkappa == 2 && p->gauss && !p->given
+  PetscCheck(p->solid ? (p->nkappa == 2 || (p->nkappa == PatchFDTangentSize(p->dim) && p->projection < 0)) && p->gauss && !p->given
                       : p->nkappa == 0 || p->nkappa == 1 || p->nkappa == p->dim * (p->dim + 1) / 2,
              PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "%" PetscInt_FMT " numbers for the coefficient of the stiffness; there have to be 0, 1 or %" PetscInt_FMT, p->nkappa,
@@ -213,7 +213,7 @@ static PetscErrorCode PointDeterminants(const PatchFDGeometry *g, PetscCount fir
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* of a solid at a point: J^{-1}[reference direction][direction], then w |J|, lambda w |J|, mu w |J| and shift w |J| */
+/* of a solid at a point: J^{-1}[reference direction][direction], then w |J|, lambda w |J|, mu w |J|, or the tangent, and shift w |J| */
 static PetscErrorCode SolidPoint(PatchFDGeometry *g, PetscCount first, PetscInt q, PetscReal weight, Lanes factor[])
 {
   const PatchFDPoints *p     = g->p;
@@ -237,11 +237,11 @@ static PetscErrorCode SolidPoint(PatchFDGeometry *g, PetscCount first, PetscInt 
   PetscCall(PointDeterminants(g, first, scale[0]));
   for (PetscInt l = 0; l < LANES; l++) {
     const PetscCount point = PetscMin(first + l, p->ncells - 1) * g->npoint + q;
-    const PetscReal *k     = p->kappa + (p->kappaconstant ? 0 : 2 * point);
+    const PetscReal *k     = p->kappa + (p->kappaconstant ? 0 : p->nkappa * point);
 
     scale[0][l] *= weight;
-    for (int i = 0; i < 2; i++) scale[1 + i][l] = k[i] * scale[0][l];
-    if (p->shift) scale[3][l] = scale[0][l] * p->shift[p->shiftconstant ? 0 : point];
+    for (PetscInt i = 0; i < p->nkappa; i++) scale[1 + i][l] = k[i] * scale[0][l];
+    if (p->shift) scale[1 + p->nkappa][l] = scale[0][l] * p->shift[p->shiftconstant ? 0 : point];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

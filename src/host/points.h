@@ -180,6 +180,7 @@ static PetscErrorCode PointsCreate(const PatchFDOperatorDesc *desc, PointsPlan *
   p->stiff    = (PetscBool)(points->nkappa > 0);
   p->mass     = (PetscBool)(points->shift != NULL);
   p->solid    = points->solid;
+  p->nkappa   = points->nkappa;
   p->computed = PointsIsComputed(points);
   p->tensor   = (PetscBool)(points->nkappa > 1);
   for (PetscInt i = 0; i < points->nkappa && p->computed; i++) p->K[i] = (REAL)points->kappa[i];

@@ -25,7 +25,8 @@ struct _PointsPlan {
   REAL         K[6], shift;
   PetscBool    tensor; /* K is one */
   V           *u, *a, *q, *t, *r, *s;
-  PetscBool    solid; /* solid.h: u, q [component], t [component][derivative] */
+  PetscBool    solid;  /* solid.h: u, q [component], t [component][derivative] */
+  PetscInt     nkappa; /* of a solid: 2, or those of its tangent */
   V           *diagonal;
   PetscInt     m; /* its projection: polynomials in a direction, their values [c][m] at the points, [nbatch][m^dim][m^dim]; or NULL */
   REAL        *L, *Lt;

@@ -4,6 +4,8 @@
 
     H = grad u J^{-1},  p = lambda w |J| tr H,  S = mu w |J| (H + H') + p I,  grad u = S J^{-T}
 
+  or S = w |J| A H with a tangent A.
+
   With the L2 projection pi of a cell to a lower degree in each direction, p = w |J| pi' lambda pi tr H: L are the values of polynomials
   there, M and M_lambda the matrices of their products with the weights w |J| and lambda w |J|, and
 
@@ -179,6 +181,30 @@ static inline __attribute__((always_inline)) void SolidPressure(const PointsPlan
   }
 }
 
+/* S = A H with the upper triangle of A */
+static inline __attribute__((always_inline)) void SolidTangent(int dim, const V *A, V H[3][3], V S[3][3])
+{
+  for (int i = 0; i < dim * dim; i++) S[i / dim][i % dim] = (V){0};
+  for (int i = 0; i < dim * dim; i++) {
+    for (int j = i; j < dim * dim; j++, A++) {
+      S[i / dim][i % dim] += *A * H[j / dim][j % dim];
+      if (j > i) S[j / dim][j % dim] += *A * H[i / dim][i % dim];
+    }
+  }
+}
+
+/* S of lambda and mu; s: of the pressure, where it is projected */
+static inline __attribute__((always_inline)) void SolidStress(const PointsPlan *p, int dim, const V *scale, const V *s, V H[3][3],
+                                                              V S[3][3])
+{
+  const V pressure = p->N ? scale[0] * *s : scale[1] * SolidTrace(dim, H);
+
+  for (int a = 0; a < dim; a++) {
+    for (int e = 0; e < dim; e++) S[a][e] = scale[2] * (H[a][e] + H[e][a]);
+    S[a][a] += pressure;
+  }
+}
+
 /* u = A u for a batch; dim, n and c are constants after inlining, as a rule */
 static inline __attribute__((always_inline)) void SolidBatch(const PointsPlan *p, PetscCount batch, int dim, int n, int c)
 {
@@ -189,23 +215,20 @@ static inline __attribute__((always_inline)) void SolidBatch(const PointsPlan *p
   if (p->N) SolidPressure(p, batch, g, dim, c);
   for (int i = 0; i < cube; i++, g += p->nfactor) {
     const V *scale = g + dim * dim;
-    V       *t     = p->t + i, H[3][3], pressure;
+    V       *t     = p->t + i, H[3][3], S[3][3];
 
     ReadAhead((size_t)p->nfactor, g);
     SolidGradient(dim, cube, g, t, H);
-    pressure = p->N ? scale[0] * p->s[i] : scale[1] * SolidTrace(dim, H);
+    if (p->nkappa > 2) SolidTangent(dim, scale + 1, H, S);
+    else SolidStress(p, dim, scale, p->s + i, H, S);
     for (int a = 0; a < dim; a++) {
-      V S[3];
-
-      for (int e = 0; e < dim; e++) S[e] = scale[2] * (H[a][e] + H[e][a]);
-      S[a] += pressure;
       for (int b = 0; b < dim; b++) {
-        V sum = S[0] * g[b * dim] + S[1] * g[b * dim + 1];
+        V sum = S[a][0] * g[b * dim] + S[a][1] * g[b * dim + 1];
 
-        if (dim == 3) sum += S[2] * g[b * dim + 2];
+        if (dim == 3) sum += S[a][2] * g[b * dim + 2];
         t[(a * dim + b) * cube] = sum;
       }
-      p->q[a * cube + i] = p->mass ? scale[3] * p->q[a * cube + i] : (V){0};
+      p->q[a * cube + i] = p->mass ? scale[1 + p->nkappa] * p->q[a * cube + i] : (V){0};
     }
   }
   for (int a = 0; a < dim; a++) SolidBackward(p, dim, n, c, p->q + a * cube, p->t + a * dim * cube, p->u + a * size);

@@ -264,7 +264,7 @@ static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Ma
   if (points.solid) {
     MatNullSpace motions;
 
-    PetscCall(BakeoffMotions(A, m, &motions));
+    PetscCall(BakeoffMotions(A, m, PETSC_TRUE, &motions));
     PetscCall(MatSetBlockSize(*B, points.ncomp));
     PetscCall(MatSetNearNullSpace(*B, motions));
     PetscCall(MatNullSpaceDestroy(&motions));

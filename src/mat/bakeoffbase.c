@@ -33,9 +33,9 @@ PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
                                    m->cells.degree, ncells, m->cells.dim, m->cells.geodegree));
   if (m->diffusion)
     PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients: %s%s, %s%s\n", m->values.kappaconstant || !m->values.kappa ? "constant " : "",
-                                     m->values.solid        ? "moduli"
-                                     : m->values.nkappa > 1 ? "tensor"
-                                                            : "number",
+                                     m->values.solid && m->values.nkappa == 2 ? "moduli"
+                                     : m->values.nkappa > 1                   ? "tensor"
+                                                                              : "number",
                                      !m->values.shift ? "no shift" : (m->values.shiftconstant ? "constant shift" : "shift"),
                                      m->sides.any ? ", sides with h u" : ""));
   else if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));

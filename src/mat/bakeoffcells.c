@@ -30,12 +30,12 @@ static PetscErrorCode GetMetric(const CellSpace *s, PatchFDKernels kern, PetscIn
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   BakeoffDescribe(m, &points);
-  points.solid  = PETSC_FALSE;
+  n            = points.kappaconstant ? 1 : points.ncells * PetscPowInt(points.gauss, s->dim);
+  points.solid = PETSC_FALSE;
+  PetscCall(PetscMalloc1(n * s->dim * (s->dim + 1) / 2, &K));
+  PatchFDHostComponentTensors(n, s->dim, fit, points.nkappa, points.kappa, K);
+  points.kappa  = K;
   points.nkappa = s->dim * (s->dim + 1) / 2;
-  n             = points.kappaconstant ? 1 : points.ncells * PetscPowInt(points.gauss, s->dim);
-  PetscCall(PetscMalloc1(n * points.nkappa, &K));
-  PatchFDHostComponentTensors(n, s->dim, fit, points.kappa, K);
-  points.kappa = K;
   PetscCall((*kern->operatorcreate)(&desc, plan));
   PetscCall(PetscFree(K));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -176,7 +176,9 @@ PetscErrorCode MatDiffusionPlexSetJacobian_Private(Mat A, const PlexCoefficients
   Notes:
   K is g3 and s is g0 of `PetscDSSetJacobian()`, or of `PetscDSSetJacobianPreconditioner()` if there is one, at the quadrature points, with
   auxiliary fields (`DMSetAuxiliaryVec()`), constants, and boundary values. g3 has to be symmetric and positive definite. For vectors
-  both have to be the same for each component, without coupling. g1 and g2, convection, are left out. Of boundary conditions of type
+  both have to be the same for each component, without coupling; but with as many components as dimensions g3 may couple them, as that of a
+  solid does: the matrix then is that of `MatCreateElasticityPlex()` with lambda and mu or, on the host, with any tangent that is symmetric
+  and for each component by itself positive definite. g1 and g2, convection, are left out. Of boundary conditions of type
   `DM_BC_NATURAL` g0 of the boundary Jacobian (`PetscWeakFormAddBdJacobian()`) is a part of the matrix, for conditions such as
   K du/dn + h u = g.
 

@@ -221,7 +221,8 @@ PetscErrorCode MatElasticityPlexSetVec(Mat A, Vec moduli, Vec shift, DMBoxPlaneT
 
   Notes:
   `MatElasticityPlexSetModuli()`, `MatElasticityPlexSetFunction()` and `MatElasticityPlexSetVec()` set the material. Where the Jacobian of a
-  `PetscDS` is that of such a solid, `MatDiffusionPlexSetJacobian()`, `PCPATCHMG` and `MATPATCHFD` take it from there.
+  `PetscDS` is that of such a solid, or the tangent of one with large strains, `MatDiffusionPlexSetJacobian()`, `PCPATCHMG` and `MATPATCHFD`
+  take it from there.
 
   Integrals are computed with N + 1 Gauss points in a direction. Cells may have any orientation and valence, and multilinear or curved
   geometry. The vectors do not have nodes with Dirichlet conditions (`DMAddBoundary()`, all components of a node), which are clamped; other

@@ -1,7 +1,7 @@
 /* The rigid motions of a solid on a DMPLEX: null spaces, and near null spaces for PCGAMG */
 #include <patchfd/private/bakeoffimpl.h>
 
-PetscErrorCode BakeoffMotions(Mat A, const Mat_Bakeoff *m, MatNullSpace *motions)
+PetscErrorCode BakeoffMotions(Mat A, const Mat_Bakeoff *m, PetscBool rotations, MatNullSpace *motions)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)A);
   const Vec     *v;
@@ -22,7 +22,7 @@ PetscErrorCode BakeoffMotions(Mat A, const Mat_Bakeoff *m, MatNullSpace *motions
   PetscCall(VecDestroy(&x));
   PetscCall(PetscFree(place));
   PetscCall(DMGetCoordinatesLocalized(m->dm, &periodic));
-  if (!periodic) PetscFunctionReturn(PETSC_SUCCESS);
+  if (rotations && !periodic) PetscFunctionReturn(PETSC_SUCCESS);
   all = *motions;
   PetscCall(MatNullSpaceGetVecs(all, NULL, NULL, &v));
   PetscCall(MatNullSpaceCreate(comm, PETSC_FALSE, m->cells.ncomp, v, motions));
@@ -55,7 +55,7 @@ PetscErrorCode BakeoffMotionsOfBodies(Mat A, const Mat_Bakeoff *m, PetscInt nbod
   PetscScalar  dot[6];
 
   PetscFunctionBegin;
-  PetscCall(BakeoffMotions(A, m, &motions));
+  PetscCall(BakeoffMotions(A, m, (PetscBool)(m->values.nkappa == 2), &motions)); /* a stressed body resists rotations */
   PetscCall(MatNullSpaceGetVecs(motions, NULL, &count, &v));
   PetscCall(VecDuplicateVecs(v[0], count, &own));
   *n = nbody * count;

@@ -46,7 +46,7 @@ static PetscErrorCode SetNullSpace(Assembled *s, MatNullSpace from, PetscErrorCo
 {
   MatNullSpace null;
   const Vec   *v;
-  Vec         *w, b;
+  Vec         *w, b = NULL;
   PetscInt     n;
   PetscBool    constants;
 
@@ -244,7 +244,7 @@ static PetscErrorCode PCSetUp_Assembled(PC pc)
 static PetscErrorCode PCApply_Assembled(PC pc, Vec b, Vec x)
 {
   Assembled *s;
-  Vec        in, out;
+  Vec        in = NULL, out;
 
   PetscFunctionBegin;
   PetscCall(PCShellGetContext(pc, &s));

@@ -222,10 +222,10 @@ typedef struct {
   PatchFDLanes        *x, *J, *work, *K;
 } PatchFDGeometry;
 
-/* numbers of a point of a solid: J^{-1}, and |J| with those of lambda, mu and the mass */
+/* numbers of a point of a solid: J^{-1}, and |J| with those of lambda and mu, or of the tangent, and the mass */
 static inline PetscInt PatchFDSolidFactors(const PatchFDPoints *p)
 {
-  return p->dim * p->dim + 3 + (p->shift ? 1 : 0);
+  return p->dim * p->dim + 1 + p->nkappa + (p->shift ? 1 : 0);
 }
 PETSC_INTERN PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *, PatchFDGeometry *);
 /* factor[npoint][nfactor] of the cells from `first` on, as far as they exist; an error where one is inverted or kappa not positive */

@@ -75,9 +75,9 @@ PETSC_INTERN PetscErrorCode BakeoffGetScale(Mat_Bakeoff *, PatchFDKernels, Vec l
 /* k->work[i] is there */
 PETSC_INTERN PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like);
 PETSC_INTERN PetscErrorCode MatSetNullSpace_Bakeoff(Mat, const Mat_Bakeoff *);
-/* the rigid motions of all nodes, on the host: translations, and, unless the mesh is periodic, rotations; and those of each body, n
-   orthonormal vectors of the matrix: plexmotions.c */
-PETSC_INTERN PetscErrorCode BakeoffMotions(Mat, const Mat_Bakeoff *, MatNullSpace *);
+/* the rigid motions of all nodes, on the host: translations, and, if they are wanted, and the mesh is not periodic, rotations; and those of
+   each body that make no stresses, n orthonormal vectors of the matrix: plexmotions.c */
+PETSC_INTERN PetscErrorCode BakeoffMotions(Mat, const Mat_Bakeoff *, PetscBool rotations, MatNullSpace *);
 PETSC_INTERN PetscErrorCode BakeoffMotionsOfBodies(Mat, const Mat_Bakeoff *, PetscInt nbody, const PetscInt body[], PetscInt *n, Vec **);
 PETSC_INTERN PetscErrorCode MatSetFromOptions_Bakeoff(Mat, PatchFDOptionItems);
 /* a vector with n numbers for each cell, or an error; what: its name */

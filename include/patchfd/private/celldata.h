@@ -36,9 +36,10 @@ PETSC_INTERN PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange f
 */
 PETSC_INTERN void PatchFDHostLame(PetscCount count, PetscReal missing, const PetscReal constant[2], const PetscReal *const moduli[2],
                                   const PetscReal factor[2], PetscReal kappa[], PetscReal *largest, PetscCount *bad);
-/* K[count][...] = mu I + (lambda + mu) e e' with the unit vector e of a direction, from kappa[count][2], lambda and mu: what component e of a solid
-   has without the others */
-PETSC_INTERN void PatchFDHostComponentTensors(PetscCount count, PetscInt dim, PetscInt component, const PetscReal kappa[], PetscReal K[]);
+/* K[count][...] of component `component` of a solid without the others, from kappa[count][n], lambda and mu or a tangent: mu I + (lambda + mu) e e'
+   with the unit vector e of its direction, or that block of the tangent */
+PETSC_INTERN void PatchFDHostComponentTensors(PetscCount count, PetscInt dim, PetscInt component, PetscInt n, const PetscReal kappa[],
+                                              PetscReal K[]);
 /* stress[count][...] = means of the stresses in sum[...][count] (kernels.h), of plane stress if there are two dimensions, and von Mises' */
 PETSC_INTERN void PatchFDHostMeanStresses(PetscInt dim, PetscBool plane, size_t count, const PetscReal sum[], PetscScalar stress[]);
 #if defined(PETSC_HAVE_CUDA)

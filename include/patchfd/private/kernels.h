@@ -113,7 +113,8 @@ typedef struct {
   PetscInt         grid[3];
   const PetscReal *side[6];
   /* displacements of a solid: the components are coupled, on a box a field each; kappa are lambda and mu (nkappa = 2), and
-     A = R' (B' shift w |J| B + eps' 2 mu w |J| eps + div' lambda w |J| div) R.  projection: degree in the unit cell to which div u is
+     A = R' (B' shift w |J| B + eps' 2 mu w |J| eps + div' lambda w |J| div) R.  Or, on the host, kappa is the derivative of a stress S[a][e] by
+     grad u[b][f], the upper triangle of a symmetric matrix of a dim + e and b dim + f, nkappa = PatchFDTangentSize().  projection: degree in the unit cell to which div u is
      projected in L2, or -1 */
   PetscBool solid;
   PetscInt  projection;
@@ -153,6 +154,16 @@ static inline PetscCount PatchFDSideSize(const PatchFDPoints *p, PetscInt side)
 static inline PetscBool PatchFDPointsCanCompute(const PatchFDPoints *p)
 {
   return (PetscBool)(!p->given && !p->solid && p->geodegree == 1 && (!p->nkappa || p->kappaconstant) && (!p->shift || p->shiftconstant));
+}
+/* numbers of a tangent, of a solid that is more than lambda and mu */
+static inline PetscInt PatchFDTangentSize(PetscInt dim)
+{
+  return dim * dim * (dim * dim + 1) / 2;
+}
+/* the place of entry (i, j), i <= j, of such a triangle */
+static inline PetscInt PatchFDTangentPlace(PetscInt dim, PetscInt i, PetscInt j)
+{
+  return i * dim * dim - i * (i + 1) / 2 + j;
 }
 /* nodes of a cell, with each component of a solid */
 static inline PetscInt PatchFDPointsCellSize(const PatchFDPoints *p)

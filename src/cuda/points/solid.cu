@@ -194,6 +194,8 @@ PetscErrorCode SolidOperator<T>::create(const PatchFDOperatorDesc *desc, void **
   PetscFunctionBegin;
   *plan = p;
   PetscCall(PatchFDPointsCheck(desc->points));
+  PetscCheck(desc->points->nkappa == 2, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "A tangent that is not lambda div u 1 + 2 mu eps(u) has no kernels on GPUs; take vectors in host memory");
   PetscCall(PatchFDRuleCreate(desc->points->degree, desc->points->gauss, &rule));
   ierr = SolidPlanCreate(desc, &rule, p);
   PetscCall(PatchFDRuleDestroy(&rule));
