@@ -324,13 +324,7 @@ PetscErrorCode DMBoxSetSemicoarsening(DM dm, PetscReal threshold)
 @*/
 PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(threshold, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  *threshold = Threshold(box);
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_GET(dm, Threshold(box), threshold);
 }
 
 /*@
@@ -399,11 +393,5 @@ PetscErrorCode DMBoxSetGalerkin(DM dm, PetscBool3 galerkin)
 @*/
 PetscErrorCode DMBoxGetGalerkin(DM dm, PetscBool3 *galerkin)
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(galerkin, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  *galerkin = box->galerkin;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_GET(dm, box->galerkin, galerkin);
 }

@@ -155,9 +155,7 @@ PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunctionFn *map, void *ctx)
   DM_Box *box;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetContext(dm, &box));
-  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
-             "DMBoxSetMapping() must be called before DMSetUp()");
+  PetscCall(DMBoxGetContextToChange(dm, &box));
   PetscCall(DMBoxShapeDestroy(&box->mapfrom));
   box->maptype = DMBOX_MAPPING_NONE;
   box->map     = map;
@@ -220,11 +218,9 @@ PetscErrorCode DMBoxSetMappingType(DM dm, DMBoxMappingType type, PetscReal param
   PetscReal a = parameter;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetContext(dm, &box));
+  PetscCall(DMBoxGetContextToChange(dm, &box));
   PetscValidLogicalCollectiveEnum(dm, type, 2);
   PetscValidLogicalCollectiveReal(dm, parameter, 3);
-  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
-             "DMBoxSetMappingType() must be called before DMSetUp()");
   PetscCheck(type >= DMBOX_MAPPING_NONE && type <= DMBOX_MAPPING_ANNULUS, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "DMBoxSetMappingType() got %d; DMBoxMappingType has the maps", (int)type);
   if (parameter == (PetscReal)PETSC_DETERMINE) a = DMBoxMappingParameters[type];
@@ -292,10 +288,8 @@ PetscErrorCode DMBoxSetMappingDegree(DM dm, PetscInt degree)
   DM_Box *box;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetContext(dm, &box));
+  PetscCall(DMBoxGetContextToChange(dm, &box));
   PetscValidLogicalCollectiveInt(dm, degree, 2);
-  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE,
-             "DMBoxSetMappingDegree() must be called before DMSetUp()");
   PetscCheck(degree == 1 || degree == PETSC_DETERMINE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_mapping_degree (DMBoxSetMappingDegree()) is %" PetscInt_FMT
              "; it takes 1, for multilinear cells, and -1 (PETSC_DETERMINE), for the degree of the space",

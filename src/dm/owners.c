@@ -258,13 +258,7 @@ PetscBool DMBoxHasRoom(DM dm)
 @*/
 PetscErrorCode DMBoxSetProcesses(DM dm, const PetscInt processes[])
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(processes, 2);
-  PetscCall(DMBoxGetContextToChange(dm, &box));
-  for (PetscInt d = 0; d < dm->dim; d++) box->processes[d] = processes[d];
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_SET_ARRAY(dm, box->processes, dm->dim, processes);
 }
 
 /*@
@@ -284,11 +278,5 @@ PetscErrorCode DMBoxSetProcesses(DM dm, const PetscInt processes[])
 @*/
 PetscErrorCode DMBoxGetProcesses(DM dm, PetscInt processes[])
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(processes, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  for (PetscInt d = 0; d < dm->dim; d++) processes[d] = box->processes[d];
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_GET_ARRAY(dm, box->processes, dm->dim, processes);
 }

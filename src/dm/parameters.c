@@ -61,13 +61,7 @@ PetscErrorCode DMBoxCreate(MPI_Comm comm, PetscInt dim, const PetscInt cells[], 
 @*/
 PetscErrorCode DMBoxSetCells(DM dm, const PetscInt cells[])
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(cells, 2);
-  PetscCall(DMBoxGetContextToChange(dm, &box));
-  for (PetscInt d = 0; d < dm->dim; d++) box->cells[d] = cells[d];
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_SET_ARRAY(dm, box->cells, dm->dim, cells);
 }
 
 /*@
@@ -90,13 +84,7 @@ PetscErrorCode DMBoxSetCells(DM dm, const PetscInt cells[])
 @*/
 PetscErrorCode DMBoxGetCells(DM dm, PetscInt cells[])
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(cells, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  for (PetscInt d = 0; d < dm->dim; d++) cells[d] = box->cells[d];
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_GET_ARRAY(dm, box->cells, dm->dim, cells);
 }
 
 /*@
@@ -446,13 +434,7 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 @*/
 PetscErrorCode DMBoxSetBoundary(DM dm, const DMBoxBoundaryType type[])
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(type, 2);
-  PetscCall(DMBoxGetContextToChange(dm, &box));
-  for (PetscInt i = 0; i < 2 * dm->dim; i++) box->boundary[i] = type[i];
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_SET_ARRAY(dm, box->boundary, 2 * dm->dim, type);
 }
 
 /*@
@@ -472,13 +454,7 @@ PetscErrorCode DMBoxSetBoundary(DM dm, const DMBoxBoundaryType type[])
 @*/
 PetscErrorCode DMBoxGetBoundary(DM dm, DMBoxBoundaryType type[])
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(type, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  for (PetscInt i = 0; i < 2 * dm->dim; i++) type[i] = box->boundary[i];
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_GET_ARRAY(dm, box->boundary, 2 * dm->dim, type);
 }
 
 /*@
@@ -538,11 +514,5 @@ PetscErrorCode DMBoxSetSymmetryComponents(DM dm, const PetscInt component[])
 @*/
 PetscErrorCode DMBoxGetSymmetryComponents(DM dm, PetscInt component[])
 {
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(component, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  PetscCall(PetscArraycpy(component, box->symmetry, 2 * dm->dim));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  DMBOX_GET_ARRAY(dm, box->symmetry, 2 * dm->dim, component);
 }

@@ -171,7 +171,7 @@ static PetscErrorCode FindLargest(MatPatches p, PatchFDKernels kern)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreatePatches(Mat A, const CellSpace *space, const MatPatchesSpec *spec, MatPatches *patches)
+static PetscErrorCode CreatePatches(Mat A, PetscErrorCode (*getspace)(Mat, CellSpace *), const MatPatchesSpec *spec, MatPatches *patches)
 {
   static const struct _MatPatchesOps ops = {.remedy  = "the coefficients must be positive",
                                             .prepare = MatPatchesPrepare_Cells,
@@ -180,49 +180,39 @@ static PetscErrorCode CreatePatches(Mat A, const CellSpace *space, const MatPatc
                                             .view    = MatPatchesView_Cells,
                                             .bytes   = MatPatchesBytes_Cells,
                                             .destroy = MatPatchesDestroy_Cells};
+  MatPatchesSpec                     cells;
+  CellSpace                          space;
   MatPatches                         p;
   CellPatches                       *x;
   PatchFDKernels                     kern;
 
   PetscFunctionBegin;
+  PetscCall(MatPatchesGetCellsSpec(PetscObjectComm((PetscObject)A), spec, &cells));
+  PetscCall((*getspace)(A, &space));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, A, 0, 0, 0));
   PetscCall(PatchFDVecTypeGetKernels(A->defaultvectype, &kern));
   PetscCall(MatPatchesDestroy(patches));
-  PetscCall(MatPatchesCreate(A, spec, patches));
+  PetscCall(MatPatchesCreate(A, &cells, patches));
   p          = *patches;
   p->ops     = &ops;
   p->omega   = spec->damping == PETSC_DETERMINE ? 1 : spec->damping;
   p->kernels = PETSC_TRUE;
   PetscCall(PetscNew(&x));
   p->data  = x;
-  x->space = *space;
+  x->space = space;
   PetscCall(MatPatchesPrepare_Cells(p, kern, PETSC_FALSE));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &p->singular, 1, PATCHFD_MPI_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
-  if (MatPatchesSpecIsChebyshev(spec) && !p->singular) PetscCall(FindLargest(p, kern));
+  if (MatPatchesSpecIsChebyshev(&cells) && !p->singular) PetscCall(FindLargest(p, kern));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatCreatePatches_Cells(Mat A, const MatPatchesSpec *spec, MatPatches *patches)
 {
-  CellSpace      space;
-  MatPatchesSpec cells;
-
-  PetscFunctionBegin;
-  PetscCall(MatPatchesGetCellsSpec(PetscObjectComm((PetscObject)A), spec, &cells));
-  PetscCall(MatGetCellSpace_Bakeoff(A, &space));
-  PetscCall(CreatePatches(A, &space, &cells, patches));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return CreatePatches(A, MatGetCellSpace_Bakeoff, spec, patches);
 }
 
 PetscErrorCode MatCreatePatches_BoxCells(Mat A, const MatPatchesSpec *spec, MatPatches *patches)
 {
-  CellSpace      space;
-  MatPatchesSpec cells;
-
-  PetscFunctionBegin;
-  PetscCall(MatPatchesGetCellsSpec(PetscObjectComm((PetscObject)A), spec, &cells));
-  PetscCall(MatGetCellSpace_Box(A, &space));
-  PetscCall(CreatePatches(A, &space, &cells, patches));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return CreatePatches(A, MatGetCellSpace_Box, spec, patches);
 }

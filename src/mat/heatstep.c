@@ -32,12 +32,9 @@ static PetscErrorCode HeatStepsDestroy(PetscCtxRt ctx)
 
 PetscErrorCode TSGetHeatSteps(TS ts, const char who[], HeatSteps **s)
 {
-  PetscContainer c;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectQuery((PetscObject)ts, "DMBoxHeatSteps", (PetscObject *)&c));
-  PetscCheck(c, PetscObjectComm((PetscObject)ts), PETSC_ERR_ARG_WRONGSTATE, "%s needs a TS to which DMBoxTSSetHeat() was applied", who);
-  PetscCall(PetscContainerGetPointer(c, (void *)s));
+  PetscCall(PetscObjectContainerQuery((PetscObject)ts, "DMBoxHeatSteps", (void *)s));
+  PetscCheck(*s, PetscObjectComm((PetscObject)ts), PETSC_ERR_ARG_WRONGSTATE, "%s needs a TS to which DMBoxTSSetHeat() was applied", who);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -351,14 +348,13 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
 @*/
 PetscErrorCode DMBoxTSSetHeat(TS ts)
 {
-  DMBox_Heat    *heat = NULL;
-  HeatSteps     *s;
-  PetscContainer c;
-  TSType         type;
-  DM             dm;
-  SNES           snes;
-  KSP            ksp;
-  PC             pc;
+  DMBox_Heat *heat = NULL;
+  HeatSteps  *s;
+  TSType      type;
+  DM          dm;
+  SNES        snes;
+  KSP         ksp;
+  PC          pc;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ts, TS_CLASSID, 1);
@@ -366,11 +362,7 @@ PetscErrorCode DMBoxTSSetHeat(TS ts)
   PetscCall(DMBoxGetHeatData(dm, "DMBoxTSSetHeat()", &heat));
   PetscCall(PetscNew(&s));
   s->ts = ts;
-  PetscCall(PetscContainerCreate(PetscObjectComm((PetscObject)ts), &c));
-  PetscCall(PetscContainerSetPointer(c, s));
-  PetscCall(PetscContainerSetCtxDestroy(c, HeatStepsDestroy));
-  PetscCall(PetscObjectCompose((PetscObject)ts, "DMBoxHeatSteps", (PetscObject)c));
-  PetscCall(PetscContainerDestroy(&c));
+  PetscCall(PetscObjectContainerCompose((PetscObject)ts, "DMBoxHeatSteps", s, HeatStepsDestroy));
   PetscCall(TSSetProblemType(ts, TS_LINEAR));
   PetscCall(TSGetType(ts, &type));
   if (!type) PetscCall(TSSetType(ts, TSCN));

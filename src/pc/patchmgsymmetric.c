@@ -51,28 +51,26 @@ PetscErrorCode KSPRichardsonGetScale_Private(KSP ksp, PetscReal *scale, PetscBoo
 #define PRESMOOTHER "PCPatchMGPreSmoother" /* under this name a PC that is the adjoint of it keeps it */
 
 /* x = S'b, where S stands for the steps of the pre-smoother from a zero guess */
-static PetscErrorCode PCApply_Adjoint(PC pc, Vec b, Vec x)
+static PetscErrorCode ApplySteps(PC pc, PetscErrorCode (*solve)(KSP, Vec, Vec), Vec b, Vec x)
 {
   KSP down;
 
   PetscFunctionBegin;
   PetscCall(PCShellGetContext(pc, &down));
   PetscCall(VecSet(x, 0));
-  PetscCall(KSPSolveTranspose(down, b, x));
+  PetscCall((*solve)(down, b, x));
   PetscCall(KSPCheckSolve(down, pc, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCApply_Adjoint(PC pc, Vec b, Vec x)
+{
+  return ApplySteps(pc, KSPSolveTranspose, b, x);
+}
+
 static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
 {
-  KSP down;
-
-  PetscFunctionBegin;
-  PetscCall(PCShellGetContext(pc, &down));
-  PetscCall(VecSet(x, 0));
-  PetscCall(KSPSolve(down, b, x));
-  PetscCall(KSPCheckSolve(down, pc, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return ApplySteps(pc, KSPSolve, b, x);
 }
 
 /* what reads its options last: before 3.25 a KSP does after its PC, since then before it */

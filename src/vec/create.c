@@ -24,20 +24,6 @@ static PetscErrorCode VecRoomDestroy(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the array is freed after the Vec has let it go */
-static PetscErrorCode VecSetRoom(Vec v, VecRoom *r)
-{
-  PetscContainer container;
-
-  PetscFunctionBegin;
-  PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
-  PetscCall(PetscContainerSetPointer(container, r));
-  PetscCall(PetscContainerSetCtxDestroy(container, VecRoomDestroy));
-  PetscCall(PetscObjectCompose((PetscObject)v, VECROOM, (PetscObject)container));
-  PetscCall(PetscContainerDestroy(&container));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode VecCreate_Room(MPI_Comm, PatchFDKernels, PetscInt, const size_t[2], Vec *);
 
 static PetscErrorCode VecDuplicate_Room(Vec v, Vec *w)
@@ -76,7 +62,7 @@ static PetscErrorCode VecCreate_Room(MPI_Comm comm, PatchFDKernels kern, PetscIn
   else if (size == 1) PetscCall(VecCreateSeqCUDAWithArray(comm, 1, n, (const PetscScalar *)r->array, v));
   else PetscCall(VecCreateMPICUDAWithArray(comm, 1, n, PETSC_DETERMINE, (const PetscScalar *)r->array, v));
   PetscCall(PatchFDRoomAdd(r->array, room));
-  PetscCall(VecSetRoom(*v, r));
+  PetscCall(PetscObjectContainerCompose((PetscObject)*v, VECROOM, r, VecRoomDestroy)); /* freed after the Vec has let the array go */
   PetscCall(PatchFDVecSetOnePass(*v));
   (*v)->ops->duplicate     = VecDuplicate_Room;
   (*v)->ops->duplicatevecs = PatchFDVecDuplicateVecs;

@@ -453,6 +453,23 @@ static inline PetscBool DMBoxHasOnly(DM dm, DMBoxBoundaryType type)
   PetscCall(DMBoxGetContext(dm, &box)); \
   *value = number; \
   PetscFunctionReturn(PETSC_SUCCESS)
+/* the bodies of the setter, before set-up, and of the getter of an array of DM_Box *box with n numbers */
+#define DMBOX_SET_ARRAY(dm, array, n, values) \
+  DM_Box *box; \
+\
+  PetscFunctionBegin; \
+  PetscAssertPointer(values, 2); \
+  PetscCall(DMBoxGetContextToChange(dm, &box)); \
+  PetscCall(PetscArraycpy(array, values, n)); \
+  PetscFunctionReturn(PETSC_SUCCESS)
+#define DMBOX_GET_ARRAY(dm, array, n, values) \
+  DM_Box *box; \
+\
+  PetscFunctionBegin; \
+  PetscAssertPointer(values, 2); \
+  PetscCall(DMBoxGetContext(dm, &box)); \
+  PetscCall(PetscArraycpy(values, array, n)); \
+  PetscFunctionReturn(PETSC_SUCCESS)
 static inline PetscBool DMBoxIsRing(const DM_Box *box, PetscInt d)
 {
   return (PetscBool)(box->boundary[2 * d] == DMBOX_BOUNDARY_PERIODIC);
