@@ -240,7 +240,7 @@ TEST_PROGRAMS := $(basename $(wildcard tests/*.c tutorials/*.c))
 $(TESTDIR)/.DIR: $(ARCHIVE)
 	@mkdir -p $(TESTDIR)/tests $(TESTDIR)/tutorials && $(RM) $(TEST_PROGRAMS:%=$(TESTDIR)/%) && touch $@
 
-PLUGIN_PROGRAMS := $(patsubst %,$(OUT)/bin/plugin/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex29 ksp/ksp/tutorials/ex34 ksp/ksp/tutorials/ex45 ksp/ksp/tutorials/ex50 snes/tutorials/ex5 snes/tutorials/ex12 snes/tutorials/ex13 snes/tutorials/ex19 ts/tutorials/ex7 ts/tutorials/ex45)
+PLUGIN_PROGRAMS := $(patsubst %,$(OUT)/bin/plugin/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex29 ksp/ksp/tutorials/ex34 ksp/ksp/tutorials/ex45 ksp/ksp/tutorials/ex50 snes/tutorials/ex5 snes/tutorials/ex12 snes/tutorials/ex13 snes/tutorials/ex17 snes/tutorials/ex19 ts/tutorials/ex7 ts/tutorials/ex45)
 $(OUT)/bin/plugin/%: $(dir $(HARNESS))src/%.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CLINKER) $(CCPPFLAGS) -w -o $@ $< $(PETSC_LIB)

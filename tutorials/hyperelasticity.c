@@ -1,6 +1,6 @@
 static char help[] =
-  "A block of compressible neo-Hookean material, clamped below, whose upper side is turned and lifted: large strains, with SNES, DMPLEX and\n\
-PetscDS.  Newton's method without a matrix: the tangent is evaluated at quadrature points.\n\
+  "A block of compressible neo-Hookean material, clamped below, whose upper side is turned and lifted: large strains, with SNES, DMPLEX\n\
+and PetscDS.  Newton's method without a matrix: the tangent is evaluated at quadrature points.\n\
   -degree <2>          : polynomial degree\n\
   -young <1>, -ratio <0.3> : Young's modulus and Poisson's ratio for small strains\n\
   -turn <1>, -lift <0.2>   : of the upper side, right angles and a part of the height\n\

@@ -206,7 +206,8 @@ PetscErrorCode MatElasticityPlexSetVec(Mat A, Vec moduli, Vec shift, DMBoxPlaneT
   Collective
 
   Input Parameter:
-. dm - a `DMPLEX` with one field, a continuous Lagrange `PetscFE` of degree N = 1 to 15 without simplices, with a component for each dimension
+. dm - a `DMPLEX` with one field, a continuous Lagrange `PetscFE` of degree N = 1 to 15 without simplices, as many components as
+       dimensions
 
   Output Parameter:
 . A - the matrix, a `MATSHELL`, with Young's modulus 1, Poisson's ratio 0.3, plane strain, and s = 0
@@ -227,8 +228,8 @@ PetscErrorCode MatElasticityPlexSetVec(Mat A, Vec moduli, Vec shift, DMBoxPlaneT
   Integrals are computed with N + 1 Gauss points in a direction. Cells may have any orientation and valence, and multilinear or curved
   geometry. The vectors do not have nodes with Dirichlet conditions (`DMAddBoundary()`, all components of a node), which are clamped; other
   sides are free, or have a traction that the right-hand side brings in, or springs (`MatDiffusionPlexSetRobin()`). Rigid motions of bodies
-  without any of these are the null space of the matrix. `MatConvert()` to `MATAIJ` makes an assembled matrix, which has the rigid motions as
-  near null space, for `PCGAMG`.
+  without any of these are the null space of the matrix. `MatConvert()` to `MATAIJ` makes an assembled matrix, which has the rigid
+  motions as near null space, for `PCGAMG`.
 
   `PCPATCHMG` solves it by multigrid over degrees. Its smoother, `PCPATCHFD` on the closed cells, solves for each component by itself, with
   three steps of Chebyshev's iteration: iterations grow with lambda / mu. At Poisson's ratio 0.3 they are those of -div(K grad u), at 0.45
