@@ -464,7 +464,7 @@ static PetscErrorCode TestLevels(void)
   const struct {
     const char *options;
     PetscInt    doubles;
-  } cases[] = {{"-d_pc_type jacobi", 0},
+  } cases[] = {{"-d_pc_type jacobi", 1},
                {"-d_pc_type sor", 0},
                {"-d_pc_type bjacobi -d_sub_pc_type icc", 0},
                {"-d_pc_type asm -d_sub_pc_type ilu", 0},

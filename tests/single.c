@@ -433,16 +433,16 @@ int main(int argc, char **argv)
     test: # on the host, with copies
       requires: cuda gpu
       suffix: da_cuda
-      args: -kind da -n 9 -da_refine 2 -d_pc_type jacobi -s_single_pc_type jacobi -dm_vec_type cuda -copies
+      args: -kind da -n 9 -da_refine 2 -d_pc_type sor -s_single_pc_type sor -dm_vec_type cuda -copies
       output_file: output/single_cuda_host.out
     test:
       suffix: options
-      args: -d_pc_type jacobi -s_single_pc_type jacobi -s_ksp_type gmres -s_pc_single_warn 0 -s_pc_single_scale 0 -changes 0 -n 17
+      args: -d_pc_type sor -s_single_pc_type sor -s_ksp_type gmres -s_pc_single_warn 0 -s_pc_single_scale 0 -changes 0 -n 17
       filter: grep "scale FALSE"
     test:
       suffix: warn
       nsize: 2
-      args: -d_pc_type jacobi -s_single_pc_type jacobi -s_ksp_type {{gmres bcgs}separate output} -changes 0 -n 17
+      args: -d_pc_type sor -s_single_pc_type sor -s_ksp_type {{gmres bcgs}separate output} -changes 0 -n 17
       filter: grep -A1 Warning
 
   # Vecs that are float outside, and too small a tolerance: a warning for each of the two solvers; none where 1e-5 is asked for, and none for solvers inside PCSINGLE

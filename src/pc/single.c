@@ -7,7 +7,7 @@
     native   A matrix-free operator of a DMBOX.  The inner PC gets a clone of the operator's DMBOX with that Vec type, VECSINGLECUDA if
              the DMBOX makes VECCUDA, and the operator made anew in the clone.  It has the coefficients of the Mat, on coarser levels too:
              hooks and callbacks of SNES and TS, which are for double Vecs and for the Mats outside, are not used.
-    floats   Assembled matrices, in floats: singlefloat.c.
+    floats   Assembled matrices, in floats: singlefloat.c, which also says what stays double.
     others   The operators of MatCreateBakeoff() apply themselves to Vecs of any type.  All other Mats are used as they are, on the Vecs'
              shadows; while the inner PC is at work they make Vecs of type VECSINGLE.  Coarser levels stay double.  The clone of the DM, if
              there is one, passes on the coarsening hooks of the DM that it stands for: through them SNES and TS take the state, on which
@@ -245,7 +245,7 @@ static PetscErrorCode PCPreSolve_Single(PC pc, KSP ksp, Vec b, Vec x)
 
   PetscFunctionBegin;
   PetscCall(PCPreSolve_CheckKrylov(pc, ksp, b, x));
-  if (s->warn && !s->warned) PetscCall(PCSingleWarnOfMethod(pc, ksp, &s->warned));
+  if (s->warn && !s->warned && s->floats != PCSINGLE_FLOATS_DOUBLE) PetscCall(PCSingleWarnOfMethod(pc, ksp, &s->warned));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -346,11 +346,28 @@ static PetscBool PCSingleHasOwnIdentity(const PC_Single *s)
   return (PetscBool)(s->identity != 0 && (s->exponent || s->identity != 1));
 }
 
+static PetscErrorCode PCSingleApplyDouble(PC pc, PetscBool transpose, Vec x, Vec y)
+{
+  PC_Single     *s = (PC_Single *)pc->data;
+  PCFailedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(PATCHFD_REUSE_INNER(pc, s->pc));
+  PetscCall(transpose ? PCApplyTranspose(s->pc, x, y) : PCApply(s->pc, x, y));
+  PetscCall(PCGetFailedReason(s->pc, &reason));
+  PetscCall(PCSetFailedReason(pc, reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSingleApply(PC pc, PetscBool transpose, Vec x, Vec y)
 {
   PC_Single *s = (PC_Single *)pc->data;
 
   PetscFunctionBegin;
+  if (s->floats == PCSINGLE_FLOATS_DOUBLE) {
+    PetscCall(PCSingleApplyDouble(pc, transpose, x, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PCSingleApplyInner(pc, transpose, x));
   PetscCall(VecSingleConvert(s->y, s->factor, y));
   if (PCSingleHasOwnIdentity(s)) PetscCall(DMBoxSetFixedVec(s->outerdm, y, 1 / s->identity, x));
@@ -370,7 +387,7 @@ static PetscErrorCode PCAddTo_Single(PC pc, PetscReal a, Vec r, Vec x, PetscBool
 
     PetscCall(MatGetNullSpace(pc->mat, &null));
     PetscCall(PatchFDVecGetKernels(x, &kern));
-    *can = (PetscBool)(!null && !PCSingleHasOwnIdentity(s) && kern->size == sizeof(double) &&
+    *can = (PetscBool)(!null && s->floats != PCSINGLE_FLOATS_DOUBLE && !PCSingleHasOwnIdentity(s) && kern->size == sizeof(double) &&
                        kern->memtype == VecSingleMemType_Private(s->y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -420,7 +437,9 @@ static PetscErrorCode PCView_Single(PC pc, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
-  if (isascii) {
+  if (isascii && s->floats == PCSINGLE_FLOATS_DOUBLE)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  the preconditioner below works in double precision: conversions would take longer\n"));
+  else if (isascii) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  the preconditioner below works on Vecs of type %s, %s\n", s->vectype,
                                      s->scale ? "on input scaled by its norm" : "on input as it is"));
     if (s->x) {
@@ -529,7 +548,8 @@ static PetscErrorCode PCDestroy_Single(PC pc)
   ones first, are exchanged for copies in floats, and the smoothers work on these, if they are `PCJACOBI`, `PCPBJACOBI`, `PCSOR`,
   `PCBJACOBI`, `PCASM`, `PCILU`, `PCICC`, `PCLU`, `PCCHOLESKY` or `PCNONE`. The coarsest level stays double, unless
   `-pc_single_coarse` is given, and so do all below a smoother of another type. The matrices in double precision are kept for the
-  next set-up. The same preconditioners work in floats also as the inner one, factorizations only on one rank.
+  next set-up. The same preconditioners work in floats also as the inner one, factorizations only on one rank;
+  but `PCJACOBI` and `PCNONE` by themselves stay double and convert nothing, which would take longer than they do.
 
   Other matrices and other preconditioners stay in double precision: their products convert the vectors. The results are right, but
   nothing is gained; `-info` says so.

@@ -10,9 +10,11 @@ typedef struct {
   PetscErrorCode (*getvecs)(Mat, Vec *, Vec *);
 } MatVecMaker;
 
-/* what of the inner PC works on copies of its matrices in floats: nothing, all, or the levels from one on (singlefloat.c) */
+/* what of the inner PC works on copies of its matrices in floats: nothing, all, or the levels from one on (singlefloat.c); or it works on
+   the double Vecs outside */
 typedef enum {
   PCSINGLE_FLOATS_NONE,
+  PCSINGLE_FLOATS_DOUBLE,
   PCSINGLE_FLOATS_MATRIX,
   PCSINGLE_FLOATS_LEVELS
 } PCSingleFloats;

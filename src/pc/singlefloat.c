@@ -2,6 +2,7 @@
   PCSINGLE for assembled matrices: what of the inner PC works on matrices of floats (MATAIJSINGLE).
 
     matrix   PCs that need nothing but their matrix get one of floats.
+    double   PCJACOBI and PCNONE take less time than the conversion of two vectors: they stay double, and nothing is converted.
     levels   PCMG and PCGAMG are set up in double precision; then the matrices of their levels are exchanged for copies in floats, and the
              PCs of the smoothers are set up anew with them, until the next set-up, which needs the double ones, exchanges them again.
     others   see single.c
@@ -288,10 +289,13 @@ PetscErrorCode PCSingleChooseFloats(PC pc)
     if (match) s->floats = PCSINGLE_FLOATS_LEVELS;
     PetscCall(CanExchangePC(pc, s->pc, &match));
     if (match) s->floats = PCSINGLE_FLOATS_MATRIX;
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)s->pc, &match, PCNONE, PCJACOBI, ""));
+    if (match) s->floats = PCSINGLE_FLOATS_DOUBLE;
   }
-  if (s->floats == PCSINGLE_FLOATS_NONE)
-    PetscCall(PetscInfo(pc, "PC type %s works on the matrix of type %s in double precision, on double copies of single vectors\n",
-                        ((PetscObject)s->pc)->type_name, ((PetscObject)pc->pmat)->type_name));
+  if (s->floats <= PCSINGLE_FLOATS_DOUBLE)
+    PetscCall(PetscInfo(pc, "PC type %s works on the matrix of type %s in double precision%s\n", ((PetscObject)s->pc)->type_name,
+                        ((PetscObject)pc->pmat)->type_name,
+                        s->floats == PCSINGLE_FLOATS_NONE ? ", on double copies of single vectors" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

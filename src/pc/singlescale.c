@@ -69,7 +69,8 @@ PetscErrorCode PCSingleSetOperators(PC pc)
   int        a;
 
   PetscFunctionBegin;
-  PetscCall(PCSingleGetExponent(pc, P, &s->exponent));
+  s->exponent = 0;
+  if (s->floats != PCSINGLE_FLOATS_DOUBLE) PetscCall(PCSingleGetExponent(pc, P, &s->exponent));
   if (s->exponent && pc->useAmat && A != P) { /* both or none */
     PetscCall(PCSingleGetExponent(pc, A, &a));
     if (!a) s->exponent = 0;
