@@ -245,6 +245,13 @@ $(OUT)/bin/plugin/%: $(dir $(HARNESS))src/%.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CLINKER) $(CCPPFLAGS) -w -o $@ $< $(PETSC_LIB)
 
+# The host's half of the GPU code, where kernels can be compiled and not run: programs with a CUDA runtime that launches nothing.
+STANDIN := $(if $(HAVE_CUDA),$(shell nvidia-smi -L >/dev/null 2>&1 || echo $(OUT)/lib/standin.so))
+STANDIN += $(if $(STANDIN),$(addprefix $(OUT)/bin/tests/,cells cuda fields latticecuda patches plans points))
+$(OUT)/lib/standin.so: tests/standin/cuda.c $(OUT)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(CFLAGS) -Wno-unused-parameter -fPIC -shared -o $@ $<
+
 # The harness exits 0 on failures and says nothing of tests that never ran: config/tally reads its records.
 # It writes them to test_ARCH_tap.log, whatever TESTLOGTAPFILE says, and here ARCH is empty.
 # Not the harness's own target "test", whose closing advice does not hold here.
@@ -265,12 +272,6 @@ test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) $(FORTRAN) $(STANDIN) tutorials ## r
 	+-@$(TESTDOCS) | tee $(TESTDIR)/docs_tap.log
 	@config/tally $(TESTDIR) test_ source plugin python fortran standin docs
 
-# The host's half of the GPU code, where kernels can be compiled and not run: programs with a CUDA runtime that launches nothing.
-STANDIN := $(if $(HAVE_CUDA),$(shell nvidia-smi -L >/dev/null 2>&1 || echo $(OUT)/lib/standin.so))
-STANDIN += $(if $(STANDIN),$(addprefix $(OUT)/bin/tests/,cells cuda fields latticecuda patches plans points))
-$(OUT)/lib/standin.so: tests/standin/cuda.c $(OUT)/flags
-	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) $(CFLAGS) -Wno-unused-parameter -fPIC -shared -o $@ $<
 TESTSTANDIN = $(TESTENV) config/teststandin $(if $(STANDIN),$(firstword $(STANDIN)) '$(MPIEXEC)' $(OUT)/bin/tests)
 teststandin: $(STANDIN) ## run the host's half of the GPU code, on a machine without a GPU
 	@$(TESTSTANDIN)
