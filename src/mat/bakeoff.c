@@ -211,8 +211,8 @@ static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* global numbers of the nodes of n cells, or -1; where all numbers of a node are asked for, those of each of `ncomp` components, one component
-   after another */
+/* global numbers of the nodes of n cells, or -1; where all numbers of a node are asked for, those of each of `ncomp` components, one
+   component after another */
 static PetscErrorCode BakeoffGetNumbers(const PlexCells *c, PetscInt ncomp, PetscCount n, const PetscInt index[], PetscInt **number)
 {
   const PetscInt   owned = c->nodes->n;

@@ -1,5 +1,5 @@
-/* The cells of a matrix on a DMPLEX for local solvers on closed cells (patchfd/private/cellspace.h).  Each component of a solid has a fit of
-   its own, to -div(K grad u) with K = mu I + (lambda + mu) e e' */
+/* The cells of a matrix on a DMPLEX for local solvers on closed cells (patchfd/private/cellspace.h).  Each component of a solid has a fit
+   of its own, to -div(K grad u) with K = mu I + (lambda + mu) e e' */
 #include <patchfd/private/bakeoffimpl.h>
 #include <patchfd/private/celldata.h>
 #include <patchfd/private/cellspace.h>

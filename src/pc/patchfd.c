@@ -344,8 +344,8 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 
   Notes:
   The matrix from which `PCSetOperators()` builds the preconditioner, the Pmat, is one of three kinds: the operator of a `DMBOX`, made
-  by `DMCreateMatrix()`, that of a `DMPLEX`, made by `MatCreateDiffusionPlex()` or `MatCreateBakeoff()`, or an assembled matrix of a
-  `DMDA`.
+  by `DMCreateMatrix()`, that of a `DMPLEX`, made by `MatCreateDiffusionPlex()`, `MatCreateElasticityPlex()` or `MatCreateBakeoff()`, or an
+  assembled matrix of a `DMDA`.
 
   Operators of a `DMBOX`. On a line of cells the patches are the pairs of neighbouring cells. In d dimensions a patch is a product
   of d pairs. Unknowns on Neumann sides belong to the patches that reach them.

@@ -385,17 +385,17 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   of cells, the mesh is factored nevertheless, or there is an error.
 
   On a `DMPLEX` of quadrilaterals or hexahedra levels have the degrees N, N/2, ..., 1 on the same mesh. The matrix is one of
-  `MatCreateDiffusionPlex()` or `MatCreateBakeoff()` (layout `MAT_BAKEOFF_LAYOUT_GLOBAL`), or any matrix of a solver that has a `DMPLEX`
-  with one continuous Lagrange `PetscFE` (`KSPSetDM()`; `SNES` and `TS` pass it on). For the latter the levels are made from the
-  `PetscDS`: K and s are g3 and g0 of its Jacobian at the solution for which `SNES` computed the matrix; the entries of the matrix are
-  not used, but its diagonal in a `TS`, to find the derivative by u_t. Where K is not positive definite it is raised to 1e-8 of its largest
-  value.
+  `MatCreateDiffusionPlex()`, `MatCreateElasticityPlex()` or `MatCreateBakeoff()` (layout `MAT_BAKEOFF_LAYOUT_GLOBAL`), or any matrix of
+  a solver that has a `DMPLEX` with one continuous Lagrange `PetscFE` (`KSPSetDM()`; `SNES` and `TS` pass it on). For the latter the
+  levels are made from the `PetscDS`: K and s are g3 and g0 of its Jacobian at the solution for which `SNES` computed the matrix; the
+  entries of the matrix are not used, but its diagonal in a `TS`, to find the derivative by u_t. Where K is not positive definite it is
+  raised to 1e-8 of its largest value; tangents of solids are not.
 
-  On each level two steps of `KSPCHEBYSHEV` come before and after the coarse correction: of the fourth kind with `PCPATCHFD`, or of the
-  first kind with `PCJACOBI` for mass matrices and for vectors on a GPU. Bounds of eigenvalues are estimated, unless an option of
-  `KSPCHEBYSHEV` sets them. On the coarsest level two cycles of `PCGAMG` on the assembled matrix are the solver, in double precision, with
-  the options prefix `mg_coarse_assembled_`; fewer than 1000 unknowns are solved exactly. `-pc_mg_levels` makes fewer levels. The cycle is
-  symmetric, as `KSPCG` needs, and runs in single precision inside `PCSINGLE`.
+  On each level two steps of `KSPCHEBYSHEV` come before and after the coarse correction: of the fourth kind with `PCPATCHFD`, for solids
+  three of the first kind, or two of the first kind with `PCJACOBI` for mass matrices and for vectors on a GPU. Bounds of eigenvalues
+  are estimated, unless an option of `KSPCHEBYSHEV` sets them. On the coarsest level two cycles of `PCGAMG` on the assembled matrix are
+  the solver, in double precision, with the options prefix `mg_coarse_assembled_`; fewer than 1000 unknowns are solved exactly.
+  `-pc_mg_levels` makes fewer levels. The cycle is symmetric, as `KSPCG` needs, and runs in single precision inside `PCSINGLE`.
 
   The hierarchy comes from the DM of `KSPSetDM()`, or else from the matrix, independent of the order of `KSPSetOperators()` and
   `KSPSetFromOptions()`. A DM that cannot be coarsened, such as the `DMSHELL` of a `SNES` without a DM, does not count. `PCSetUp()`

@@ -36,8 +36,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange f
 */
 PETSC_INTERN void PatchFDHostLame(PetscCount count, PetscReal missing, const PetscReal constant[2], const PetscReal *const moduli[2],
                                   const PetscReal factor[2], PetscReal kappa[], PetscReal *largest, PetscCount *bad);
-/* K[count][...] of component `component` of a solid without the others, from kappa[count][n], lambda and mu or a tangent: mu I + (lambda + mu) e e'
-   with the unit vector e of its direction, or that block of the tangent */
+/* K[count][...] of component `component` of a solid without the others, from kappa[count][n], lambda and mu or a tangent:
+   mu I + (lambda + mu) e e' with the unit vector e of its direction, or that block of the tangent */
 PETSC_INTERN void PatchFDHostComponentTensors(PetscCount count, PetscInt dim, PetscInt component, PetscInt n, const PetscReal kappa[],
                                               PetscReal K[]);
 /* stress[count][...] = means of the stresses in sum[...][count] (kernels.h), of plane stress if there are two dimensions, and von Mises' */

@@ -113,9 +113,9 @@ typedef struct {
   PetscInt         grid[3];
   const PetscReal *side[6];
   /* displacements of a solid: the components are coupled, on a box a field each; kappa are lambda and mu (nkappa = 2), and
-     A = R' (B' shift w |J| B + eps' 2 mu w |J| eps + div' lambda w |J| div) R.  Or, on the host, kappa is the derivative of a stress S[a][e] by
-     grad u[b][f], the upper triangle of a symmetric matrix of a dim + e and b dim + f, nkappa = PatchFDTangentSize().  projection: degree in the unit cell to which div u is
-     projected in L2, or -1 */
+     A = R' (B' shift w |J| B + eps' 2 mu w |J| eps + div' lambda w |J| div) R.  Or, on the host, kappa is the derivative of a
+     stress S[a][e] by grad u[b][f], the upper triangle of a symmetric matrix of a dim + e and b dim + f, nkappa = PatchFDTangentSize().
+     projection: degree in the unit cell to which div u is projected in L2, or -1 */
   PetscBool solid;
   PetscInt  projection;
   void     *owner; /* of the arrays, for who made them */
@@ -377,8 +377,8 @@ typedef struct {
   Corrections of closed cells: all (degree + 1)^dim nodes of a cell, boundary nodes too, are a patch, whose matrix is a sum of products
   that is diagonalized.  With D_c its diagonal, R_c taking the nodes of the cell, and v a number a node,
     B = sum of R_c' C_c (S (x) S (x) S) diag(1 / (lambda_i + mu_j + nu_k + shift)) (S (x) S (x) S)' C_c R_c,  C_c = v D_c^{1/2}
-  with v = 1 / sqrt(diagonal of A times the number of cells) at a node.  B is applied to some of the components of nodes; the diagonal is that
-  of the first of them.
+  with v = 1 / sqrt(diagonal of A times the number of cells) at a node.  B is applied to some of the components of nodes; the
+  diagonal is that of the first of them.
 */
 typedef struct {
   PatchFDPoints points; /* of these the nodes; in host memory they have numbers.  Arrays live until cellsfinish() */

@@ -31,9 +31,9 @@ PETSC_INTERN PetscErrorCode PlexCellsCreateDegree(MPI_Comm, const PlexCells *, P
 
 /* ---- coefficients of -div(K grad u) + shift u, and of solids: src/dm/plexcoefficients.c ---- */
 
-/* where they come from: functions with n numbers of K (1, dim, or dim (dim + 1) / 2; of a solid Young's modulus and Poisson's ratio), or Vecs
-   with n and 1 for each cell, or n + 1 numbers, or, where n = 0, g3 and g0 of the PetscDS of dm at `local`, a local Vec with boundary
-   values */
+/* where they come from: functions with n numbers of K (1, dim, or dim (dim + 1) / 2; of a solid Young's modulus and Poisson's ratio), or
+   Vecs with n and 1 for each cell, or n + 1 numbers, or, where n = 0, g3 and g0 of the PetscDS of dm at `local`, a local Vec with
+   boundary values */
 typedef struct {
   DM               dm;
   PetscInt         n;
