@@ -238,3 +238,15 @@ static PetscErrorCode CellsApply(void *plan, PetscReal alpha, const void *x, voi
   PetscCall(PetscLogFlops(p->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode CellsNoise(const PatchFDBox *box, void *u)
+{
+  REAL *a = (REAL *)u;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < box->n[2]; k++)
+    for (PetscInt j = 0; j < box->n[1]; j++)
+      for (PetscInt i = 0; i < box->n[0]; i++)
+        *a++ = (REAL)PatchFDFitNoise((unsigned)(box->lo[0] + i), (unsigned)(box->lo[1] + j), (unsigned)(box->lo[2] + k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -350,11 +350,3 @@ PetscErrorCode PatchFDHostFitCells(const PatchFDFit *fit, PetscInt group, PetscC
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-void PatchFDHostNoise(const PatchFDBox *box, PetscReal u[])
-{
-  for (PetscInt k = 0; k < box->n[2]; k++)
-    for (PetscInt j = 0; j < box->n[1]; j++)
-      for (PetscInt i = 0; i < box->n[0]; i++)
-        *u++ = PatchFDFitNoise((unsigned)(box->lo[0] + i), (unsigned)(box->lo[1] + j), (unsigned)(box->lo[2] + k));
-}

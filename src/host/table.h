@@ -77,6 +77,7 @@ const struct _PatchFDKernels NAME(TABLE) = {
   .cellscount       = CellsCount,
   .cellsfinish      = CellsFinish,
   .cellsapply       = CellsApply,
+  .cellsnoise       = CellsNoise,
   .cellsdestroy     = CellsDestroy,
   .cgcreate         = CGCreate,
   .cgdestroy        = CGDestroy,

@@ -135,17 +135,15 @@ static PetscErrorCode Fixed(const CellSpace *s, PatchFDKernels kern, const void 
 
 static PetscErrorCode Noise(const CellSpace *s, Vec v)
 {
-  const DM     dm = ((const BoxCells *)s->ctx)->m->dm;
-  Vec          u;
-  PetscScalar *a;
+  const DM       dm = ((const BoxCells *)s->ctx)->m->dm;
+  PatchFDKernels kern;
+  void          *a;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecCreate(PetscObjectComm((PetscObject)dm), VECSTANDARD, v->map->n, NULL, &u));
-  PetscCall(VecGetArrayWrite(u, &a));
-  PatchFDHostNoise(&((const DM_Box *)dm->data)->field[0].global, a);
-  PetscCall(VecRestoreArrayWrite(u, &a));
-  PetscCall(VecSingleConvert(u, 1, v));
-  PetscCall(VecDestroy(&u));
+  PetscCall(PatchFDVecGetKernels(v, &kern));
+  PetscCall(PatchFDVecGetArrayWrite(v, kern, &a));
+  PetscCall(kern->cellsnoise(&((const DM_Box *)dm->data)->field[0].global, a));
+  PetscCall(PatchFDVecRestoreArrayWrite(v, kern, &a));
   PetscCall(DMBoxSetFixedVec(dm, v, 0, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -91,8 +91,6 @@ PATCHFD_FIT_FUNCTION double PatchFDFitNoise(unsigned i, unsigned j, unsigned k)
   }
   return h * (2.0 / 4294967296.0) - 1;
 }
-/* the same at the nodes of a box */
-PETSC_INTERN void PatchFDHostNoise(const PatchFDBox *, PetscReal u[]);
 
 /*
   How far T may be from A on a patch, from logarithms v_i = log G_i - log T_i of the ratios of the metric's diagonal to that of T at all

@@ -530,6 +530,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*cellscount)(void *plan, double *sums);
   PetscErrorCode (*cellsfinish)(void *plan, const double *count, const void *diagonal, PetscBool *positive);
   PetscErrorCode (*cellsapply)(void *plan, PetscReal alpha, const void *x, void *y);
+  /* numbers without a pattern at the nodes of a box (PatchFDFitNoise()), from which the largest eigenvalue of B A is looked for */
+  PetscErrorCode (*cellsnoise)(const PatchFDBox *, void *);
   PetscErrorCode (*cellsdestroy)(void **plan);
 
   /* which kernels a plan has, and if they are not the fastest, why; NULL for plans that have no choice.  The functions may be NULL */

@@ -65,7 +65,7 @@ static PetscErrorCode Evaluate(const PatchFDCellValues *values, const PetscReal 
 {
   CellValues   v;
   size_t       size = (size_t)values->n;
-  PlanMemory   memory;
+  PoolMemory   memory;
   cudaStream_t stream;
 
   PetscFunctionBegin;
@@ -79,9 +79,9 @@ static PetscErrorCode Evaluate(const PatchFDCellValues *values, const PetscReal 
     v.from[d]   = (int)values->from[d];
     v.groups[d] = (int)values->groups[d];
     size *= count;
-    PetscCall(memory.upload(count, values->cell[d], &v.cell[d]));
-    PetscCall(memory.upload(count, values->group[d], &v.group[d]));
-    PetscCall(memory.upload(count, values->weight[d], &v.weight[d]));
+    PetscCall(memory.send(count, values->cell[d], const_cast<int **>(&v.cell[d])));
+    PetscCall(memory.send(count, values->group[d], const_cast<int **>(&v.group[d])));
+    PetscCall(memory.send(count, values->weight[d], const_cast<double **>(&v.weight[d])));
   }
   if (size) CellEvaluateKernel<<<CellBlocks(size), 256, 0, stream>>>(v, size, in, out);
   PetscCallCUDA(cudaGetLastError());

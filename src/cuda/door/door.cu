@@ -331,11 +331,12 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .fitapply = patchfd::Fit<T>::apply, .fitwork = patchfd::Fit<T>::work, .fitcg = patchfd::Fit<T>::cg, \
     .fitsteps = patchfd::Fit<T>::steps, .fitexact = NULL, .fitfused = NULL, .fitdestroy = patchfd::Fit<T>::destroy, \
     .cellscreate = patchfd::OperatorDoor<T>::cells, .cellssides = patchfd::Cells<T>::sides, .cellscount = patchfd::Cells<T>::count, \
-    .cellsfinish = patchfd::Cells<T>::finish, .cellsapply = patchfd::Cells<T>::apply, .cellsdestroy = patchfd::Cells<T>::destroy, \
-    .operatorname = patchfd::OperatorDoor<T>::name, .transfername = patchfd::TransferDoor<T>::name, \
-    .localname = patchfd::LocalDoor<T>::name, .boxsolvecreate = patchfd::BoxSolve<T>::create, \
-    .boxsolveapply = patchfd::BoxSolve<T>::apply, .boxsolvedestroy = patchfd::DestroyPlan<>, .cgcreate = patchfd::CG<T>::create, \
-    .cgdestroy = patchfd::DestroyPlan<>, .cgstate = patchfd::CG<T>::state, .cgput = patchfd::CG<T>::put, .cgget = patchfd::CG<T>::get, \
+    .cellsfinish = patchfd::Cells<T>::finish, .cellsapply = patchfd::Cells<T>::apply, .cellsnoise = patchfd::Cells<T>::noise, \
+    .cellsdestroy = patchfd::Cells<T>::destroy, .operatorname = patchfd::OperatorDoor<T>::name, \
+    .transfername = patchfd::TransferDoor<T>::name, .localname = patchfd::LocalDoor<T>::name, \
+    .boxsolvecreate = patchfd::BoxSolve<T>::create, .boxsolveapply = patchfd::BoxSolve<T>::apply, \
+    .boxsolvedestroy = patchfd::DestroyPlan<>, .cgcreate = patchfd::CG<T>::create, .cgdestroy = patchfd::DestroyPlan<>, \
+    .cgstate = patchfd::CG<T>::state, .cgput = patchfd::CG<T>::put, .cgget = patchfd::CG<T>::get, \
     .cgdirection = patchfd::CG<T>::direction, .cgproduct = patchfd::CG<T>::product, .cgadvance = patchfd::CG<T>::advance, \
     .cgsums = patchfd::CG<T>::sums, .cgrecordbegin = patchfd::CG<T>::recordbegin, .cgrecordend = patchfd::CG<T>::recordend, \
     .recordbegin = patchfd::RecordBegin, .recordend = patchfd::RecordEnd, .recordreplay = patchfd::RecordReplay, \

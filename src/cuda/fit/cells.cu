@@ -237,6 +237,31 @@ PetscErrorCode Cells<T>::apply(void *plan, PetscReal alpha, const void *x, void 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a thread a node */
+template <typename T>
+static __global__ void CellsNoiseKernel(const __grid_constant__ Range box, T *u)
+{
+  const int    nx = box.hi[0] - box.lo[0], ny = box.hi[1] - box.lo[1];
+  const size_t size = (size_t)nx * ny * (box.hi[2] - box.lo[2]);
+
+  for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < size; e += (size_t)gridDim.x * blockDim.x)
+    u[e] = (T)PatchFDFitNoise((unsigned)(box.lo[0] + (int)(e % nx)), (unsigned)(box.lo[1] + (int)(e / nx % ny)),
+                              (unsigned)(box.lo[2] + (int)(e / nx / ny)));
+}
+
+template <typename T>
+PetscErrorCode Cells<T>::noise(const PatchFDBox *box, void *u)
+{
+  const size_t size = PatchFDBoxSize(box);
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  if (size) CellsNoiseKernel<<<(unsigned)PetscMin((size + 255) / 256, (size_t)1 << 20), 256, 0, stream>>>(Range(*box), (T *)u);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename T>
 PetscErrorCode Cells<T>::destroy(void **plan)
 {

@@ -12,6 +12,7 @@ struct Cells {
   static PetscErrorCode count(void *, double *);
   static PetscErrorCode finish(void *, const double *, const void *, PetscBool *);
   static PetscErrorCode apply(void *, PetscReal, const void *, void *);
+  static PetscErrorCode noise(const PatchFDBox *, void *);
   static PetscErrorCode destroy(void **);
 };
 
