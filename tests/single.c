@@ -336,19 +336,19 @@ int main(int argc, char **argv)
   testset:
     args: -s_pc_type single
     test:
-      suffix: jacobi_cg
+      suffix: pbjacobi_cg
       nsize: {{1 2 3 4}}
-      args: -n 17 -d_pc_type jacobi -s_single_pc_type jacobi -d_ksp_type cg -s_ksp_type cg -transpose
+      args: -n 17 -d_pc_type pbjacobi -s_single_pc_type pbjacobi -d_ksp_type cg -s_ksp_type cg -transpose
       output_file: output/single_transpose.out
     test:
-      suffix: jacobi_fcg
+      suffix: pbjacobi_fcg
       nsize: 2
-      args: -n 17 -d_pc_type jacobi -s_single_pc_type jacobi -d_ksp_type fcg -s_ksp_type fcg -transpose
+      args: -n 17 -d_pc_type pbjacobi -s_single_pc_type pbjacobi -d_ksp_type fcg -s_ksp_type fcg -transpose
       output_file: output/single_transpose.out
     test:
-      suffix: jacobi_fgmres
+      suffix: pbjacobi_fgmres
       nsize: 2
-      args: -n 17 -d_pc_type jacobi -s_single_pc_type jacobi -d_ksp_type fgmres -s_ksp_type fgmres -transpose
+      args: -n 17 -d_pc_type pbjacobi -s_single_pc_type pbjacobi -d_ksp_type fgmres -s_ksp_type fgmres -transpose
       output_file: output/single_transpose.out
     test:
       suffix: sor
