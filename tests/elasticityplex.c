@@ -889,12 +889,12 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda
-      requires: cuda
+      requires: cuda gpu
       args: -cuda -test {{operator motions corrections traction}} -dim {{2 3}} -degree {{1 2 3 5}} -cells 2 -turned
 
     test:
       suffix: ranks_cuda
-      requires: cuda
+      requires: cuda gpu
       nsize: 2
       args: -cuda -test {{operator motions}} -turned -cells 2
 
@@ -918,7 +918,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: convergence_cuda
-      requires: cuda
+      requires: cuda gpu
       args: -cuda -dim 2 -degree 3 -pc_type {{patchmg single}} -ksp_type fcg
       output_file: output/elasticityplex_convergence.out
 

@@ -70,6 +70,7 @@ static PetscErrorCode SetNullSpace(Assembled *s, MatNullSpace from, PetscErrorCo
 static PetscErrorCode PCSetUp_Inverse(PC pc)
 {
   Mat *inverse, A, unit;
+  IS   zero; /* what aggregates with fewer unknowns than the near null space has vectors leave; PCGAMG has a shift for them */
 
   PetscFunctionBegin;
   PetscCall(PCShellGetContext(pc, &inverse));
@@ -78,6 +79,9 @@ static PetscErrorCode PCSetUp_Inverse(PC pc)
   PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &unit));
   PetscCall(MatDuplicate(unit, MAT_DO_NOT_COPY_VALUES, inverse));
   PetscCall(MatShift(unit, 1));
+  PetscCall(MatFindZeroDiagonals(pc->pmat, &zero));
+  if (zero) PetscCall(MatZeroRowsIS(A, zero, 1, NULL, NULL));
+  PetscCall(ISDestroy(&zero));
   PetscCall(MatLUFactor(A, NULL, NULL, NULL));
   PetscCall(MatMatSolve(A, unit, *inverse));
   PetscCall(MatDestroy(&A));
