@@ -242,10 +242,12 @@ int main(int argc, char **argv)
      test:
        suffix: plate_cuda
        requires: cuda gpu
+       output_file: output/biharmonic_plate_cuda.out
        args: -dm_vec_type cuda -mg_levels_pc_patchfd_precision same
      test:
        suffix: plate_cuda_single
        requires: cuda gpu
+       output_file: output/biharmonic_plate_cuda.out
        args: -dm_vec_type cuda -pc_type single -single_mg_levels_pc_patchfd_precision same
 
    testset:
