@@ -638,6 +638,7 @@ TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"fact
     output_file: output/ok.out
 
   test:
+    requires: !defined(PETSC_USE_64BIT_INDICES)
     suffix: types
     args: -test types
 
