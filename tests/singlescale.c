@@ -180,7 +180,7 @@ static PetscErrorCode TestUnscaled(DM da, Vec b, KSPType type, PetscBool error)
     PC  pc;
     Vec c, y; /* errors leave them locked */
 
-    PetscCall(NewKSP(type, PCJACOBI, &ksp));
+    PetscCall(NewKSP(type, PCPBJACOBI, &ksp));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSingleSetScale(pc, PETSC_FALSE));
     PetscCall(KSPSetOperators(ksp, A, A));
