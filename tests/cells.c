@@ -341,7 +341,7 @@ static void AddNeighbours(const Case *c, const PlexCells *p, const Fit fit[], Pe
         const PetscInt e = s % 2 ? c->degree : 0;
         PetscReal      f;
 
-        if (other == cell || SideNodes(c, p, other, s, theirs) != count || theirs[0] != mine[0]) continue;
+        if (!count || other == cell || SideNodes(c, p, other, s, theirs) != count || theirs[0] != mine[0]) continue;
         f = PetscMax(1, fit[cell].K[d] / fit[other].K[s / 2]);
         own->A[d][at][at] += f * fit[other].A[s / 2][e][e];
         own->M[d][at][at] += f * fit[other].M[s / 2][e][e] * fit[other].T[s / 2] / fit[cell].T[d];
