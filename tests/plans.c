@@ -32,6 +32,7 @@ typedef struct {
 static const Case cases[] = {
   {"-dm_box_dim 1 -dm_box_cells 37 -dm_box_degree 2", {SMOOTHER, CYCLE, DIRECT, SINGLED}},
   {P2("7,4", "1"), {SMOOTHER, CYCLE, DIRECT, SINGLED}},
+  {P2("7,1", "1"), {SMOOTHER, CYCLE, DIRECT, SINGLED}},
   {P2("1,9", "5") OPEN, {SMOOTHER, CYCLE, DIRECT, LOWERED}},
   {P2("9,6", "3") RINGS, {FUSED, CYCLE, DIRECT, SINGLED}},
   {P2("33,5", "8"), {SMOOTHER " -pc_patchfd_type additive", CYCLE, LOWERED}},

@@ -64,21 +64,7 @@ PetscErrorCode DeviceMalloc(size_t bytes, void **a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what small copies go through, pinned, so that the host need not wait for each of them: set-ups make hundreds */
-static char            *staging       = NULL;
-static size_t           staging_used  = 0;
-static constexpr size_t staging_bytes = (size_t)1 << 20, staging_small = (size_t)1 << 15;
-
-static PetscErrorCode StagingDestroy(void)
-{
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaFreeHost(staging));
-  staging      = NULL;
-  staging_used = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* pageable memory has mostly been read when the copy is enqueued, but CUDA does not promise it on all machines */
+/* waits, since pageable memory may be read after the copy has been enqueued */
 PetscErrorCode ToDevice(size_t bytes, const void *from, void *to)
 {
   cudaStream_t stream;
@@ -86,22 +72,8 @@ PetscErrorCode ToDevice(size_t bytes, const void *from, void *to)
   PetscFunctionBegin;
   if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
-  if (bytes > staging_small) {
-    PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (!staging) {
-    PetscCallCUDA(cudaMallocHost((void **)&staging, staging_bytes));
-    PetscCall(PetscRegisterFinalize(StagingDestroy));
-  }
-  if (staging_used + bytes > staging_bytes) { /* on whatever stream copies are under way */
-    PetscCallCUDA(cudaDeviceSynchronize());
-    staging_used = 0;
-  }
-  memcpy(staging + staging_used, from, bytes);
-  PetscCallCUDA(cudaMemcpyAsync(to, staging + staging_used, bytes, cudaMemcpyHostToDevice, stream));
-  staging_used += (bytes + 15) / 16 * 16;
+  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,9 +1,9 @@
 /*
-  Inverses of the matrices of patches of a solid by quadrature (points/solid.cuh), which all differ: layers of cells after layers, matrices
-  of cells, then patch by patch their sum and its inverse, in double precision.
+  Inverses of the matrices of patches of a solid by quadrature (points/solid.cuh), which all differ: layer after layer of cells, matrices of
+  cells, then patch by patch their sum and its inverse, in double precision.
 
-  A block of threads has a patch, A[n][n] in global memory, and sweeps its rows in panels of 16 (Goodnight 1979): with P the rows and columns
-  of a panel and R the others, D = A_PP^{-1},
+  A block of threads has a patch, A[n][n] in global memory, and sweeps its rows in panels of 16 (Goodnight 1979): with P the rows and
+  columns of a panel and R the others, D = A_PP^{-1},
 
     A_RR -= A_RP D A_PR,  A_PR = D A_PR,  A_RP = A_PR',  A_PP = -D,
 

@@ -362,7 +362,7 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
 {
   const bool fast = p->fast && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_SOLVE);
   Steps      s;
-  ColorParts c = FindPatches(p, fast, colors[0].parity, patches), next;
+  ColorParts c, next;
   PatchShell shell[4];
 
   if (p->uniform && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_FUSED)) s.colors = p->stencil.colors(ncolors, colors, patches);
@@ -375,6 +375,7 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
     step.color  = colors;
     return s;
   }
+  c = FindPatches(p, fast, colors[0].parity, patches);
   if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity)) next = FindPatches(p, fast, colors[1].parity, patches);
   else next.fast = false;
   if (c.fast && !next.fast && !p->fast->single) c = FindPatches(p, false, colors[0].parity, patches);

@@ -299,7 +299,7 @@ static inline int StripDegree(const PatchFDPatches *pd)
 {
   const PetscInt last = pd->npatch - 1;
 
-  return last ? (int)((pd->first[last] - 1) / last) : 0;
+  return last > 0 ? (int)((pd->first[last] - 1) / last) : 0;
 }
 
 template <typename T, int K>
