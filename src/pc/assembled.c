@@ -211,6 +211,23 @@ static PetscErrorCode SetRedundant(Assembled *s, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Galerkin products on a GPU are left to the host, whatever PETSc's default is: MatProductSymbolic() of MATSEQAIJCUSPARSE multiplies values
+  that nobody has set, and where memory has a NaN among them cusparseSpGEMM_compute() does not end (PETSc 3.26, CUDA 13.0)
+*/
+static PetscErrorCode SetUpSolver(KSP ksp, PetscBool gpu)
+{
+  const char *const name = "-matptap_backend_cpu"; /* there is no routine for it */
+  PetscBool         set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsHasName(NULL, NULL, name, &set));
+  if (gpu && !set) PetscCall(PetscOptionsSetValue(NULL, name, NULL));
+  PetscCall(KSPSetUp(ksp));
+  if (gpu && !set) PetscCall(PetscOptionsClearValue(NULL, name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_Assembled(PC pc)
 {
   Assembled   *s;
@@ -238,7 +255,7 @@ static PetscErrorCode PCSetUp_Assembled(PC pc)
   PetscCall(KSPSetOperators(s->ksp, A, A));
   PetscCall(MatDestroy(&A));
   PetscCall(KSPSetFromOptions(s->ksp));
-  PetscCall(KSPSetUp(s->ksp));
+  PetscCall(SetUpSolver(s->ksp, gpu));
   if (gpu && !nullspace) PetscCall(SetInverse(s->ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -263,11 +263,12 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   PetscCall(PCPatchMGSetLevels_Private(pc));
   PetscCall(PCMGGetLevels(pc, &n));
   chosen = (PetscBool)(n == p->levels);
-  if (degrees) PetscCall(PCPatchMGGetDegreesSmoother(pc, &smoother, &robust));
-  if (!degrees) PetscCall(MatBoxPrefersCells(pc->pmat, &cells));
-  if (!pc->setupcalled)
+  if (!pc->setupcalled) {
+    if (degrees) PetscCall(PCPatchMGGetDegreesSmoother(pc, &smoother, &robust));
+    else PetscCall(MatBoxPrefersCells(pc->pmat, &cells));
     PetscCall(PCPatchMGSetSmoothers(pc, smoother, cells ? PC_PATCHFD_PATCH_CELL : PC_PATCHFD_PATCH_AUTO, robust,
                                     degrees ? PATCHMG_COARSE_ASSEMBLED : (chosen ? p->coarse : PATCHMG_COARSE_BOX)));
+  }
   if (n && !p->cells) PetscCall(PCPatchMGSetFinest(pc));
   /* PCMG is to ask nothing of the DM of the matrix */
   if (((PC_MG *)pc->data)->galerkin == (degrees ? PC_MG_GALERKIN_NONE : PC_MG_GALERKIN_EXTERNAL))
