@@ -367,8 +367,8 @@ static PetscErrorCode SweepLocal(MatPatches p, PatchFDKernels kern, PetscInt64 i
 static PetscErrorCode MatPatchesSweep_Box(MatPatches p, PatchFDKernels kern, PetscInt64 its, PetscInt n, const PetscInt order[],
                                           PetscBool zero, Vec b, Vec x)
 {
-  const BoxPatches *box = (const BoxPatches *)p->data;
-  PatchFDColor      colors[2 * PATCHFD_MAX_COLORS];
+  const BoxPatches *box                       = (const BoxPatches *)p->data;
+  PatchFDColor colors[2 * PATCHFD_MAX_COLORS] = {{.parity = {0}}}; /* the first is looked at, though a mesh without unknowns has none */
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) colors[i] = box->color[order[i]];
