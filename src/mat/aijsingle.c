@@ -132,15 +132,26 @@ PRODUCT(MatResidual, PETSC_FALSE, -1, x, b, r, Vec b, Vec x, Vec r)
 PRODUCT(MatMultTranspose, PETSC_TRUE, 1, x, NULL, y, Vec x, Vec y)
 PRODUCT(MatMultTransposeAdd, PETSC_TRUE, 1, x, z, y, Vec x, Vec z, Vec y)
 
+/* of the matrix that the entries were taken from, while it has not changed: for this, a copy has the state of its original */
 static PetscErrorCode MatGetDiagonal_AIJSingle(Mat A, Vec d)
 {
-  Vec    df;
-  float *a;
+  Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
+  PatchFDCSR     rows;
+  Vec            df;
+  float         *a;
 
   PetscFunctionBegin;
+  if (m->source && ((PetscObject)m->source)->state == ((PetscObject)A)->state) {
+    PetscCall(MatCreateVecs(m->source, NULL, &df));
+    PetscCall(MatGetDiagonal(m->source, df));
+    PetscCall(VecSingleConvert(df, 1, d));
+    PetscCall(VecDestroy(&df));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatAIJSingleGetRows(m, PETSC_FALSE, &rows));
   PetscCall(PatchFDVecBeginFloats(d, PETSC_FALSE, PETSC_MEMTYPE_HOST, &df));
   PetscCall(VecSingleGetArray(df, &a, NULL));
-  PetscCall(PatchFDCSRGetDiagonal(((Mat_AIJSingle *)A->data)->diag, a));
+  PetscCall(PatchFDCSRGetDiagonal(rows, a));
   PetscCall(VecSingleRestoreArray(df, &a));
   PetscCall(PatchFDVecEndFloats(d, PETSC_TRUE, &df));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -151,12 +162,14 @@ static PetscErrorCode MatGetDiagonal_AIJSingle(Mat A, Vec d)
 static PetscErrorCode NeedScale(Mat A, PetscReal omega, PetscReal shift)
 {
   Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
+  PatchFDCSR     rows;
   PetscBool      zero;
 
   PetscFunctionBegin;
+  PetscCall(MatAIJSingleGetRows(m, PETSC_FALSE, &rows));
   if (m->scale && m->omega == omega && m->shift == shift) PetscFunctionReturn(PETSC_SUCCESS);
   if (!m->scale) PetscCall(PetscMalloc2(A->rmap->n, &m->scale, 2 * A->rmap->n, &m->work));
-  PetscCall(PatchFDCSRGetDiagonal(m->diag, m->scale));
+  PetscCall(PatchFDCSRGetDiagonal(rows, m->scale));
   PetscCall(PatchFDCSRReciprocal(A->rmap->n, (float)omega, (float)shift, m->scale, &zero));
   m->omega = omega;
   m->shift = shift;
@@ -226,10 +239,12 @@ static PetscErrorCode MatSOR_AIJSingle(Mat A, Vec b, PetscReal omega, MatSORType
 static PetscErrorCode MatGetDiagonalBlock_AIJSingle(Mat A, Mat *block)
 {
   Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
+  PatchFDCSR     rows;
 
   PetscFunctionBegin;
   if (m->off && !m->block) {
-    PetscCall(MatCreateAIJSingle_Private(A, m->diag, &m->block));
+    PetscCall(MatAIJSingleGetRows(m, PETSC_FALSE, &rows));
+    PetscCall(MatCreateAIJSingle_Private(A, rows, &m->block));
     PetscCall(MatAIJSingleSetSource(A, m->source)); /* also that of the block */
   }
   *block = m->off ? m->block : A;
@@ -269,7 +284,7 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
   PetscCall(PatchFDCSRDestroy(&m->diag));
   PetscCall(PatchFDCSRDestroy(&m->off));
   PetscCall(PetscSFDestroy(&m->sf));
-  PetscCall(MatAIJSingleForgetCUDA(m));
+  PetscCall(MatAIJSingleForgetCUDA(m, PETSC_FALSE));
   PetscCall(VecDestroy(&m->ghost));
   PetscCall(PetscFree(m->column));
   PetscCall(PetscFree2(m->scale, m->work));

@@ -54,7 +54,7 @@ static PetscErrorCode CopySetSource(Mat A, Mat B)
   PetscBool aij;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   PetscCall(MatAIJSingleSetSource(B, aij ? A : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -31,14 +31,16 @@ static PetscErrorCode PCSingleGetSize(PC pc, Mat A, PetscBool entries, PetscReal
    of float */
 static PetscErrorCode PCSingleGetExponent(PC pc, Mat A, int *exponent)
 {
-  PetscBool shell, entries;
-  PetscReal size;
+  PetscBool    shell, entries;
+  PetscMemType memtype;
+  PetscReal    size;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSHELL, &shell)); /* copies would share their context with the original */
   entries = (PetscBool)(!shell && A->ops->norm && A->ops->scale && A->ops->duplicate);
-  PetscCall(PCSingleGetSize(pc, A, entries, &size));
-  *exponent = size > 0 ? -PetscMax(-1000, PetscMin(1000, ilogb(size))) : 0; /* of these, the powers of two are doubles */
+  PetscCall(MatGetCurrentMemType(A, &memtype));
+  PetscCall(PCSingleGetSize(pc, A, (PetscBool)(entries && PetscMemTypeHost(memtype)), &size)); /* a GPU multiplies; norms, PETSc's host */
+  *exponent = size > 0 ? -PetscMax(-1000, PetscMin(1000, ilogb(size))) : 0;                    /* of these, the powers of two are doubles */
   PetscCheck(entries || PetscAbs(*exponent) <= 100, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "PCSINGLE: the matrix, of type %s, is near %g. Without entries that could be copied and scaled it must be between 1e-30 and "
              "1e30, "
