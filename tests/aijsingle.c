@@ -144,14 +144,17 @@ static PetscErrorCode TestProducts(void)
     PetscCall(MatConvert(A, MATAIJSINGLE, MAT_INITIAL_MATRIX, &B));
     for (int standard = 0; standard < 2; standard++) PetscCall(CheckProducts(A, B, (PetscBool)standard));
     PetscCall(PetscObjectGetId((PetscObject)B, &id[0]));
-    PetscCall(MatScale(A, -3));
-    PetscCall(MatConvert(A, MATAIJSINGLE, MAT_REUSE_MATRIX, &B));
-    PetscCall(PetscObjectGetId((PetscObject)B, &id[1]));
-    if (id[0] != id[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MAT_REUSE_MATRIX made another matrix\n"));
-    PetscCall(CheckProducts(A, B, PETSC_FALSE));
-    PetscCall(MatConvert(B, MATAIJ, MAT_INITIAL_MATRIX, &C));
-    PetscCall(CheckProducts(A, C, PETSC_FALSE));
-    PetscCall(MatDestroy(&C));
+    for (int host = 0; host < 3; host++) { /* of three times the second one with entries from the host, also if A is on a GPU */
+      PetscCall(MatScale(A, -3));
+      PetscCall(MatConvert(B, MATAIJ, MAT_INITIAL_MATRIX, &C));
+      PetscCall(MatScale(C, -3));
+      PetscCall(CheckProducts(A, C, PETSC_FALSE));
+      PetscCall(MatConvert(host % 2 ? C : A, MATAIJSINGLE, MAT_REUSE_MATRIX, &B));
+      PetscCall(MatDestroy(&C));
+      PetscCall(PetscObjectGetId((PetscObject)B, &id[1]));
+      if (id[0] != id[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MAT_REUSE_MATRIX made another matrix\n"));
+      PetscCall(CheckProducts(A, B, PETSC_FALSE));
+    }
     PetscCall(MatDestroy(&B));
     PetscCall(MatDestroy(&A));
   }
@@ -616,6 +619,9 @@ TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"fact
     test:
       suffix: products_cuda
       args: -test products -mat_type aijcusparse -bs {{1 3}}
+    test:
+      suffix: sweeps_cuda
+      args: -test sweeps -mat_type aijcusparse -bs {{1 3}}
     test:
       suffix: levels_cuda
       args: -test levels -da_refine 2 -dm_mat_type aijcusparse -dm_vec_type cuda

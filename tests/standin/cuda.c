@@ -529,9 +529,6 @@ LIBRARY_RESULT(cusparseSpMV_bufferSize, size_t, void *h, int op, const void *alp
                int algorithm)
 LIBRARY_NOTHING(cusparseSpMV_preprocess)
 LIBRARY_NOTHING(cusparseSpMV)
-LIBRARY_RESULT(cusparseCsr2cscEx2_bufferSize, size_t, void *h, int m, int n, int entries, const void *a, const int *i, const int *j,
-               void *ta, int *ti, int *tj, int type, int action, int base, int algorithm)
-LIBRARY_NOTHING(cusparseCsr2cscEx2)
 
 LIBRARY_CREATE(curandCreateGenerator)
 LIBRARY_DESTROY(curandDestroyGenerator)
