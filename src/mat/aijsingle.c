@@ -10,6 +10,17 @@
 #include <patchfd/private/aijsingle.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
 
+/* where the vectors are that it makes */
+static PetscErrorCode GetMemType(Mat A, PetscMemType *memtype)
+{
+  PetscBool cuda;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(A->defaultvectype, VECSINGLECUDA, &cuda));
+  *memtype = cuda ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- products ---- */
 
 static PetscErrorCode GhostsBegin(Mat_AIJSingle *m, PetscMemType memtype, const float x[])
@@ -101,12 +112,10 @@ static PetscErrorCode Apply(Mat A, PetscBool transpose, float s, Vec x, Vec z, V
 {
   Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
   Vec            xf, yf, zf = NULL;
-  PetscMemType   memtype;
-  PetscBool      cuda;
+  PetscMemType   memtype = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(A->defaultvectype, VECSINGLECUDA, &cuda));
-  memtype = cuda && !(transpose && m->off) ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  if (!transpose || !m->off) PetscCall(GetMemType(A, &memtype));
   PetscCall(PatchFDVecBeginFloats(x, PETSC_TRUE, memtype, &xf));
   PetscCall(PatchFDVecBeginFloats(y, (PetscBool)(z == y), memtype, &yf));
   if (z == y) zf = yf;
@@ -132,26 +141,17 @@ PRODUCT(MatResidual, PETSC_FALSE, -1, x, b, r, Vec b, Vec x, Vec r)
 PRODUCT(MatMultTranspose, PETSC_TRUE, 1, x, NULL, y, Vec x, Vec y)
 PRODUCT(MatMultTransposeAdd, PETSC_TRUE, 1, x, z, y, Vec x, Vec z, Vec y)
 
-/* of the matrix that the entries were taken from, while it has not changed: for this, a copy has the state of its original */
 static PetscErrorCode MatGetDiagonal_AIJSingle(Mat A, Vec d)
 {
-  Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
-  PatchFDCSR     rows;
-  Vec            df;
-  float         *a;
+  Vec          df;
+  float       *a;
+  PetscMemType memtype;
 
   PetscFunctionBegin;
-  if (m->source && ((PetscObject)m->source)->state == ((PetscObject)A)->state) {
-    PetscCall(MatCreateVecs(m->source, NULL, &df));
-    PetscCall(MatGetDiagonal(m->source, df));
-    PetscCall(VecSingleConvert(df, 1, d));
-    PetscCall(VecDestroy(&df));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatAIJSingleGetRows(m, PETSC_FALSE, &rows));
-  PetscCall(PatchFDVecBeginFloats(d, PETSC_FALSE, PETSC_MEMTYPE_HOST, &df));
-  PetscCall(VecSingleGetArray(df, &a, NULL));
-  PetscCall(PatchFDCSRGetDiagonal(rows, a));
+  PetscCall(GetMemType(A, &memtype));
+  PetscCall(PatchFDVecBeginFloats(d, PETSC_FALSE, memtype, &df));
+  PetscCall(VecSingleGetArray(df, &a, &memtype));
+  PetscCall(MatAIJSingleGetDiagonalLocal((Mat_AIJSingle *)A->data, memtype, a));
   PetscCall(VecSingleRestoreArray(df, &a));
   PetscCall(PatchFDVecEndFloats(d, PETSC_TRUE, &df));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -162,14 +162,12 @@ static PetscErrorCode MatGetDiagonal_AIJSingle(Mat A, Vec d)
 static PetscErrorCode NeedScale(Mat A, PetscReal omega, PetscReal shift)
 {
   Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
-  PatchFDCSR     rows;
   PetscBool      zero;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJSingleGetRows(m, PETSC_FALSE, &rows));
   if (m->scale && m->omega == omega && m->shift == shift) PetscFunctionReturn(PETSC_SUCCESS);
   if (!m->scale) PetscCall(PetscMalloc2(A->rmap->n, &m->scale, 2 * A->rmap->n, &m->work));
-  PetscCall(PatchFDCSRGetDiagonal(rows, m->scale));
+  PetscCall(MatAIJSingleGetDiagonalLocal(m, PETSC_MEMTYPE_HOST, m->scale));
   PetscCall(PatchFDCSRReciprocal(A->rmap->n, (float)omega, (float)shift, m->scale, &zero));
   m->omega = omega;
   m->shift = shift;

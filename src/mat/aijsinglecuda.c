@@ -15,22 +15,29 @@ PetscErrorCode MatAIJSingleGetRows(Mat_AIJSingle *m, PetscBool off, PatchFDCSR *
 }
 
 #if defined(PETSC_HAVE_CUDA)
+static PetscErrorCode NeedCUDA(Mat_AIJSingle *m, PetscBool off)
+{
+  PetscFunctionBegin;
+  if (!m->cuda[off][0]) PetscCall(PatchFDCSRCUDACreate(off ? m->off : m->diag, &m->cuda[off][0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatAIJSingleSetRowsCUDA(Mat_AIJSingle *m, PetscBool off, Mat A, PetscInt rows, const PetscInt i[])
 {
-  PatchFDCSR        *csr  = off ? &m->off : &m->diag;
-  PatchFDCSRCUDA    *cuda = &m->cuda[off][0];
+  PatchFDCSR        *csr = off ? &m->off : &m->diag;
   const PetscInt    *di, *dj;
   const PetscScalar *a;
 
   PetscFunctionBegin;
   if (!*csr) {
     PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_TRUE, &di, &dj));
-    PetscCall(PatchFDCSRCUDACreateFrom(rows, A->cmap->n, i, dj, csr, cuda));
+    PetscCall(PatchFDCSRCUDACreateFrom(rows, A->cmap->n, i, dj, csr, &m->cuda[off][0]));
     PetscCall(MatSeqAIJCUSPARSERestoreIJ(A, PETSC_TRUE, &di, &dj));
-  } else if (!*cuda) PetscCall(PatchFDCSRCUDACreate(*csr, cuda));
+  }
+  PetscCall(NeedCUDA(m, off));
   PetscCall(PatchFDCSRForgetEntries(*csr));
   PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, &a));
-  PetscCall(PatchFDCSRCUDASetValues(*cuda, a));
+  PetscCall(PatchFDCSRCUDASetValues(m->cuda[off][0], a));
   PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(A, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -51,9 +58,26 @@ PetscErrorCode MatAIJSingleMultLocal(Mat_AIJSingle *m, PetscBool off, PetscBool 
 #if defined(PETSC_HAVE_CUDA)
   PatchFDCSRCUDA *cuda = m->cuda[off];
 
-  if (!cuda[0]) PetscCall(PatchFDCSRCUDACreate(off ? m->off : m->diag, &cuda[0]));
+  PetscCall(NeedCUDA(m, off));
   if (!cuda[1] && transpose) PetscCall(PatchFDCSRCUDACreateTranspose(cuda[0], &cuda[1]));
   PetscCall(PatchFDCSRCUDAMult(cuda[transpose], s, x, z, y));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJSingleGetDiagonalLocal(Mat_AIJSingle *m, PetscMemType memtype, float d[])
+{
+  PatchFDCSR rows;
+
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(memtype)) {
+    PetscCall(MatAIJSingleGetRows(m, PETSC_FALSE, &rows));
+    PetscCall(PatchFDCSRGetDiagonal(rows, d));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#if defined(PETSC_HAVE_CUDA)
+  PetscCall(NeedCUDA(m, PETSC_FALSE));
+  PetscCall(PatchFDCSRCUDAGetDiagonal(m->cuda[0][0], d));
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,16 +2,25 @@
 #include "single.h"
 #include <petsc/private/matimpl.h>
 
-/* the largest entry, more or less; 0 if it cannot be known */
+/* The largest entry, more or less; 0 if it cannot be known.  Of a matrix on a GPU the largest on the diagonal, for PETSc computes norms on
+   the host */
 static PetscErrorCode PCSingleGetSize(PC pc, Mat A, PetscBool entries, PetscReal *size)
 {
-  PetscBool mult;
-  Vec       x, y;
+  PetscBool    mult;
+  PetscMemType memtype;
+  Vec          x, y;
 
   PetscFunctionBegin;
   *size = 0;
-  if (entries) PetscCall(MatNorm(A, NORM_INFINITY, size));
-  else {
+  PetscCall(MatGetCurrentMemType(A, &memtype));
+  if (entries && !PetscMemTypeHost(memtype)) {
+    PetscCall(MatCreateVecs(A, NULL, &y));
+    PetscCall(MatGetDiagonal(A, y));
+    PetscCall(VecNorm(y, NORM_INFINITY, size));
+    PetscCall(VecDestroy(&y));
+  }
+  if (entries && *size == 0) PetscCall(MatNorm(A, NORM_INFINITY, size));
+  if (!entries) {
     PetscCall(MatHasOperation(A, MATOP_MULT, &mult));
     if (mult) {
       PetscCall(MatCreateVecs(A, &x, &y));
@@ -31,16 +40,14 @@ static PetscErrorCode PCSingleGetSize(PC pc, Mat A, PetscBool entries, PetscReal
    of float */
 static PetscErrorCode PCSingleGetExponent(PC pc, Mat A, int *exponent)
 {
-  PetscBool    shell, entries;
-  PetscMemType memtype;
-  PetscReal    size;
+  PetscBool shell, entries;
+  PetscReal size;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSHELL, &shell)); /* copies would share their context with the original */
   entries = (PetscBool)(!shell && A->ops->norm && A->ops->scale && A->ops->duplicate);
-  PetscCall(MatGetCurrentMemType(A, &memtype));
-  PetscCall(PCSingleGetSize(pc, A, (PetscBool)(entries && PetscMemTypeHost(memtype)), &size)); /* a GPU multiplies; norms, PETSc's host */
-  *exponent = size > 0 ? -PetscMax(-1000, PetscMin(1000, ilogb(size))) : 0;                    /* of these, the powers of two are doubles */
+  PetscCall(PCSingleGetSize(pc, A, entries, &size));
+  *exponent = size > 0 ? -PetscMax(-1000, PetscMin(1000, ilogb(size))) : 0; /* of these, the powers of two are doubles */
   PetscCheck(entries || PetscAbs(*exponent) <= 100, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "PCSINGLE: the matrix, of type %s, is near %g. Without entries that could be copied and scaled it must be between 1e-30 and "
              "1e30, "

@@ -25,6 +25,7 @@ PETSC_INTERN PetscErrorCode MatCreate_AIJSingle(Mat);
 /* aijsinglecuda.c: products with diag or off where the arrays are, y = z + s A x, or y += A' x, where z is y */
 PETSC_INTERN PetscErrorCode MatAIJSingleMultLocal(Mat_AIJSingle *, PetscBool off, PetscBool transpose, PetscMemType, float s,
                                                   const float x[], const float z[], float y[]);
+PETSC_INTERN PetscErrorCode MatAIJSingleGetDiagonalLocal(Mat_AIJSingle *, PetscMemType, float d[]);
 /* an array for as many numbers as there are ghosts */
 PETSC_INTERN PetscErrorCode MatAIJSingleGetGhosts(Mat_AIJSingle *, PetscMemType, float **);
 /* diag or off with entries on the host */

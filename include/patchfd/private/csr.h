@@ -60,6 +60,7 @@ PETSC_INTERN PetscErrorCode PatchFDCSRCUDACreateTranspose(PatchFDCSRCUDA, PatchF
 PETSC_INTERN PetscErrorCode PatchFDCSRCUDADestroy(PatchFDCSRCUDA *);
 PETSC_INTERN PetscErrorCode PatchFDCSRCUDASetValues(PatchFDCSRCUDA, const PetscScalar a[]);
 PETSC_INTERN PetscErrorCode PatchFDCSRCUDAGet(PatchFDCSRCUDA, PatchFDCSR);
+PETSC_INTERN PetscErrorCode PatchFDCSRCUDAGetDiagonal(PatchFDCSRCUDA, float d[]);
 PETSC_INTERN PetscErrorCode PatchFDCSRCUDAMult(PatchFDCSRCUDA, float s, const float x[], const float z[], float y[]);
 #endif
 /* the diagonal, zero where there is no entry */

@@ -11,6 +11,8 @@ struct RowBlock {
   uint16_t *j;     /* the columns of entry k are at j[k], counted from */
   int       first; /* this one */
   bool      narrow;
+
+  __device__ int column(int k) const { return first + (narrow ? j[k] : ((const int32_t *)j)[k]); }
 };
 
 struct SparseRows {
@@ -64,6 +66,18 @@ static PetscErrorCode SparseMult(const SparseRows &A, float s, const float *x, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static __global__ void __launch_bounds__(SPARSE_THREADS) SparseDiagonalKernel(SparseRows A, float *d)
+{
+  const int row = (int)(blockIdx.x * SPARSE_THREADS + threadIdx.x);
+
+  if (row >= A.m) return;
+  const RowBlock b = A.block[row / PATCHFD_CSR_BLOCK];
+
+  d[row] = 0;
+  for (int k = A.i[row]; k < A.i[row + 1]; k++)
+    if (b.column(k) == row) d[row] = A.a[k];
+}
+
 /* the least and the greatest column of each block of rows; a block of threads for each */
 template <typename Index>
 static __global__ void __launch_bounds__(SPARSE_THREADS) SparseRangeKernel(int m, const int *i, const Index *j, PetscInt *range)
@@ -101,7 +115,7 @@ static __global__ void __launch_bounds__(SPARSE_THREADS) SparseColumnsKernel(Spa
     if constexpr (PACK) {
       if (b.narrow) b.j[k] = (uint16_t)(j[k] - b.first);
       else ((int32_t *)b.j)[k] = (int32_t)(j[k] - b.first);
-    } else j[k] = b.first + (b.narrow ? b.j[k] : ((int32_t *)b.j)[k]);
+    } else j[k] = b.column(k);
   }
 }
 
@@ -264,6 +278,18 @@ PetscErrorCode PatchFDCSRCUDAGet(PatchFDCSRCUDA A, PatchFDCSR host)
   PetscCallCUDA(cudaMemcpyAsync(h.a, A->rows.a, (size_t)A->entries * sizeof(float), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaMemcpyAsync(h.j, A->rows.j, (size_t)A->words * sizeof(uint16_t), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRCUDAGetDiagonal(PatchFDCSRCUDA A, float d[])
+{
+  const int m = A->rows.m;
+
+  PetscFunctionBegin;
+  if (!m) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Launch([&](cudaStream_t stream) {
+    SparseDiagonalKernel<<<(unsigned)((m + SPARSE_THREADS - 1) / SPARSE_THREADS), SPARSE_THREADS, 0, stream>>>(A->rows, d);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
