@@ -1,4 +1,7 @@
-/* Sparse rows of floats in GPU memory (patchfd/private/csr.h): as on the host, columns of 16 bits where a block of rows has such */
+/*
+  Sparse rows of floats in GPU memory (patchfd/private/csr.h): as on the host, columns of 16 bits where a block of rows has such.  They come
+  from the host in this form, or are brought into it here, from the columns of a matrix of PETSc's in GPU memory or of a transpose.
+*/
 #include "base/plan.cuh"
 #include <cusparse.h>
 #include <patchfd/private/csr.h>
@@ -125,7 +128,8 @@ using namespace patchfd;
 
 struct _n_PatchFDCSRCUDA {
   SparseRows rows;
-  PetscInt   n, nblock, entries, words; /* columns; the last: numbers of 16 bits that these take */
+  PetscInt   n, nblock;      /* columns, blocks of rows */
+  PetscCount entries, words; /* the latter: numbers of 16 bits that the columns take */
   PlanMemory memory;
 
   PetscErrorCode create(PetscInt m, PetscInt columns, const PetscInt i[])
@@ -133,10 +137,10 @@ struct _n_PatchFDCSRCUDA {
     PetscFunctionBegin;
     n       = columns;
     entries = i[m];
-    PetscCheck(entries <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "A matrix on a GPU has at most %d entries a rank, found %" PetscInt_FMT,
-               INT_MAX, entries);
+    PetscCheck(entries <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "A matrix on a GPU has at most %d entries a rank, found %" PetscCount_FMT, INT_MAX, entries);
     rows.m     = (int)m;
-    rows.lanes = entries <= 8 * m ? 4 : (entries <= 64 * m ? 8 : 32);
+    rows.lanes = entries <= 8 * (PetscCount)m ? 4 : (entries <= 64 * (PetscCount)m ? 8 : 32);
     PetscCall(memory.upload((size_t)m + 1, i, &rows.i));
     PetscCall(memory.malloc((size_t)entries, &rows.a));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -147,12 +151,12 @@ struct _n_PatchFDCSRCUDA {
 
     PetscFunctionBegin;
     nblock = h.nblock;
-    words  = (PetscInt)h.block[nblock].at;
+    words  = h.block[nblock].at;
     PetscCall(memory.malloc((size_t)words, &rows.j));
     for (PetscInt b = 0; b < nblock; b++) {
       const PatchFDCSRBlock &from = h.block[b];
 
-      block[(size_t)b] = {rows.j + from.at - h.i[from.row] * (from.narrow ? 1 : 2), (int)from.first, from.narrow == PETSC_TRUE};
+      block[(size_t)b] = {rows.j + from.at - (PetscCount)h.i[from.row] * (from.narrow ? 1 : 2), (int)from.first, from.narrow == PETSC_TRUE};
     }
     PetscCall(memory.upload(block.size(), block.data(), &rows.block));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -262,7 +266,7 @@ PetscErrorCode PatchFDCSRCUDADestroy(PatchFDCSRCUDA *A)
 PetscErrorCode PatchFDCSRCUDASetValues(PatchFDCSRCUDA A, const PetscScalar a[])
 {
   PetscFunctionBegin;
-  PetscCall(VecSingleKernelsCUDA.fromdouble(A->entries, 1, a, A->rows.a));
+  PetscCall(VecSingleKernelsCUDA.fromdouble((PetscInt)A->entries, 1, a, A->rows.a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
