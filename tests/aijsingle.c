@@ -1,6 +1,7 @@
 static char help[] = "MATAIJSINGLE: every operation against the MATAIJ that it is made from, with random entries.\n\
   -test : products, sweeps, factors, reuse, types, levels, decay or pivot\n\
-  -bs   : rows of a block\n\n";
+  -bs   : rows of a block\n\
+  -missing : the pivot is no entry of the matrix\n\n";
 
 #include "runtest.h"
 #include "catch.h"
@@ -547,11 +548,12 @@ static PetscErrorCode TestDecay(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a zero pivot on the last rank is a failure on all */
+/* a zero pivot on the last rank is a failure on all, and so is one that is missing */
 static PetscErrorCode TestPivot(void)
 {
   const PetscInt     n = 20;
   PetscMPIInt        size, rank;
+  PetscBool          missing = PETSC_FALSE;
   KSPConvergedReason reason;
   Mat                A;
   Vec                b, x;
@@ -559,11 +561,12 @@ static PetscErrorCode TestPivot(void)
   PC                 pc;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-missing", &missing, NULL));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(CreateSparse(n, n - 2, &A));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-  if (rank == size - 1) PetscCall(MatSetValue(A, n - 1, n - 1, 0, INSERT_VALUES));
+  if (rank == size - 1 && !missing) PetscCall(MatSetValue(A, n - 1, n - 1, 0, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -641,6 +644,12 @@ TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"fact
     suffix: pivot
     nsize: {{1 3}}
     args: -test pivot -single_pc_type bjacobi -single_sub_pc_type ilu
+    output_file: output/ok.out
+
+  test:
+    suffix: missing
+    nsize: {{1 3}}
+    args: -test pivot -missing -single_pc_type sor
     output_file: output/ok.out
 
   test:

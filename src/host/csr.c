@@ -311,7 +311,7 @@ static inline __attribute__((always_inline)) Waiting RowDownTo(PatchFDCSR A, con
 {
   PetscInt next;
 
-  if (from == A->i[r + 1]) return (Waiting){0, 0, 0};
+  if (from >= A->i[r + 1]) return (Waiting){0, 0, 0}; /* > in a row without a diagonal, which is a zero pivot */
   next = b->first + Column(c, from);
   return (Waiting){RowSum(from + 1, A->i[r + 1], A->a, c, x + b->first), A->a[from], next == r + 1 ? before : x[next]};
 }
