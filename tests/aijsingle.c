@@ -1,6 +1,7 @@
 static char help[] = "MATAIJSINGLE: every operation against the MATAIJ that it is made from, with random entries.\n\
   -test : products, sweeps, factors, reuse, types, levels, decay or pivot\n\
-  -bs   : rows of a block\n\n";
+  -bs   : rows of a block\n\
+  -missing : the pivot is no entry of the matrix\n\n";
 
 #include "runtest.h"
 #include "catch.h"
@@ -144,14 +145,17 @@ static PetscErrorCode TestProducts(void)
     PetscCall(MatConvert(A, MATAIJSINGLE, MAT_INITIAL_MATRIX, &B));
     for (int standard = 0; standard < 2; standard++) PetscCall(CheckProducts(A, B, (PetscBool)standard));
     PetscCall(PetscObjectGetId((PetscObject)B, &id[0]));
-    PetscCall(MatScale(A, -3));
-    PetscCall(MatConvert(A, MATAIJSINGLE, MAT_REUSE_MATRIX, &B));
-    PetscCall(PetscObjectGetId((PetscObject)B, &id[1]));
-    if (id[0] != id[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MAT_REUSE_MATRIX made another matrix\n"));
-    PetscCall(CheckProducts(A, B, PETSC_FALSE));
-    PetscCall(MatConvert(B, MATAIJ, MAT_INITIAL_MATRIX, &C));
-    PetscCall(CheckProducts(A, C, PETSC_FALSE));
-    PetscCall(MatDestroy(&C));
+    for (int host = 0; host < 3; host++) { /* of three times the second one with entries from the host, also if A is on a GPU */
+      PetscCall(MatScale(A, -3));
+      PetscCall(MatConvert(B, MATAIJ, MAT_INITIAL_MATRIX, &C));
+      PetscCall(MatScale(C, -3));
+      PetscCall(CheckProducts(A, C, PETSC_FALSE));
+      PetscCall(MatConvert(host % 2 ? C : A, MATAIJSINGLE, MAT_REUSE_MATRIX, &B));
+      PetscCall(MatDestroy(&C));
+      PetscCall(PetscObjectGetId((PetscObject)B, &id[1]));
+      if (id[0] != id[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MAT_REUSE_MATRIX made another matrix\n"));
+      PetscCall(CheckProducts(A, B, PETSC_FALSE));
+    }
     PetscCall(MatDestroy(&B));
     PetscCall(MatDestroy(&A));
   }
@@ -544,11 +548,12 @@ static PetscErrorCode TestDecay(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a zero pivot on the last rank is a failure on all */
+/* a zero pivot on the last rank is a failure on all, and so is one that is missing */
 static PetscErrorCode TestPivot(void)
 {
   const PetscInt     n = 20;
   PetscMPIInt        size, rank;
+  PetscBool          missing = PETSC_FALSE;
   KSPConvergedReason reason;
   Mat                A;
   Vec                b, x;
@@ -556,11 +561,12 @@ static PetscErrorCode TestPivot(void)
   PC                 pc;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-missing", &missing, NULL));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(CreateSparse(n, n - 2, &A));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-  if (rank == size - 1) PetscCall(MatSetValue(A, n - 1, n - 1, 0, INSERT_VALUES));
+  if (rank == size - 1 && !missing) PetscCall(MatSetValue(A, n - 1, n - 1, 0, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -617,6 +623,9 @@ TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"fact
       suffix: products_cuda
       args: -test products -mat_type aijcusparse -bs {{1 3}}
     test:
+      suffix: sweeps_cuda
+      args: -test sweeps -mat_type aijcusparse -bs {{1 3}}
+    test:
       suffix: levels_cuda
       args: -test levels -da_refine 2 -dm_mat_type aijcusparse -dm_vec_type cuda
 
@@ -635,6 +644,12 @@ TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"fact
     suffix: pivot
     nsize: {{1 3}}
     args: -test pivot -single_pc_type bjacobi -single_sub_pc_type ilu
+    output_file: output/ok.out
+
+  test:
+    suffix: missing
+    nsize: {{1 3}}
+    args: -test pivot -missing -single_pc_type sor
     output_file: output/ok.out
 
   test:

@@ -12,30 +12,25 @@ struct _n_PatchFDCSR {
 
 /* ---- the columns ---- */
 
-/* the block that begins with a row and entry k */
-static PetscErrorCode BlockCreate(PatchFDCSR A, const PetscInt j[], PatchFDCSRBlock *b)
+/* the block that begins with a row and entry k, and has columns from min to max */
+static PetscErrorCode BlockSet(PatchFDCSR A, PetscInt min, PetscInt max, PatchFDCSRBlock *b)
 {
-  const PetscInt end = A->i[PetscMin(b->row + PATCHFD_CSR_BLOCK, A->m)];
-  PetscInt       min = PETSC_INT_MAX, max = 0;
+  const PetscInt entries = A->i[PetscMin(b->row + PATCHFD_CSR_BLOCK, A->m)] - A->i[b->row];
 
   PetscFunctionBegin;
-  for (PetscInt k = A->i[b->row]; k < end; k++) {
-    min = PetscMin(min, j[k]);
-    max = PetscMax(max, j[k]);
-  }
   b->first  = PetscMin(min, max);
   b->narrow = (PetscBool)(max - b->first <= UINT16_MAX);
   PetscCheck((PetscInt64)max - b->first <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "The rows from %" PetscInt_FMT " on have columns that are more than %d apart, found %" PetscInt_FMT " and %" PetscInt_FMT,
              b->row, PETSC_INT32_MAX, b->first, max);
   b->at += b->at & !b->narrow; /* numbers of 32 bits are aligned */
-  if (b->narrow) A->narrow += end - A->i[b->row];
+  if (b->narrow) A->narrow += entries;
   b[1].row = PetscMin(b->row + PATCHFD_CSR_BLOCK, A->m);
-  b[1].at  = b->at + (end - A->i[b->row]) * (b->narrow ? 1 : 2);
+  b[1].at  = b->at + entries * (b->narrow ? 1 : 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PatchFDCSR *csr)
+PetscErrorCode PatchFDCSRCreateOutline(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt range[], PatchFDCSR *csr)
 {
   PatchFDCSR A;
 
@@ -49,10 +44,49 @@ PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], cons
   PetscCall(PetscMalloc1(m + 1, &A->i));
   PetscCall(PetscArraycpy(A->i, i, m + 1));
   PetscCall(PetscCalloc1(A->nblock + 1, &A->block));
-  for (PetscInt b = 0; b < A->nblock; b++) PetscCall(BlockCreate(A, j, &A->block[b]));
-  PetscCall(PetscMalloc1(A->i[m], &A->a));
-  PetscCall(PetscMalloc1(A->block[A->nblock].at, &A->j));
-  for (PetscInt b = 0; b < A->nblock; b++) {
+  for (PetscInt b = 0; b < A->nblock; b++) PetscCall(BlockSet(A, range[2 * b], range[2 * b + 1], &A->block[b]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRNeedEntries(PatchFDCSR A)
+{
+  PetscFunctionBegin;
+  if (!A->a) PetscCall(PetscMalloc1(A->i[A->m] + 1, &A->a)); /* not NULL, which means something else */
+  if (!A->j) PetscCall(PetscMalloc1(A->block[A->nblock].at, &A->j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRForgetEntries(PatchFDCSR A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(A->a));
+  PetscCall(PetscFree(A->j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PatchFDCSR *csr)
+{
+  const PetscInt nblock = (m + PATCHFD_CSR_BLOCK - 1) / PATCHFD_CSR_BLOCK;
+  PatchFDCSR     A;
+  PetscInt      *range;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(2 * nblock, &range));
+  for (PetscInt b = 0; b < nblock; b++) {
+    PetscInt min = PETSC_INT_MAX, max = 0;
+
+    for (PetscInt k = i[b * PATCHFD_CSR_BLOCK]; k < i[PetscMin((b + 1) * PATCHFD_CSR_BLOCK, m)]; k++) {
+      min = PetscMin(min, j[k]);
+      max = PetscMax(max, j[k]);
+    }
+    range[2 * b]     = min;
+    range[2 * b + 1] = max;
+  }
+  PetscCall(PatchFDCSRCreateOutline(m, n, i, range, csr));
+  PetscCall(PetscFree(range));
+  A = *csr;
+  PetscCall(PatchFDCSRNeedEntries(A));
+  for (PetscInt b = 0; b < nblock; b++) {
     const PatchFDCSRBlock *block  = &A->block[b];
     uint16_t              *narrow = A->j + block->at;
     int32_t               *wide   = (int32_t *)narrow;
@@ -137,7 +171,7 @@ PetscErrorCode PatchFDCSRGet(PatchFDCSR A, PetscInt i[], PetscInt j[], PetscScal
 PetscErrorCode PatchFDCSRGetArrays(PatchFDCSR A, PatchFDCSRArrays *arrays)
 {
   PetscFunctionBegin;
-  *arrays = (PatchFDCSRArrays){A->m, A->nblock, A->i, A->a, A->j, A->block};
+  *arrays = (PatchFDCSRArrays){A->m, A->n, A->nblock, A->i, A->a, A->j, A->block};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,30 +199,6 @@ PetscErrorCode PatchFDCSRGetSize(PatchFDCSR A, PetscCount *entries, PetscCount *
   *narrow  = A->narrow;
   *bytes   = (PetscLogDouble)(*entries * (PetscCount)sizeof(float) + A->block[A->nblock].at * (PetscCount)sizeof(uint16_t)) +
            (PetscLogDouble)((A->split ? 2 : 1) * (A->m + 1)) * sizeof(PetscInt) + (PetscLogDouble)(A->nblock + 1) * sizeof(PatchFDCSRBlock);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PatchFDCSRCreateTranspose(PatchFDCSR A, PatchFDCSR *T)
-{
-  const PetscInt n = A->i[A->m];
-  PetscInt      *j, *ti, *tj;
-  float         *ta;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc4(n, &j, A->n + 2, &ti, n, &tj, n, &ta));
-  PetscCall(PatchFDCSRGet(A, NULL, j, NULL));
-  PetscCall(PetscArrayzero(ti, A->n + 2));
-  for (PetscInt k = 0; k < n; k++) ti[j[k] + 2]++;
-  for (PetscInt r = 0; r < A->n; r++) ti[r + 2] += ti[r + 1];
-  for (PetscInt r = 0; r < A->m; r++) {
-    for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) { /* ti[row + 1] is where the next entry of the row goes */
-      tj[ti[j[k] + 1]]   = r;
-      ta[ti[j[k] + 1]++] = A->a[k];
-    }
-  }
-  PetscCall(PatchFDCSRCreate(A->n, A->m, ti, tj, T));
-  PetscCall(PetscArraycpy((*T)->a, ta, n));
-  PetscCall(PetscFree4(j, ti, tj, ta));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -301,7 +311,7 @@ static inline __attribute__((always_inline)) Waiting RowDownTo(PatchFDCSR A, con
 {
   PetscInt next;
 
-  if (from == A->i[r + 1]) return (Waiting){0, 0, 0};
+  if (from >= A->i[r + 1]) return (Waiting){0, 0, 0}; /* > in a row without a diagonal, which is a zero pivot */
   next = b->first + Column(c, from);
   return (Waiting){RowSum(from + 1, A->i[r + 1], A->a, c, x + b->first), A->a[from], next == r + 1 ? before : x[next]};
 }

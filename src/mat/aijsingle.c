@@ -10,6 +10,17 @@
 #include <patchfd/private/aijsingle.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
 
+/* where the vectors are that it makes */
+static PetscErrorCode GetMemType(Mat A, PetscMemType *memtype)
+{
+  PetscBool cuda;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(A->defaultvectype, VECSINGLECUDA, &cuda));
+  *memtype = cuda ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- products ---- */
 
 static PetscErrorCode GhostsBegin(Mat_AIJSingle *m, PetscMemType memtype, const float x[])
@@ -101,12 +112,10 @@ static PetscErrorCode Apply(Mat A, PetscBool transpose, float s, Vec x, Vec z, V
 {
   Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
   Vec            xf, yf, zf = NULL;
-  PetscMemType   memtype;
-  PetscBool      cuda;
+  PetscMemType   memtype = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(A->defaultvectype, VECSINGLECUDA, &cuda));
-  memtype = cuda && !(transpose && m->off) ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  if (!transpose || !m->off) PetscCall(GetMemType(A, &memtype));
   PetscCall(PatchFDVecBeginFloats(x, PETSC_TRUE, memtype, &xf));
   PetscCall(PatchFDVecBeginFloats(y, (PetscBool)(z == y), memtype, &yf));
   if (z == y) zf = yf;
@@ -134,13 +143,15 @@ PRODUCT(MatMultTransposeAdd, PETSC_TRUE, 1, x, z, y, Vec x, Vec z, Vec y)
 
 static PetscErrorCode MatGetDiagonal_AIJSingle(Mat A, Vec d)
 {
-  Vec    df;
-  float *a;
+  Vec          df;
+  float       *a;
+  PetscMemType memtype;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecBeginFloats(d, PETSC_FALSE, PETSC_MEMTYPE_HOST, &df));
-  PetscCall(VecSingleGetArray(df, &a, NULL));
-  PetscCall(PatchFDCSRGetDiagonal(((Mat_AIJSingle *)A->data)->diag, a));
+  PetscCall(GetMemType(A, &memtype));
+  PetscCall(PatchFDVecBeginFloats(d, PETSC_FALSE, memtype, &df));
+  PetscCall(VecSingleGetArray(df, &a, &memtype));
+  PetscCall(MatAIJSingleGetDiagonalLocal((Mat_AIJSingle *)A->data, memtype, a));
   PetscCall(VecSingleRestoreArray(df, &a));
   PetscCall(PatchFDVecEndFloats(d, PETSC_TRUE, &df));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -156,7 +167,7 @@ static PetscErrorCode NeedScale(Mat A, PetscReal omega, PetscReal shift)
   PetscFunctionBegin;
   if (m->scale && m->omega == omega && m->shift == shift) PetscFunctionReturn(PETSC_SUCCESS);
   if (!m->scale) PetscCall(PetscMalloc2(A->rmap->n, &m->scale, 2 * A->rmap->n, &m->work));
-  PetscCall(PatchFDCSRGetDiagonal(m->diag, m->scale));
+  PetscCall(MatAIJSingleGetDiagonalLocal(m, PETSC_MEMTYPE_HOST, m->scale));
   PetscCall(PatchFDCSRReciprocal(A->rmap->n, (float)omega, (float)shift, m->scale, &zero));
   m->omega = omega;
   m->shift = shift;
@@ -226,10 +237,12 @@ static PetscErrorCode MatSOR_AIJSingle(Mat A, Vec b, PetscReal omega, MatSORType
 static PetscErrorCode MatGetDiagonalBlock_AIJSingle(Mat A, Mat *block)
 {
   Mat_AIJSingle *m = (Mat_AIJSingle *)A->data;
+  PatchFDCSR     rows;
 
   PetscFunctionBegin;
   if (m->off && !m->block) {
-    PetscCall(MatCreateAIJSingle_Private(A, m->diag, &m->block));
+    PetscCall(MatAIJSingleGetRows(m, PETSC_FALSE, &rows));
+    PetscCall(MatCreateAIJSingle_Private(A, rows, &m->block));
     PetscCall(MatAIJSingleSetSource(A, m->source)); /* also that of the block */
   }
   *block = m->off ? m->block : A;
@@ -269,7 +282,7 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
   PetscCall(PatchFDCSRDestroy(&m->diag));
   PetscCall(PatchFDCSRDestroy(&m->off));
   PetscCall(PetscSFDestroy(&m->sf));
-  PetscCall(MatAIJSingleForgetCUDA(m));
+  PetscCall(MatAIJSingleForgetCUDA(m, PETSC_FALSE));
   PetscCall(VecDestroy(&m->ghost));
   PetscCall(PetscFree(m->column));
   PetscCall(PetscFree2(m->scale, m->work));
@@ -292,8 +305,9 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
   An entry takes 6 bytes, or 8 where the columns of a group of 64 rows are more than 65536 apart, in place of the 12 (with 64-bit
   indices 16) of `MATAIJ`.
 
-  The vectors that it makes are of type `VECSINGLE`, or `VECSINGLECUDA` if it is made from a `MATAIJCUSPARSE`: then products are computed
-  on the GPU, and all else, and transposed products on several ranks, on the host. Vectors of other types are converted in every operation.
+  The vectors that it makes are of type `VECSINGLE`, or `VECSINGLECUDA` if it is made from a `MATAIJCUSPARSE`: then the entries are converted
+  and stay in GPU memory, where products and the diagonal are computed; for all else, and transposed products on several ranks, the host gets
+  a copy when it is needed. Vectors of other types are converted in every operation.
 
   It has products and their transposes, `MatResidual()`, the diagonal, `MatSOR()` (on several ranks local sweeps), diagonal blocks, and
   on one rank ILU(k), ICC(k), LU and Cholesky factors: PETSc computes them in double precision, and they are stored and applied in

@@ -12,9 +12,15 @@ PetscErrorCode MatAIJSingleCanConvert(Mat A, PetscBool *can)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* where entries come from: the GPU's memory or the host's; are their rows and columns known to be those that are there? */
+typedef struct {
+  PetscBool cuda, known;
+} From;
+
 /* The rows of a MATSEQAIJ; of those that are there, the values.  Leaves `same` as it is unless the columns are others */
-static PetscErrorCode SetRows(Mat A, PatchFDCSR *csr, PetscBool *same)
+static PetscErrorCode SetRows(Mat A, From from, Mat_AIJSingle *single, PetscBool off, PetscBool *same)
 {
+  PatchFDCSR        *csr = off ? &single->off : &single->diag;
   const PetscInt    *i, *j;
   const PetscScalar *a;
   PetscInt           m;
@@ -23,9 +29,13 @@ static PetscErrorCode SetRows(Mat A, PatchFDCSR *csr, PetscBool *same)
   PetscFunctionBegin;
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "No rows of a matrix of type %s", ((PetscObject)A)->type_name);
-  if (!*csr) PetscCall(PatchFDCSRCreate(m, A->cmap->n, i, j, csr));
-  else if (*same) PetscCall(PatchFDCSRHasPattern(*csr, m, A->cmap->n, i, j, same));
-  if (*same) {
+  if (*csr && *same && !from.known) {
+    PetscCall(MatAIJSingleGetRows(single, off, csr));
+    PetscCall(PatchFDCSRHasPattern(*csr, m, A->cmap->n, i, j, same));
+  }
+  if (*same && from.cuda) PetscCall(MatAIJSingleSetRowsCUDA(single, off, A, m, i));
+  else if (*same) {
+    if (!*csr) PetscCall(PatchFDCSRCreate(m, A->cmap->n, i, j, csr));
     PetscCall(MatSeqAIJGetArrayRead(A, &a));
     PetscCall(PatchFDCSRSetValues(*csr, a));
     PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
@@ -34,7 +44,7 @@ static PetscErrorCode SetRows(Mat A, PatchFDCSR *csr, PetscBool *same)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetRowsParallel(Mat A, Mat_AIJSingle *m, PetscBool *same)
+static PetscErrorCode SetRowsParallel(Mat A, From from, Mat_AIJSingle *m, PetscBool *same)
 {
   Mat             diag, off;
   const PetscInt *column;
@@ -42,8 +52,8 @@ static PetscErrorCode SetRowsParallel(Mat A, Mat_AIJSingle *m, PetscBool *same)
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJGetSeqAIJ(A, &diag, &off, &column));
-  PetscCall(SetRows(diag, &m->diag, same));
-  PetscCall(SetRows(off, &m->off, same));
+  PetscCall(SetRows(diag, from, m, PETSC_FALSE, same));
+  PetscCall(SetRows(off, from, m, PETSC_TRUE, same));
   PetscCall(MatGetLocalSize(off, NULL, &n));
   if (m->sf) {
     if (*same) PetscCall(PetscArraycmp(m->column, column, n, same));
@@ -85,16 +95,20 @@ PetscErrorCode MatCreateAIJSingle_Private(Mat like, PatchFDCSR diag, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what was computed of the old entries */
-static PetscErrorCode Forget(Mat_AIJSingle *m)
+/* what was computed of the old entries, in whose place new ones come */
+static PetscErrorCode Forget(Mat_AIJSingle *m, PetscBool cuda)
 {
+  PatchFDCSR rows;
+
   PetscFunctionBegin;
   PetscCall(PetscFree2(m->scale, m->work));
-  PetscCall(MatAIJSingleForgetCUDA(m));
+  if (!cuda && m->diag) PetscCall(MatAIJSingleGetRows(m, PETSC_FALSE, &rows));
+  if (!cuda && m->off) PetscCall(MatAIJSingleGetRows(m, PETSC_TRUE, &rows));
+  PetscCall(MatAIJSingleForgetCUDA(m, cuda));
   PetscCall(MatDestroy(&m->aij));
   PetscCall(MatDestroy(&m->source));
   if (m->block) {
-    PetscCall(Forget((Mat_AIJSingle *)m->block->data));
+    PetscCall(Forget((Mat_AIJSingle *)m->block->data, PETSC_FALSE));
     PetscCall(PetscObjectStateIncrease((PetscObject)m->block));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -104,18 +118,26 @@ PetscErrorCode MatConvertFrom_AIJSingle(Mat A, PETSC_UNUSED MatType type, MatReu
 {
   Mat            B = reuse == MAT_REUSE_MATRIX ? *single : NULL, rows = A;
   Mat_AIJSingle *m;
-  PetscBool      aij, same = PETSC_TRUE;
+  PatchFDCSR     block;
+  From           from;
+  PetscBool      aij, cpu, same = PETSC_TRUE;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &from.cuda, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(MatBoundToCPU(A, &cpu));
+  from.cuda = (PetscBool)(from.cuda && !cpu);
+  /* a copy that passes for its original */
+  from.known = (PetscBool)(B && ((PetscObject)B)->id == ((PetscObject)A)->id && B->nonzerostate == A->nonzerostate);
   PetscCheck(!B || B->ops->convertfrom == MatConvertFrom_AIJSingle, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
              "MAT_REUSE_MATRIX needs a matrix of type %s to reuse, found type %s", MATAIJSINGLE, ((PetscObject)B)->type_name);
   if (!aij) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &rows));
   if (!B) PetscCall(CreateLike(PetscObjectComm((PetscObject)A), A, &B));
   m = (Mat_AIJSingle *)B->data;
-  PetscCall(Forget(m));
-  if (A->rmap->size == 1) PetscCall(SetRows(rows, &m->diag, &same));
-  else PetscCall(SetRowsParallel(rows, m, &same));
+  PetscCall(Forget(m, from.cuda));
+  if (A->rmap->size == 1) PetscCall(SetRows(rows, from, m, PETSC_FALSE, &same));
+  else PetscCall(SetRowsParallel(rows, from, m, &same));
+  if (m->block) PetscCall(MatAIJSingleGetRows(m, PETSC_FALSE, &block)); /* which it shares */
   if (!aij) PetscCall(MatDestroy(&rows));
   if (reuse == MAT_REUSE_MATRIX) {
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, PATCHFD_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
@@ -131,14 +153,16 @@ PetscErrorCode MatConvertFrom_AIJSingle(Mat A, PETSC_UNUSED MatType type, MatReu
 
 /* ---- to others ---- */
 
-static PetscErrorCode CreateSeqAIJ(Mat A, PatchFDCSR csr, PetscInt columns, PetscInt cbs, Mat *B)
+static PetscErrorCode CreateSeqAIJ(Mat A, PetscBool off, PetscInt columns, PetscInt cbs, Mat *B)
 {
+  PatchFDCSR     csr;
   PetscCount     entries, narrow;
   PetscLogDouble bytes;
   PetscInt      *i, *j;
   PetscScalar   *a;
 
   PetscFunctionBegin;
+  PetscCall(MatAIJSingleGetRows((Mat_AIJSingle *)A->data, off, &csr));
   PetscCall(PatchFDCSRGetSize(csr, &entries, &narrow, &bytes));
   PetscCall(PetscMalloc3(A->rmap->n + 1, &i, entries, &j, entries, &a));
   PetscCall(PatchFDCSRGet(csr, i, j, a));
@@ -158,11 +182,11 @@ static PetscErrorCode CreateAIJ(Mat A, Mat *B)
   PetscInt       n, *column;
 
   PetscFunctionBegin;
-  PetscCall(CreateSeqAIJ(A, m->diag, A->cmap->n, A->cmap->bs, &diag));
+  PetscCall(CreateSeqAIJ(A, PETSC_FALSE, A->cmap->n, A->cmap->bs, &diag));
   *B = diag;
   if (!m->off) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSFGetGraph(m->sf, NULL, &n, NULL, NULL));
-  PetscCall(CreateSeqAIJ(A, m->off, n, 1, &off));
+  PetscCall(CreateSeqAIJ(A, PETSC_TRUE, n, 1, &off));
   PetscCall(PetscMalloc1(n, &column));
   PetscCall(PetscArraycpy(column, m->column, n));
   PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N, A->cmap->N, diag, off, column, B));
@@ -279,7 +303,7 @@ static PetscErrorCode NeedAIJ(Mat A)
   if (m->source) {
     PetscCall(MatGetDiagonalBlock(m->source, &m->aij));
     PetscCall(PetscObjectReference((PetscObject)m->aij));
-  } else PetscCall(CreateSeqAIJ(A, m->diag, A->cmap->n, A->cmap->bs, &m->aij));
+  } else PetscCall(CreateSeqAIJ(A, PETSC_FALSE, A->cmap->n, A->cmap->bs, &m->aij));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -148,15 +148,21 @@ static PetscErrorCode ExchangeKSP(PC pc, PetscBool tofloat, KSP ksp)
   sub->pmat = P;
   PetscCall(VecDestroy(&ksp->vec_sol));
   PetscCall(VecDestroy(&ksp->vec_rhs));
-  PetscCall(MatCreateVecs(A, &ksp->vec_sol, &ksp->vec_rhs));
+  if (!tofloat) PetscFunctionReturn(PETSC_SUCCESS); /* set-up makes those that it needs */
+  PetscCall(MatCreateVecs(A, &ksp->vec_sol, NULL)); /* the type of the others */
   if (plain && ksp->nwork) PetscCall(KSPSetWorkVecs(ksp, ksp->nwork));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* of the type that a matrix makes */
 static PetscErrorCode RenewVec(Mat A, Vec *v)
 {
+  PetscBool single;
+
   PetscFunctionBegin;
   if (!*v) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmpAny(A->defaultvectype, &single, VECSINGLE, VECSINGLECUDA, ""));
+  if (VecIsSingle_Private(*v) == single) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecDestroy(v));
   PetscCall(MatCreateVecs(A, v, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -176,6 +182,10 @@ static PetscErrorCode ExchangeLevels(PC pc, PetscBool tofloat)
     PetscCall(Exchange(pc, tofloat, &level->A));
     PetscCall(Exchange(pc, tofloat, &level->interpolate));
     PetscCall(Exchange(pc, tofloat, &level->restrct));
+  }
+  for (PetscInt l = 0; tofloat && l < mg->nlevels; l++) { /* set-up uses none of these */
+    PC_MG_Levels *level = mg->levels[l];
+
     PetscCall(RenewVec(level->smoothd->pc->mat, &level->r));
     if (l == mg->nlevels - 1) continue; /* those of the finest level are passed to the PC */
     PetscCall(RenewVec(level->smoothd->pc->mat, &level->b));

@@ -2,16 +2,25 @@
 #include "single.h"
 #include <petsc/private/matimpl.h>
 
-/* the largest entry, more or less; 0 if it cannot be known */
+/* The largest entry, more or less; 0 if it cannot be known.  Of a matrix on a GPU the largest on the diagonal, for PETSc computes norms on
+   the host */
 static PetscErrorCode PCSingleGetSize(PC pc, Mat A, PetscBool entries, PetscReal *size)
 {
-  PetscBool mult;
-  Vec       x, y;
+  PetscBool    mult;
+  PetscMemType memtype;
+  Vec          x, y;
 
   PetscFunctionBegin;
   *size = 0;
-  if (entries) PetscCall(MatNorm(A, NORM_INFINITY, size));
-  else {
+  PetscCall(MatGetCurrentMemType(A, &memtype));
+  if (entries && !PetscMemTypeHost(memtype)) {
+    PetscCall(MatCreateVecs(A, NULL, &y));
+    PetscCall(MatGetDiagonal(A, y));
+    PetscCall(VecNorm(y, NORM_INFINITY, size));
+    PetscCall(VecDestroy(&y));
+  }
+  if (entries && *size == 0) PetscCall(MatNorm(A, NORM_INFINITY, size));
+  if (!entries) {
     PetscCall(MatHasOperation(A, MATOP_MULT, &mult));
     if (mult) {
       PetscCall(MatCreateVecs(A, &x, &y));

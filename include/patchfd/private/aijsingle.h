@@ -16,7 +16,7 @@ typedef struct {
   Mat        block;        /* what MatGetDiagonalBlock() lends */
   Mat        aij;          /* a double copy of the diagonal block while somebody uses it */
 #if defined(PETSC_HAVE_CUDA)
-  PatchFDCSRCUDA cuda[2][2]; /* copies of diag and off, and of their transposes, in GPU memory; NULL until they are used */
+  PatchFDCSRCUDA cuda[2][2]; /* diag and off, and their transposes, in GPU memory; NULL until they are used */
 #endif
   Mat source; /* the MATAIJ whose entries these are, or NULL if it may have others by now */
 } Mat_AIJSingle;
@@ -25,10 +25,19 @@ PETSC_INTERN PetscErrorCode MatCreate_AIJSingle(Mat);
 /* aijsinglecuda.c: products with diag or off where the arrays are, y = z + s A x, or y += A' x, where z is y */
 PETSC_INTERN PetscErrorCode MatAIJSingleMultLocal(Mat_AIJSingle *, PetscBool off, PetscBool transpose, PetscMemType, float s,
                                                   const float x[], const float z[], float y[]);
+PETSC_INTERN PetscErrorCode MatAIJSingleGetDiagonalLocal(Mat_AIJSingle *, PetscMemType, float d[]);
 /* an array for as many numbers as there are ghosts */
 PETSC_INTERN PetscErrorCode MatAIJSingleGetGhosts(Mat_AIJSingle *, PetscMemType, float **);
-/* what is in GPU memory, since entries change or end */
-PETSC_INTERN PetscErrorCode MatAIJSingleForgetCUDA(Mat_AIJSingle *);
+/* diag or off with entries on the host */
+PETSC_INTERN PetscErrorCode MatAIJSingleGetRows(Mat_AIJSingle *, PetscBool off, PatchFDCSR *);
+/* the entries of a MATSEQAIJCUSPARSE, in GPU memory: the rows, unless they are known, and the values */
+#if defined(PETSC_HAVE_CUDA)
+PETSC_INTERN PetscErrorCode MatAIJSingleSetRowsCUDA(Mat_AIJSingle *, PetscBool off, Mat, PetscInt m, const PetscInt i[]);
+#else
+  #define MatAIJSingleSetRowsCUDA(...) PETSC_SUCCESS /* there is none */
+#endif
+/* what is in GPU memory, or the transposes there alone, since entries change or end */
+PETSC_INTERN PetscErrorCode MatAIJSingleForgetCUDA(Mat_AIJSingle *, PetscBool transposes);
 /* aijsingleconvert.c: to and from other types, and what is done by way of them */
 PETSC_INTERN PetscErrorCode MatConvertFrom_AIJSingle(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatAIJSingleSetConversions(Mat);

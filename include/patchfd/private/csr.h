@@ -20,15 +20,20 @@ typedef struct {
 
 /* what a PatchFDCSR consists of */
 typedef struct {
-  PetscInt               m, nblock;
+  PetscInt               m, n, nblock;
   const PetscInt        *i; /* where the rows begin; m + 1 */
-  const float           *a;
-  const uint16_t        *j;
+  float                 *a; /* NULL while the entries, with their columns, are in GPU memory only */
+  uint16_t              *j;
   const PatchFDCSRBlock *block; /* nblock, and one more that ends the last */
 } PatchFDCSRArrays;
 
 /* m rows of n columns: row r has the columns j[i[r]] .. j[i[r + 1] - 1], in ascending order */
 PETSC_INTERN PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PatchFDCSR *);
+/* the same without entries: block b has columns from range[2 b] to range[2 b + 1] */
+PETSC_INTERN PetscErrorCode PatchFDCSRCreateOutline(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt range[], PatchFDCSR *);
+/* room for values and columns */
+PETSC_INTERN PetscErrorCode PatchFDCSRNeedEntries(PatchFDCSR);
+PETSC_INTERN PetscErrorCode PatchFDCSRForgetEntries(PatchFDCSR);
 /* are these its rows and columns? */
 PETSC_INTERN PetscErrorCode PatchFDCSRHasPattern(PatchFDCSR, PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PetscBool *);
 PETSC_INTERN PetscErrorCode PatchFDCSRReference(PatchFDCSR);
@@ -37,7 +42,6 @@ PETSC_INTERN PetscErrorCode PatchFDCSRSetValues(PatchFDCSR, const PetscScalar a[
 /* into arrays of the caller, which may be NULL, of m + 1 and of as many numbers as there are entries */
 PETSC_INTERN PetscErrorCode PatchFDCSRGet(PatchFDCSR, PetscInt i[], PetscInt j[], PetscScalar a[]);
 PETSC_INTERN PetscErrorCode PatchFDCSRGetArrays(PatchFDCSR, PatchFDCSRArrays *);
-PETSC_INTERN PetscErrorCode PatchFDCSRCreateTranspose(PatchFDCSR, PatchFDCSR *);
 /* entries, those of them whose columns are 16 bits wide, and bytes of all */
 PETSC_INTERN PetscErrorCode PatchFDCSRGetSize(PatchFDCSR, PetscCount *entries, PetscCount *narrow, PetscLogDouble *bytes);
 
@@ -46,11 +50,18 @@ PETSC_INTERN PetscErrorCode PatchFDCSRMult(PatchFDCSR, float s, const float x[],
 /* y += A' x */
 PETSC_INTERN PetscErrorCode PatchFDCSRMultTransposeAdd(PatchFDCSR, const float x[], float y[]);
 #if defined(PETSC_HAVE_CUDA)
-/* a copy in GPU memory (src/cuda/sparse/csr.cu), and its product, with arrays there */
+/* the same in GPU memory (src/cuda/sparse/csr.cu), and its product, with arrays there */
 typedef struct _n_PatchFDCSRCUDA *PatchFDCSRCUDA;
 PETSC_INTERN PetscErrorCode       PatchFDCSRCUDACreate(PatchFDCSR, PatchFDCSRCUDA *);
-PETSC_INTERN PetscErrorCode       PatchFDCSRCUDADestroy(PatchFDCSRCUDA *);
-PETSC_INTERN PetscErrorCode       PatchFDCSRCUDAMult(PatchFDCSRCUDA, float s, const float x[], const float z[], float y[]);
+/* of columns in GPU memory, without values; and its outline on the host */
+PETSC_INTERN PetscErrorCode PatchFDCSRCUDACreateFrom(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PatchFDCSR *,
+                                                     PatchFDCSRCUDA *);
+PETSC_INTERN PetscErrorCode PatchFDCSRCUDACreateTranspose(PatchFDCSRCUDA, PatchFDCSRCUDA *);
+PETSC_INTERN PetscErrorCode PatchFDCSRCUDADestroy(PatchFDCSRCUDA *);
+PETSC_INTERN PetscErrorCode PatchFDCSRCUDASetValues(PatchFDCSRCUDA, const PetscScalar a[]);
+PETSC_INTERN PetscErrorCode PatchFDCSRCUDAGet(PatchFDCSRCUDA, PatchFDCSR);
+PETSC_INTERN PetscErrorCode PatchFDCSRCUDAGetDiagonal(PatchFDCSRCUDA, float d[]);
+PETSC_INTERN PetscErrorCode PatchFDCSRCUDAMult(PatchFDCSRCUDA, float s, const float x[], const float z[], float y[]);
 #endif
 /* the diagonal, zero where there is no entry */
 PETSC_INTERN PetscErrorCode PatchFDCSRGetDiagonal(PatchFDCSR, float d[]);

@@ -1,14 +1,21 @@
-/* Sparse rows of floats in GPU memory (patchfd/private/csr.h): as on the host, columns of 16 bits where a block of rows has such */
-#include "base/cuda.cuh"
+/*
+  Sparse rows of floats in GPU memory (patchfd/private/csr.h): as on the host, columns of 16 bits where a block of rows has such.  They come
+  from the host in this form, or are brought into it here, from the columns of a matrix of PETSc's in GPU memory or of a transpose.
+*/
+#include "base/plan.cuh"
+#include <cusparse.h>
 #include <patchfd/private/csr.h>
+#include <patchfd/private/vecimpl.h>
 
 namespace patchfd
 {
 
 struct RowBlock {
-  const uint16_t *j;     /* the columns of entry k are at j[k], counted from */
-  int             first; /* this one */
-  bool            narrow;
+  uint16_t *j;     /* the columns of entry k are at j[k], counted from */
+  int       first; /* this one */
+  bool      narrow;
+
+  __device__ int column(int k) const { return first + (narrow ? j[k] : ((const int32_t *)j)[k]); }
 };
 
 struct SparseRows {
@@ -62,51 +69,231 @@ static PetscErrorCode SparseMult(const SparseRows &A, float s, const float *x, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static __global__ void __launch_bounds__(SPARSE_THREADS) SparseDiagonalKernel(SparseRows A, float *d)
+{
+  const int row = (int)(blockIdx.x * SPARSE_THREADS + threadIdx.x);
+
+  if (row >= A.m) return;
+  const RowBlock b = A.block[row / PATCHFD_CSR_BLOCK];
+
+  d[row] = 0;
+  for (int k = A.i[row]; k < A.i[row + 1]; k++)
+    if (b.column(k) == row) d[row] = A.a[k];
+}
+
+/* the least and the greatest column of each block of rows; a block of threads for each */
+template <typename Index>
+static __global__ void __launch_bounds__(SPARSE_THREADS) SparseRangeKernel(int m, const int *i, const Index *j, PetscInt *range)
+{
+  const int      row = (int)blockIdx.x * PATCHFD_CSR_BLOCK, end = i[min(row + PATCHFD_CSR_BLOCK, m)];
+  __shared__ int least, greatest;
+  int            lo = INT_MAX, hi = 0;
+
+  if (threadIdx.x == 0) {
+    least    = lo;
+    greatest = hi;
+  }
+  __syncthreads();
+  for (int k = i[row] + (int)threadIdx.x; k < end; k += SPARSE_THREADS) {
+    lo = min(lo, (int)j[k]);
+    hi = max(hi, (int)j[k]);
+  }
+  atomicMin(&least, lo);
+  atomicMax(&greatest, hi);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    range[2 * blockIdx.x]     = least;
+    range[2 * blockIdx.x + 1] = greatest;
+  }
+}
+
+/* columns to the format of their block of rows, and back */
+template <bool PACK, typename Index>
+static __global__ void __launch_bounds__(SPARSE_THREADS) SparseColumnsKernel(SparseRows A, Index *j)
+{
+  const int      row = (int)blockIdx.x * PATCHFD_CSR_BLOCK, end = A.i[min(row + PATCHFD_CSR_BLOCK, A.m)];
+  const RowBlock b = A.block[blockIdx.x];
+
+  for (int k = A.i[row] + (int)threadIdx.x; k < end; k += SPARSE_THREADS) {
+    if constexpr (PACK) {
+      if (b.narrow) b.j[k] = (uint16_t)(j[k] - b.first);
+      else ((int32_t *)b.j)[k] = (int32_t)(j[k] - b.first);
+    } else j[k] = b.column(k);
+  }
+}
+
 } // namespace patchfd
 
 using namespace patchfd;
 
 struct _n_PatchFDCSRCUDA {
   SparseRows rows;
+  PetscInt   n, nblock;      /* columns, blocks of rows */
+  PetscCount entries, words; /* the latter: numbers of 16 bits that the columns take */
+  PlanMemory memory;
+
+  PetscErrorCode create(PetscInt m, PetscInt columns, const PetscInt i[])
+  {
+    PetscFunctionBegin;
+    n       = columns;
+    entries = i[m];
+    PetscCheck(entries <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "A matrix on a GPU has at most %d entries a rank, found %" PetscCount_FMT, INT_MAX, entries);
+    rows.m     = (int)m;
+    rows.lanes = entries <= 8 * (PetscCount)m ? 4 : (entries <= 64 * (PetscCount)m ? 8 : 32);
+    PetscCall(memory.upload((size_t)m + 1, i, &rows.i));
+    PetscCall(memory.malloc((size_t)entries, &rows.a));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscErrorCode setblocks(const PatchFDCSRArrays &h)
+  {
+    std::vector<RowBlock> block((size_t)h.nblock);
+
+    PetscFunctionBegin;
+    nblock = h.nblock;
+    words  = h.block[nblock].at;
+    PetscCall(memory.malloc((size_t)words, &rows.j));
+    for (PetscInt b = 0; b < nblock; b++) {
+      const PatchFDCSRBlock &from = h.block[b];
+
+      block[(size_t)b] = {rows.j + from.at - (PetscCount)h.i[from.row] * (from.narrow ? 1 : 2), (int)from.first, from.narrow == PETSC_TRUE};
+    }
+    PetscCall(memory.upload(block.size(), block.data(), &rows.block));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 };
 
 PetscErrorCode PatchFDCSRCUDACreate(PatchFDCSR host, PatchFDCSRCUDA *A)
 {
   PatchFDCSRArrays h;
-  PetscInt         n;
 
   PetscFunctionBegin;
   PetscCall(PatchFDCSRGetArrays(host, &h));
-  n = h.i[h.m];
-  PetscCheck(n <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "A matrix on a GPU has at most %d entries a rank, found %" PetscInt_FMT, INT_MAX,
-             n);
-  PetscCall(PetscNew(A));
-  SparseRows           &d = (*A)->rows;
-  std::vector<RowBlock> block((size_t)h.nblock);
+  *A = new _n_PatchFDCSRCUDA;
+  PetscCall((*A)->create(h.m, h.n, h.i));
+  PetscCall((*A)->setblocks(h));
+  PetscCall(ToDevice((size_t)(*A)->entries * sizeof(float), h.a, (*A)->rows.a));
+  PetscCall(ToDevice((size_t)(*A)->words * sizeof(uint16_t), h.j, (*A)->rows.j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  d.m     = (int)h.m;
-  d.lanes = n <= 8 * h.m ? 4 : (n <= 64 * h.m ? 8 : 32);
-  PetscCall(Upload((size_t)h.m + 1, h.i, &d.i));
-  PetscCall(Upload((size_t)n, h.a, &d.a));
-  PetscCall(Upload((size_t)h.block[h.nblock].at, h.j, &d.j));
-  for (PetscInt b = 0; b < h.nblock; b++) {
-    const PatchFDCSRBlock &from = h.block[b];
+template <typename Index>
+static PetscErrorCode CreateFrom(PetscInt m, PetscInt n, const PetscInt i[], const Index j[], PatchFDCSR *host, PatchFDCSRCUDA *A)
+{
+  const unsigned        nblock = (unsigned)((m + PATCHFD_CSR_BLOCK - 1) / PATCHFD_CSR_BLOCK);
+  std::vector<PetscInt> range(2 * nblock);
+  PatchFDCSRArrays      h;
+  PoolMemory            work;
+  PetscInt             *r;
+  cudaStream_t          stream;
 
-    block[(size_t)b] = {d.j + from.at - h.i[from.row] * (from.narrow ? 1 : 2), (int)from.first, from.narrow == PETSC_TRUE};
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  *A = new _n_PatchFDCSRCUDA;
+  PetscCall((*A)->create(m, n, i));
+  if (nblock) {
+    PetscCall(work.borrow(range.size(), &r));
+    SparseRangeKernel<<<nblock, SPARSE_THREADS, 0, stream>>>((int)m, (*A)->rows.i, j, r);
+    PetscCallCUDA(cudaMemcpyAsync(range.data(), r, range.size() * sizeof(*r), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
   }
-  PetscCall(Upload(block.size(), block.data(), &d.block));
+  PetscCall(PatchFDCSRCreateOutline(m, n, i, range.data(), host));
+  PetscCall(PatchFDCSRGetArrays(*host, &h));
+  PetscCall((*A)->setblocks(h));
+  if (nblock) SparseColumnsKernel<true><<<nblock, SPARSE_THREADS, 0, stream>>>((*A)->rows, j);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRCUDACreateFrom(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PatchFDCSR *host, PatchFDCSRCUDA *A)
+{
+  PetscFunctionBegin;
+  PetscCall(CreateFrom(m, n, i, j, host, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* cuSPARSE's: the same in every run, with the columns of a row in ascending order */
+PetscErrorCode PatchFDCSRCUDACreateTranspose(PatchFDCSRCUDA A, PatchFDCSRCUDA *T)
+{
+  const SparseRows     &a = A->rows;
+  const int             m = a.m, n = (int)A->n, entries = (int)A->entries;
+  std::vector<int>      i((size_t)n + 1, 0);
+  std::vector<PetscInt> rows;
+  PatchFDCSR            outline;
+  PoolMemory            work;
+  int                  *j, *ti, *tj;
+  float                *ta;
+  size_t                bytes;
+  char                 *buffer;
+  cudaStream_t          stream;
+  cusparseHandle_t      handle;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(work.borrow(i.size(), &ti));
+  PetscCall(work.borrow((size_t)entries, &j));
+  PetscCall(work.borrow((size_t)entries, &tj));
+  PetscCall(work.borrow((size_t)entries, &ta));
+  if (entries) {
+    SparseColumnsKernel<false><<<(unsigned)A->nblock, SPARSE_THREADS, 0, stream>>>(a, j);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCallCUSPARSE(cusparseCreate(&handle));
+    PetscCallCUSPARSE(cusparseSetStream(handle, stream));
+    PetscCallCUSPARSE(cusparseCsr2cscEx2_bufferSize(handle, m, n, entries, a.a, a.i, j, ta, ti, tj, CUDA_R_32F, CUSPARSE_ACTION_NUMERIC,
+                                                    CUSPARSE_INDEX_BASE_ZERO, CUSPARSE_CSR2CSC_ALG_DEFAULT, &bytes));
+    PetscCall(work.borrow(bytes, &buffer));
+    PetscCallCUSPARSE(cusparseCsr2cscEx2(handle, m, n, entries, a.a, a.i, j, ta, ti, tj, CUDA_R_32F, CUSPARSE_ACTION_NUMERIC,
+                                         CUSPARSE_INDEX_BASE_ZERO, CUSPARSE_CSR2CSC_ALG_DEFAULT, buffer));
+    PetscCallCUDA(cudaMemcpyAsync(i.data(), ti, i.size() * sizeof(int), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscCallCUSPARSE(cusparseDestroy(handle));
+  }
+  rows.assign(i.begin(), i.end());
+  PetscCall(CreateFrom(n, m, rows.data(), tj, &outline, T));
+  PetscCall(PatchFDCSRDestroy(&outline));
+  PetscCallCUDA(cudaMemcpyAsync((*T)->rows.a, ta, (size_t)(*T)->entries * sizeof(float), cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PatchFDCSRCUDADestroy(PatchFDCSRCUDA *A)
 {
   PetscFunctionBegin;
-  if (!*A) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaFree((*A)->rows.i));
-  PetscCallCUDA(cudaFree((*A)->rows.a));
-  PetscCallCUDA(cudaFree((*A)->rows.j));
-  PetscCallCUDA(cudaFree((*A)->rows.block));
-  PetscCall(PetscFree(*A));
+  delete *A;
+  *A = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRCUDASetValues(PatchFDCSRCUDA A, const PetscScalar a[])
+{
+  PetscFunctionBegin;
+  PetscCall(VecSingleKernelsCUDA.fromdouble((PetscInt)A->entries, 1, a, A->rows.a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRCUDAGet(PatchFDCSRCUDA A, PatchFDCSR host)
+{
+  PatchFDCSRArrays h;
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDCSRNeedEntries(host));
+  PetscCall(PatchFDCSRGetArrays(host, &h));
+  PetscCall(Stream(&stream));
+  PetscCallCUDA(cudaMemcpyAsync(h.a, A->rows.a, (size_t)A->entries * sizeof(float), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(h.j, A->rows.j, (size_t)A->words * sizeof(uint16_t), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCSRCUDAGetDiagonal(PatchFDCSRCUDA A, float d[])
+{
+  const int m = A->rows.m;
+
+  PetscFunctionBegin;
+  if (!m) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Launch([&](cudaStream_t stream) {
+    SparseDiagonalKernel<<<(unsigned)((m + SPARSE_THREADS - 1) / SPARSE_THREADS), SPARSE_THREADS, 0, stream>>>(A->rows, d);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
