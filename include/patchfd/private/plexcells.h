@@ -4,7 +4,8 @@
 #include <petscpatchfd.h>
 
 /* Nodes are those that a rank owns, in the order of global vectors, and then ghosts, whose numbers increase.  Those with Dirichlet
-   conditions are not in vectors */
+   conditions are not in vectors, and not here.  Where a node has conditions for some of its components only, all nodes are here, and
+   `dirichlet` says which of their components are not in vectors */
 typedef struct {
   PetscInt    dim, degree, ncomp;
   PetscCount  ncells; /* without the overlap */
@@ -12,8 +13,9 @@ typedef struct {
   PetscInt    size;   /* nodes of a cell, x fastest */
   PetscInt    nghost;
   PetscLayout nodes;
-  PetscInt   *index; /* [ncells][size], -1 for nodes with Dirichlet conditions */
-  PetscInt   *ghost; /* [nghost] global numbers */
+  PetscInt   *index;     /* [ncells][size], -1 for nodes with Dirichlet conditions */
+  PetscInt   *ghost;     /* [nghost] global numbers */
+  PetscBool  *dirichlet; /* NULL, or [own nodes, ghosts][ncomp] */
   PetscInt    geodegree;
   PetscInt   *geoindex;   /* [ncells][(geodegree + 1)^dim] */
   PetscReal  *coordinate; /* [...][dim] */
