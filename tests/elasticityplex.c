@@ -835,6 +835,27 @@ static PetscErrorCode Stretched(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscRea
   return PETSC_SUCCESS;
 }
 
+/* xx 1, von Mises' stress 1, nothing else */
+static PetscErrorCode CheckBar(Mat A, Vec x)
+{
+  PetscReal    error = 0;
+  PetscInt     n, size;
+  PetscScalar *a;
+  Vec          stress;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatElasticityPlexComputeStresses(A, x, &stress));
+  PetscCall(VecGetBlockSize(stress, &n));
+  PetscCall(VecGetLocalSize(stress, &size));
+  PetscCall(VecGetArray(stress, &a));
+  for (PetscInt i = 0; i < size; i++) error = PetscMax(error, PetscAbsScalar(a[i] - (i % n == 0 || i % n == n - 1)));
+  PetscCall(VecRestoreArray(stress, &a));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &error, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
+  PetscCall(Check("stresses of a bar", error, 1, 1e-7));
+  PetscCall(VecDestroy(&stress));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* a part of a bar, between planes of symmetry; and iterations with any load, of the bar and where these sides are clamped */
 static PetscErrorCode TestTension(Case *c)
 {
@@ -869,6 +890,7 @@ static PetscErrorCode TestTension(Case *c)
       PetscCall(Solve(A, KSPCG, b, x, &iterations[2]));
       PetscCall(DMComputeL2Diff(dm, 0, stretched, ctx, x, &error));
       PetscCall(Check("displacement of a bar", error, 1, 1e-8));
+      PetscCall(CheckBar(A, x));
     }
     PetscCall(VecSetRandom(b, NULL));
     PetscCall(Solve(A, KSPCG, b, x, &iterations[clamped]));
@@ -880,6 +902,84 @@ static PetscErrorCode TestTension(Case *c)
   if (iterations[0] > iterations[1] + 1 || iterations[2] > iterations[1] + 1)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%.1f and %.1f iterations, clamped %.1f\n", (double)iterations[0], (double)iterations[2],
                           (double)iterations[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* u_c = (c + 1) y^2 + 0.3 x_c y, y the next coordinate */
+static PetscErrorCode Quadratic(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt n, PetscScalar u[],
+                                PETSC_UNUSED void *ctx)
+{
+  for (PetscInt c = 0; c < n; c++) u[c] = (c + 1) * PetscSqr(x[(c + 1) % dim]) + 0.3 * x[c] * x[(c + 1) % dim];
+  return PETSC_SUCCESS;
+}
+
+/* its stresses, with Young's modulus 1, in plane strain, and von Mises' stress by the deviator */
+static PetscErrorCode QuadraticStress(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt n,
+                                      PetscScalar s[], void *ctx)
+{
+  const PetscReal nu = *(const PetscReal *)ctx, mu = 0.5 / (1 + nu), lambda = 2 * mu * nu / (1 - 2 * nu);
+  PetscReal       H[3][3] = {{0}}, trace = 0, square = 0;
+  PetscInt        k = 0;
+
+  for (PetscInt c = 0; c < dim; c++) {
+    const PetscInt next = (c + 1) % dim;
+
+    H[c][next] = 2 * (PetscReal)(c + 1) * x[next] + 0.3 * x[c];
+    H[c][c]    = 0.3 * x[next];
+    trace += H[c][c];
+  }
+  for (PetscInt i = 0; i < 3; i++) {
+    for (PetscInt j = i; j < 3; j++) {
+      const PetscReal shear = mu * (H[i][j] + H[j][i]);
+
+      if (j < dim || i == j) s[k++] = shear + (i == j ? lambda * trace : 0);
+      square += (i == j ? 1 : 2) * PetscSqr(shear - (i == j ? 2 * mu * trace / 3 : 0));
+    }
+  }
+  s[k] = PetscSqrtReal(1.5 * square);
+  return PETSC_SUCCESS;
+}
+
+/* at all nodes, those on clamped sides, too, which have values */
+static PetscErrorCode TestStresses(Case *c)
+{
+  PetscErrorCode (*quadratic[])(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar *, void *) = {Quadratic};
+  PetscErrorCode (*exact[])(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar *, void *)     = {QuadraticStress};
+  const PetscInt id = 1, y = 1;
+  void          *ctx[] = {&c->ratio};
+  const char    *name;
+  DM             dm, nodes;
+  DMLabel        label;
+  PetscSection   section;
+  Mat            A;
+  Vec            u, stress, wanted;
+
+  PetscFunctionBeginUser;
+  c->bend = 0;
+  c->free = PETSC_TRUE;
+  PetscCall(CreateMesh(c, &dm));
+  PetscCall(SetSpace(c, -1, dm));
+  for (int side = 0; side < 2; side++) { /* one of them moves in y only */
+    PetscCall(MarkSide(dm, side ? "right" : "left", 0, side, &label));
+    PetscCall(
+      DMAddBoundary(dm, DM_BC_ESSENTIAL, side ? "right" : "left", label, 1, &id, 0, side, &y, (PetscVoidFn *)Quadratic, NULL, NULL, NULL));
+  }
+  PetscCall(MatCreateElasticityPlex(dm, &A));
+  PetscCall(DMCreateGlobalVector(dm, &u));
+  PetscCall(DMProjectFunction(dm, 0, quadratic, NULL, INSERT_VALUES, u));
+  PetscCall(MatElasticityPlexComputeStresses(A, u, &stress));
+  PetscCall(VecGetDM(stress, &nodes));
+  PetscCall(VecDuplicate(stress, &wanted));
+  PetscCall(DMProjectFunction(nodes, 0, exact, ctx, INSERT_VALUES, wanted));
+  PetscCall(Compare("stresses", stress, wanted, 1e-11));
+  PetscCall(DMGetLocalSection(nodes, &section));
+  PetscCall(PetscSectionGetComponentName(section, 0, c->dim, &name));
+  if (strcmp(name, "yy") && c->dim == 2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "component %s\n", name));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&stress));
+  PetscCall(VecDestroy(&wanted));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -979,7 +1079,7 @@ static PetscErrorCode TestErrors(Case *c)
   PetscDS        ds;
   DM             dm;
   Mat            A;
-  Vec            moduli;
+  Vec            moduli, stress;
 
   PetscFunctionBeginUser;
   PetscCall(CreateSolid(c, &dm, &A));
@@ -1005,6 +1105,10 @@ static PetscErrorCode TestErrors(Case *c)
   PetscCall(ierr); /* is as good as new */
   CATCH(ierr, MatElasticityPlexGetModuli(A, NULL, NULL, NULL, NULL));
   PetscCall(Refused("getter", ierr, "no material that is the same everywhere"));
+  PetscCall(VecCreateMPI(PETSC_COMM_WORLD, 3, PETSC_DETERMINE, &moduli));
+  CATCH(ierr, MatElasticityPlexComputeStresses(A, moduli, &stress));
+  PetscCall(Refused("size of a displacement", ierr, "The displacement has 3 entries"));
+  PetscCall(VecDestroy(&moduli));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
   c->degree = 1;
@@ -1027,17 +1131,10 @@ int main(int argc, char **argv)
   static const struct {
     const char *name;
     PetscErrorCode (*run)(Case *);
-  } tests[]          = {{"operator", TestOperator},
-                        {"tangent", TestTangent},
-                        {"cells", TestCells},
-                        {"motions", TestMotions},
-                        {"corrections", TestCorrections},
-                        {"convergence", TestConvergence},
-                        {"traction", TestTraction},
-                        {"iterations", TestIterations},
-                        {"box", TestBox},
-                        {"tension", TestTension},
-                        {"errors", TestErrors}};
+  } tests[]          = {{"operator", TestOperator}, {"tangent", TestTangent},         {"cells", TestCells},
+                        {"motions", TestMotions},   {"corrections", TestCorrections}, {"convergence", TestConvergence},
+                        {"traction", TestTraction}, {"iterations", TestIterations},   {"box", TestBox},
+                        {"tension", TestTension},   {"stresses", TestStresses},       {"errors", TestErrors}};
   Case      c        = {.dim = 3, .degree = 2, .cells = 3, .bend = 0.1, .ratio = 0.3};
   char      name[64] = "";
   PetscBool is;
@@ -1145,6 +1242,11 @@ int main(int argc, char **argv)
       suffix: tension_single
       nsize: {{1 2}}
       args: -test tension -degree 3 -turned -pc_type single -ksp_type fcg
+
+    test:
+      suffix: stresses
+      nsize: {{1 3}}
+      args: -test stresses -dim {{2 3}} -degree {{2 3}} -turned
 
     test:
       suffix: errors
