@@ -39,7 +39,8 @@ PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
                                      !m->values.shift ? "no shift" : (m->values.shiftconstant ? "constant shift" : "shift"),
                                      m->sides.any ? ", sides with h u" : ""));
   else if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorsTypes[m->factors]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s%s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorsTypes[m->factors],
+                                   m->expand ? ", Dirichlet conditions for some of the components" : ""));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -28,7 +28,8 @@ static PetscErrorCode GetDisplacement(const Mat_Bakeoff *m, Vec u, Vec *local)
   PetscCall(VecGetLocalSize(u, &n));
   PetscCall(VecGetSize(u, &N));
   PetscCheck((size_t)n == m->nfree, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "The displacement has %" PetscInt_FMT " entries on this process; vectors of the DMPLEX have %" PetscInt_FMT, n, (PetscInt)m->nfree);
+             "The displacement has %" PetscInt_FMT " entries on this process; vectors of the DMPLEX have %" PetscInt_FMT, n,
+             (PetscInt)m->nfree);
   PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)u), n, N, &own)); /* u may be in single precision */
   PetscCall(VecSingleConvert(u, 1, own));
   PetscCall(DMCreateLocalVector(m->dm, local));
