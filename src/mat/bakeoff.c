@@ -4,6 +4,8 @@
   Layout global: the vectors of the DM.  The kernels take nodes by their numbers: on one rank out of the vector itself, on several out of an
   array [owned | ghosts],
   which the matrix's own Vecs have, and what is made from them; others are copied.
+  Where nodes have Dirichlet conditions for some of their components, arrays have all components, with zeros in these: `expand` takes a
+  rank's unknowns there and back.
   Layout element: vectors of all nodes of cell after cell.  With Z the scatter to cells, S the square root of the inverse multiplicity of
   each node and Q = S Z,
   Q'Q = 1: the operator is Q A Q' = S Z Z' A_E S^{-1} on vectors Q x, A_E the kernels' product cell by cell, Z Z' one PetscSF with a root
