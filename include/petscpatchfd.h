@@ -458,6 +458,7 @@ PETSC_EXTERN PetscErrorCode MatElasticityPlexSetModuli(Mat, PetscReal young, Pet
 PETSC_EXTERN PetscErrorCode MatElasticityPlexGetModuli(Mat, PetscReal *young, PetscReal *ratio, DMBoxPlaneType *, PetscReal *shift);
 PETSC_EXTERN PetscErrorCode MatElasticityPlexSetFunction(Mat, DMBoxFunctionFn *moduli, DMBoxFunctionFn *shift, DMBoxPlaneType, void *ctx);
 PETSC_EXTERN PetscErrorCode MatElasticityPlexSetVec(Mat, Vec moduli, Vec shift, DMBoxPlaneType);
+PETSC_EXTERN PetscErrorCode MatElasticityPlexComputeStresses(Mat, Vec u, Vec *stress);
 PETSC_EXTERN PetscErrorCode MatCreateBakeoff(DM, MatBakeoffProblem, MatBakeoffLayout, Mat *);
 PETSC_EXTERN PetscErrorCode MatBakeoffSetLambda(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatBakeoffGetLambda(Mat, PetscReal *);

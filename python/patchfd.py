@@ -637,6 +637,7 @@ _routine('MatElasticityPlexGetModuli', _mat, _real_out, _real_out, _enum_out('DM
 _routine('MatElasticityPlexSetFunction', _mat, _first(_numbers, True), _second(_numbers, True), _enum('DMBoxPlaneTypes'), _context,
          keep=lambda values: 'diffusion')
 _routine('MatElasticityPlexSetVec', _mat, _vec, _vec_or_none, _enum('DMBoxPlaneTypes'))
+_routine('MatElasticityPlexComputeStresses', _mat, _vec, _out(ctypes.c_void_p, _created(_newvec)))
 _routine('MatBakeoffSetLambda', _mat, _real)
 _routine('MatBakeoffGetLambda', _mat, _real_out)
 _routine('MatBakeoffSetFactors', _mat, _enum('MatBakeoffFactorsTypes'))

@@ -1,7 +1,7 @@
 /*
   Solids on a DMPLEX of quadrilaterals or hexahedra: the operator, its diagonal and its assembled matrix against the Jacobian that PETSc
-  assembles from pointwise functions; null spaces; a box against a DMBOX; closed cells, component by component, against those of scalar
-  operators; errors of a known displacement, and iterations.
+  assembles from pointwise functions; null spaces; planes of symmetry, and nodes that are held in some of their components; a box against a
+  DMBOX; closed cells, component by component, against those of scalar operators; errors of a known displacement, and iterations.
 
     elasticityplex -test operator -dim 3 -degree 3 -turned
 */
@@ -13,6 +13,8 @@
 
 typedef struct {
   PetscInt  dim, degree, cells;
+  PetscInt  pins;            /* corners that are held, the first one in all components */
+  PetscInt  planes, clamped; /* not all sides are clamped: those with x_d = 0 for d < clamped; for other d < planes they are of symmetry */
   PetscReal bend, ratio;
   PetscBool free, turned, cuda, varies; /* no side is clamped; cells list their vertices in other orders; E and nu are functions */
 } Case;
@@ -110,9 +112,89 @@ static PetscErrorCode CreateMesh(const Case *c, DM *mesh)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetSpace(const Case *c, PetscInt ncomp, DM dm)
+/* the faces whose middle has coordinate d = at, with all points that they have */
+static PetscErrorCode MarkSide(DM dm, const char name[], PetscInt d, PetscReal at, DMLabel *label)
 {
-  const PetscInt id = 1;
+  PetscInt  n;
+  PetscReal x[3];
+  IS        faces;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMCreateLabel(dm, name));
+  PetscCall(DMGetLabel(dm, name, label));
+  PetscCall(DMPlexMarkBoundaryFaces(dm, 1, *label));
+  PetscCall(DMLabelGetStratumIS(*label, 1, &faces));
+  if (faces) {
+    const PetscInt *face;
+
+    PetscCall(ISGetLocalSize(faces, &n));
+    PetscCall(ISGetIndices(faces, &face));
+    for (PetscInt i = 0; i < n; i++) {
+      PetscCall(DMPlexComputeCellGeometryFVM(dm, face[i], NULL, x, NULL));
+      if (PetscAbsReal(x[d] - at) > 1e-10) PetscCall(DMLabelClearValue(*label, face[i], 1));
+    }
+    PetscCall(ISRestoreIndices(faces, &face));
+  }
+  PetscCall(ISDestroy(&faces));
+  PetscCall(DMPlexLabelComplete(dm, *label));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of a body, or of its component `only` */
+static PetscErrorCode SetPlanes(const Case *c, PetscInt only, DM dm)
+{
+  const PetscInt id = 1, zero = 0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt d = 0; d < c->planes; d++) {
+    const char name[] = {'p', 'l', 'a', 'n', 'e', (char)('x' + d), 0};
+    DMLabel    label;
+
+    if (only >= 0 && d != only && d >= c->clamped) continue;
+    PetscCall(MarkSide(dm, name, d, 0, &label));
+    PetscCall(DMAddBoundary(dm, DM_BC_ESSENTIAL, name, label, 1, &id, 0, d >= c->clamped, only >= 0 ? &zero : &d, NULL, NULL, NULL, NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* corner 0, then 1 but for component x, and 2 in z: after dim of them a body cannot move */
+static PetscErrorCode SetPins(const Case *c, DM dm)
+{
+  const PetscInt id = 1, component[] = {0, 1, 2};
+  PetscInt       first, end;
+  DM             cdm;
+  Vec            places;
+  PetscScalar   *array, *x;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetCoordinateDM(dm, &cdm));
+  PetscCall(DMGetCoordinatesLocal(dm, &places));
+  PetscCall(DMPlexGetDepthStratum(dm, 0, &first, &end));
+  PetscCall(VecGetArray(places, &array));
+  for (PetscInt p = 0; p < c->pins; p++) {
+    const char name[] = {'p', 'i', 'n', (char)('0' + p), 0};
+    DMLabel    label;
+
+    PetscCall(DMCreateLabel(dm, name));
+    PetscCall(DMGetLabel(dm, name, &label));
+    for (PetscInt v = first; v < end; v++) {
+      PetscReal distance = 0;
+
+      PetscCall(DMPlexPointLocalRef(cdm, v, array, &x));
+      for (PetscInt d = 0; d < c->dim; d++) distance += PetscAbsScalar(x[d] - (p == d + 1));
+      if (distance < 1e-10) PetscCall(DMLabelSetValue(label, v, 1));
+    }
+    PetscCall(DMAddBoundary(dm, DM_BC_ESSENTIAL, name, label, 1, &id, 0, c->dim - p, component + p, NULL, NULL, NULL, NULL));
+  }
+  PetscCall(VecRestoreArray(places, &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* that of component `only` alone, or of all for -1 */
+static PetscErrorCode SetSpace(const Case *c, PetscInt only, DM dm)
+{
+  const PetscInt ncomp = only < 0 ? c->dim : 1;
+  const PetscInt id    = 1;
   PetscFE        fe;
   PetscDS        ds;
   DMLabel        label;
@@ -127,7 +209,9 @@ static PetscErrorCode SetSpace(const Case *c, PetscInt ncomp, DM dm)
   PetscCall(DMGetDS(dm, &ds));
   if (ncomp > 1) PetscCall(PetscDSSetJacobian(ds, 0, 0, G0, NULL, NULL, G3));
   if (!c->varies) PetscCall(PetscDSSetConstants(ds, 2, moduli));
-  if (c->free) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->planes) PetscCall(SetPlanes(c, only, dm));
+  if (c->pins) PetscCall(SetPins(c, dm));
+  if (c->free || c->planes || c->pins) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMCreateLabel(dm, "wall"));
   PetscCall(DMGetLabel(dm, "wall", &label));
   PetscCall(DMPlexMarkBoundaryFaces(dm, 1, label));
@@ -140,7 +224,7 @@ static PetscErrorCode CreateSolid(const Case *c, DM *dm, Mat *A)
 {
   PetscFunctionBeginUser;
   PetscCall(CreateMesh(c, dm));
-  PetscCall(SetSpace(c, c->dim, *dm));
+  PetscCall(SetSpace(c, -1, *dm));
   PetscCall(MatCreateElasticityPlex(*dm, A));
   if (c->varies) PetscCall(MatElasticityPlexSetFunction(*A, Moduli, Shift, DMBOX_PLANE_STRAIN, NULL));
   else PetscCall(MatElasticityPlexSetModuli(*A, 1, c->ratio, DMBOX_PLANE_STRAIN, 0));
@@ -240,11 +324,29 @@ static PetscErrorCode CompareMatrices(const char *what, Mat A, Mat J)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* components that are not coupled */
+static void Laplace(POINT, PetscScalar g[])
+{
+  (void)n;
+  for (PetscInt i = 0; i < dim * dim; i++) g[(i / dim * (dim + 1) * dim + i % dim) * dim + i % dim] = 1 + x[0];
+}
+
+static PetscErrorCode Springs(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt n,
+                              PetscReal h[], PETSC_UNUSED void *ctx)
+{
+  h[0] = 1 + x[1];
+  return PETSC_SUCCESS;
+}
+
 static PetscErrorCode TestOperator(Case *c)
 {
-  DM  dm;
-  Mat A, J;
-  Vec local;
+  const PetscInt id = 1;
+  PetscReal      iterations;
+  DM             dm;
+  DMLabel        label;
+  PetscDS        ds;
+  Mat            A, J;
+  Vec            local, x, b;
 
   PetscFunctionBeginUser;
   for (int varies = 0; varies < 2; varies++) {
@@ -259,6 +361,27 @@ static PetscErrorCode TestOperator(Case *c)
     PetscCall(MatCreateDiffusionPlex(dm, &A));
     PetscCall(MatDiffusionPlexSetJacobian(A, dm, NULL, 0, 0));
     PetscCall(CompareMatrices("operator of a PetscDS", A, J));
+    PetscCall(DMGetDS(dm, &ds));
+    PetscCall(PetscDSSetJacobian(ds, 0, 0, G0, NULL, NULL, Laplace));
+    PetscCall(DMPlexSNESComputeJacobianFEM(dm, local, J, J, NULL));
+    PetscCall(MatDiffusionPlexSetJacobian(A, dm, NULL, 0, 0));
+    PetscCall(CompareMatrices("components that are not coupled", A, J));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecSetRandom(b, NULL));
+    PetscCall(Solve(A, KSPCG, b, x, &iterations));
+    if (iterations > 12) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%.1f iterations where components are not coupled\n", (double)iterations));
+    PetscCall(MarkSide(dm, "end", 0, 1, &label));
+    PetscCall(MatDiffusionPlexSetRobin(A, label, 1, &id, Springs, NULL));
+    PetscCall(MatDestroy(&J));
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &J));
+    PetscCall(CompareMatrices("springs", A, J));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&J));
+    PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP4, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &J));
+    PetscCall(CompareMatrices("bake-off problem", A, J));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&J));
     PetscCall(VecDestroy(&local));
@@ -359,7 +482,8 @@ static PetscErrorCode TestCells(Case *c)
 /* rigid motions, and what is solved up to them */
 static PetscErrorCode TestMotions(Case *c)
 {
-  const PetscInt wanted = c->dim * (c->dim + 1) / 2;
+  const PetscInt rest = c->dim - (c->pins ? c->pins : c->planes), all = c->dim * (c->dim + 1) / 2; /* rest: in all planes */
+  const PetscInt wanted = c->clamped ? 0 : (c->planes || c->pins ? rest * (rest + 1) / 2 : all);
   DM             dm;
   Mat            A, B;
   Vec            x, b;
@@ -373,13 +497,16 @@ static PetscErrorCode TestMotions(Case *c)
   c->free = PETSC_TRUE;
   PetscCall(CreateSolid(c, &dm, &A));
   PetscCall(MatGetNullSpace(A, &motions));
-  PetscCall(MatNullSpaceGetVecs(motions, &constants, &n, &v));
+  n         = 0;
+  constants = PETSC_FALSE;
+  is        = PETSC_TRUE;
+  if (motions) PetscCall(MatNullSpaceGetVecs(motions, &constants, &n, &v));
   if (n != wanted || constants) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " motions, not %" PetscInt_FMT "\n", n, wanted));
-  PetscCall(MatNullSpaceTest(motions, A, &is));
+  if (motions) PetscCall(MatNullSpaceTest(motions, A, &is));
   if (!is) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "motions are no null space\n"));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
   PetscCall(MatGetNearNullSpace(B, &motions));
-  PetscCall(MatNullSpaceTest(motions, B, &is));
+  if (!c->planes && !c->pins) PetscCall(MatNullSpaceTest(motions, B, &is));
   if (!is) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the near null space is none\n"));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSetRandom(x, NULL));
@@ -391,6 +518,14 @@ static PetscErrorCode TestMotions(Case *c)
   PetscCall(MatMultAdd(A, x, b, b));
   PetscCall(VecNorm(b, NORM_2, &norm));
   PetscCall(Check("residual of a free body", norm, size, 1e-8));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatCreateDiffusionPlex(dm, &A));
+  PetscCall(MatGetNullSpace(A, &motions));
+  n = 0;
+  if (motions) PetscCall(MatNullSpaceGetVecs(motions, NULL, &n, NULL));
+  if (motions) PetscCall(MatNullSpaceTest(motions, A, &is));
+  if (n != (c->clamped || c->pins ? 0 : c->dim - c->planes) || !is)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " constants of components\n", n));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
@@ -399,24 +534,49 @@ static PetscErrorCode TestMotions(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* component `component` of what PCPATCHFD makes of a vector that has no other components */
-static PetscErrorCode Correct(Mat A, PetscInt component, Vec r, Vec x)
+/* component `component` of a vector of dm, which has no others, from one of `scalar`, or the other way */
+static PetscErrorCode Component(DM dm, DM scalar, PetscInt component, PetscBool back, Vec all, Vec one)
 {
-  PC  pc;
-  Vec all, out;
+  PetscSection sections[2];
+  PetscInt     dim, first, end, n, at[2];
+  PetscScalar *a, *b;
+  Vec          locals[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetDimension(dm, &dim));
+  PetscCall(DMGetLocalSection(dm, &sections[0]));
+  PetscCall(DMGetLocalSection(scalar, &sections[1]));
+  PetscCall(DMCreateLocalVector(dm, &locals[0]));
+  PetscCall(DMCreateLocalVector(scalar, &locals[1]));
+  PetscCall(DMGlobalToLocal(back ? dm : scalar, back ? all : one, INSERT_VALUES, locals[!back]));
+  PetscCall(VecGetArray(locals[0], &a));
+  PetscCall(VecGetArray(locals[1], &b));
+  PetscCall(PetscSectionGetChart(sections[1], &first, &end));
+  for (PetscInt q = first; q < end; q++) {
+    PetscCall(PetscSectionGetDof(sections[1], q, &n));
+    for (int i = 0; i < 2; i++) PetscCall(PetscSectionGetOffset(sections[i], q, &at[i]));
+    for (PetscInt i = 0; i < n; i++)
+      if (back) b[at[1] + i] = a[at[0] + i * dim + component];
+      else a[at[0] + i * dim + component] = b[at[1] + i];
+  }
+  PetscCall(VecRestoreArray(locals[0], &a));
+  PetscCall(VecRestoreArray(locals[1], &b));
+  PetscCall(DMLocalToGlobal(back ? scalar : dm, locals[back], INSERT_VALUES, back ? one : all));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&locals[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what PCPATCHFD makes of a vector */
+static PetscErrorCode Correct(Mat A, Vec r, Vec x)
+{
+  PC pc;
 
   PetscFunctionBeginUser;
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetType(pc, PCPATCHFD));
   PetscCall(PCSetUp(pc));
-  PetscCall(MatCreateVecs(A, &all, &out));
-  PetscCall(VecSet(all, 0));
-  PetscCall(VecStrideScatter(r, component, all, INSERT_VALUES));
-  PetscCall(PCApply(pc, all, out));
-  PetscCall(VecStrideGather(out, component, x, INSERT_VALUES));
-  PetscCall(VecDestroy(&all));
-  PetscCall(VecDestroy(&out));
+  PetscCall(PCApply(pc, r, x));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -439,30 +599,36 @@ static PetscErrorCode TestCorrections(Case *c)
 {
   DM  dm, scalar;
   Mat A, B;
-  Vec r, x, wanted;
+  Vec r, x, wanted, all, out;
 
   PetscFunctionBeginUser;
   c->varies = PETSC_TRUE;
   PetscCall(CreateSolid(c, &dm, &A));
-  PetscCall(CreateMesh(c, &scalar));
-  PetscCall(SetSpace(c, 1, scalar));
+  PetscCall(MatCreateVecs(A, &all, &out));
   for (PetscInt component = 0; component < c->dim; component++) {
+    PetscCall(CreateMesh(c, &scalar));
+    PetscCall(SetSpace(c, component, scalar));
     PetscCall(MatCreateDiffusionPlex(scalar, &B));
     PetscCall(MatDiffusionPlexSetFunction(B, c->dim, Tensor, Shift, &component));
     PetscCall(MatCreateVecs(B, &x, &r));
     PetscCall(VecDuplicate(x, &wanted));
     PetscCall(VecSetRandom(r, NULL));
-    PetscCall(Correct(A, component, r, x));
-    PetscCall(Correct(B, 0, r, wanted));
+    PetscCall(VecSet(all, 0));
+    PetscCall(Component(dm, scalar, component, PETSC_FALSE, all, r));
+    PetscCall(Correct(A, all, out));
+    PetscCall(Component(dm, scalar, component, PETSC_TRUE, out, x));
+    PetscCall(Correct(B, r, wanted));
     PetscCall(Compare("correction of closed cells", x, wanted, 1e-11));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&r));
     PetscCall(VecDestroy(&wanted));
     PetscCall(MatDestroy(&B));
+    PetscCall(DMDestroy(&scalar));
   }
+  PetscCall(VecDestroy(&all));
+  PetscCall(VecDestroy(&out));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
-  PetscCall(DMDestroy(&scalar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -552,7 +718,7 @@ static PetscErrorCode TestConvergence(Case *c)
       PetscCall(DMDestroy(&dm));
       dm = fine;
     }
-    PetscCall(SetSpace(c, c->dim, dm));
+    PetscCall(SetSpace(c, -1, dm));
     PetscCall(DMGetDS(dm, &ds));
     PetscCall(PetscDSSetResidual(ds, 0, Force, NULL));
     PetscCall(MatCreateElasticityPlex(dm, &A));
@@ -641,7 +807,7 @@ static PetscErrorCode TestTraction(Case *c)
   PetscCall(DMCreateLabel(dm, "sides"));
   PetscCall(DMGetLabel(dm, "sides", &label));
   PetscCall(DMPlexMarkBoundaryFaces(dm, 1, label));
-  PetscCall(SetSpace(c, c->dim, dm));
+  PetscCall(SetSpace(c, -1, dm));
   PetscCall(DMGetDS(dm, &ds));
   PetscCall(DMAddBoundary(dm, DM_BC_NATURAL, "sides", label, 1, &id, 0, 0, NULL, NULL, NULL, NULL, &bd));
   PetscCall(PetscDSGetBoundary(ds, bd, &wf, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
@@ -655,6 +821,168 @@ static PetscErrorCode TestTraction(Case *c)
   PetscCall(Check("energy of a body that is stretched", PetscAbsScalar(energy - c->dim / (c->dim * lambda + 2 * mu)), 1, 1e-10));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of the side x = 1, in direction x */
+static void Pull(RESIDUAL, PETSC_UNUSED const PetscReal normal[], PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscScalar constants[],
+                 PetscScalar f[])
+{
+  for (PetscInt c = 0; c < dim; c++) f[c] = c == 0 ? -1 : 0;
+}
+
+static PetscErrorCode Stretched(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt n, PetscScalar u[],
+                                void *ctx)
+{
+  for (PetscInt c = 0; c < n; c++) u[c] = (c ? -*(const PetscReal *)ctx : 1) * x[c];
+  return PETSC_SUCCESS;
+}
+
+/* xx 1, von Mises' stress 1, nothing else */
+static PetscErrorCode CheckBar(Mat A, Vec x)
+{
+  PetscReal    error = 0;
+  PetscInt     n, size;
+  PetscScalar *a;
+  Vec          stress;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatElasticityPlexComputeStresses(A, x, &stress));
+  PetscCall(VecGetBlockSize(stress, &n));
+  PetscCall(VecGetLocalSize(stress, &size));
+  PetscCall(VecGetArray(stress, &a));
+  for (PetscInt i = 0; i < size; i++) error = PetscMax(error, PetscAbsScalar(a[i] - (i % n == 0 || i % n == n - 1)));
+  PetscCall(VecRestoreArray(stress, &a));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &error, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
+  PetscCall(Check("stresses of a bar", error, 1, 1e-7));
+  PetscCall(VecDestroy(&stress));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a part of a bar, between planes of symmetry; and iterations with any load, of the bar and where these sides are clamped */
+static PetscErrorCode TestTension(Case *c)
+{
+  PetscErrorCode (*stretched[])(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar *, void *) = {Stretched};
+  const PetscInt id                                                                                      = 1;
+  void          *ctx[]                                                                                   = {&c->ratio};
+  PetscReal      iterations[3], error;
+  PetscInt       bd;
+  DM             dm;
+  DMLabel        label;
+  PetscDS        ds;
+  PetscWeakForm  wf;
+  Mat            A;
+  Vec            x, b;
+
+  PetscFunctionBeginUser;
+  for (int clamped = 0; clamped < 2; clamped++) {
+    c->planes  = c->dim;
+    c->clamped = clamped ? c->dim : 0;
+    PetscCall(CreateMesh(c, &dm));
+    PetscCall(MarkSide(dm, "end", 0, 1, &label));
+    PetscCall(SetSpace(c, -1, dm));
+    PetscCall(DMGetDS(dm, &ds));
+    PetscCall(DMAddBoundary(dm, DM_BC_NATURAL, "end", label, 1, &id, 0, 0, NULL, NULL, NULL, NULL, &bd));
+    PetscCall(PetscDSGetBoundary(ds, bd, &wf, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+    PetscCall(PetscWeakFormSetIndexBdResidual(wf, label, id, 0, 0, 0, Pull, 0, NULL));
+    PetscCall(MatCreateElasticityPlex(dm, &A));
+    PetscCall(MatElasticityPlexSetModuli(A, 1, c->ratio, DMBOX_PLANE_STRESS, 0));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    if (!clamped) {
+      PetscCall(GetLoad(dm, b));
+      PetscCall(Solve(A, KSPCG, b, x, &iterations[2]));
+      PetscCall(DMComputeL2Diff(dm, 0, stretched, ctx, x, &error));
+      PetscCall(Check("displacement of a bar", error, 1, 1e-8));
+      PetscCall(CheckBar(A, x));
+    }
+    PetscCall(VecSetRandom(b, NULL));
+    PetscCall(Solve(A, KSPCG, b, x, &iterations[clamped]));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&dm));
+  }
+  if (iterations[0] > iterations[1] + 1 || iterations[2] > iterations[1] + 1)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%.1f and %.1f iterations, clamped %.1f\n", (double)iterations[0], (double)iterations[2],
+                          (double)iterations[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* u_c = (c + 1) y^2 + 0.3 x_c y, y the next coordinate */
+static PetscErrorCode Quadratic(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt n, PetscScalar u[],
+                                PETSC_UNUSED void *ctx)
+{
+  for (PetscInt c = 0; c < n; c++) u[c] = (c + 1) * PetscSqr(x[(c + 1) % dim]) + 0.3 * x[c] * x[(c + 1) % dim];
+  return PETSC_SUCCESS;
+}
+
+/* its stresses, with Young's modulus 1, in plane strain, and von Mises' stress by the deviator */
+static PetscErrorCode QuadraticStress(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt n,
+                                      PetscScalar s[], void *ctx)
+{
+  const PetscReal nu = *(const PetscReal *)ctx, mu = 0.5 / (1 + nu), lambda = 2 * mu * nu / (1 - 2 * nu);
+  PetscReal       H[3][3] = {{0}}, trace = 0, square = 0;
+  PetscInt        k = 0;
+
+  for (PetscInt c = 0; c < dim; c++) {
+    const PetscInt next = (c + 1) % dim;
+
+    H[c][next] = 2 * (PetscReal)(c + 1) * x[next] + 0.3 * x[c];
+    H[c][c]    = 0.3 * x[next];
+    trace += H[c][c];
+  }
+  for (PetscInt i = 0; i < 3; i++) {
+    for (PetscInt j = i; j < 3; j++) {
+      const PetscReal shear = mu * (H[i][j] + H[j][i]);
+
+      if (j < dim || i == j) s[k++] = shear + (i == j ? lambda * trace : 0);
+      square += (i == j ? 1 : 2) * PetscSqr(shear - (i == j ? 2 * mu * trace / 3 : 0));
+    }
+  }
+  s[k] = PetscSqrtReal(1.5 * square);
+  return PETSC_SUCCESS;
+}
+
+/* at all nodes, those on clamped sides, too, which have values */
+static PetscErrorCode TestStresses(Case *c)
+{
+  PetscErrorCode (*quadratic[])(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar *, void *) = {Quadratic};
+  PetscErrorCode (*exact[])(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar *, void *)     = {QuadraticStress};
+  const PetscInt id = 1, y = 1;
+  void          *ctx[] = {&c->ratio};
+  const char    *name;
+  DM             dm, nodes;
+  DMLabel        label;
+  PetscSection   section;
+  Mat            A;
+  Vec            u, stress, wanted;
+
+  PetscFunctionBeginUser;
+  c->bend = 0;
+  c->free = PETSC_TRUE;
+  PetscCall(CreateMesh(c, &dm));
+  PetscCall(SetSpace(c, -1, dm));
+  for (int side = 0; side < 2; side++) { /* one of them moves in y only */
+    PetscCall(MarkSide(dm, side ? "right" : "left", 0, side, &label));
+    PetscCall(
+      DMAddBoundary(dm, DM_BC_ESSENTIAL, side ? "right" : "left", label, 1, &id, 0, side, &y, (PetscVoidFn *)Quadratic, NULL, NULL, NULL));
+  }
+  PetscCall(MatCreateElasticityPlex(dm, &A));
+  PetscCall(DMCreateGlobalVector(dm, &u));
+  PetscCall(DMProjectFunction(dm, 0, quadratic, NULL, INSERT_VALUES, u));
+  PetscCall(MatElasticityPlexComputeStresses(A, u, &stress));
+  PetscCall(VecGetDM(stress, &nodes));
+  PetscCall(VecDuplicate(stress, &wanted));
+  PetscCall(DMProjectFunction(nodes, 0, exact, ctx, INSERT_VALUES, wanted));
+  PetscCall(Compare("stresses", stress, wanted, 1e-11));
+  PetscCall(DMGetLocalSection(nodes, &section));
+  PetscCall(PetscSectionGetComponentName(section, 0, c->dim, &name));
+  if (strcmp(name, "yy") && c->dim == 2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "component %s\n", name));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&stress));
+  PetscCall(VecDestroy(&wanted));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -756,7 +1084,7 @@ static PetscErrorCode TestErrors(Case *c)
   PetscDS        ds;
   DM             dm;
   Mat            A;
-  Vec            moduli;
+  Vec            moduli, stress;
 
   PetscFunctionBeginUser;
   PetscCall(CreateSolid(c, &dm, &A));
@@ -782,6 +1110,10 @@ static PetscErrorCode TestErrors(Case *c)
   PetscCall(ierr); /* is as good as new */
   CATCH(ierr, MatElasticityPlexGetModuli(A, NULL, NULL, NULL, NULL));
   PetscCall(Refused("getter", ierr, "no material that is the same everywhere"));
+  PetscCall(VecCreateMPI(PETSC_COMM_WORLD, 3, PETSC_DETERMINE, &moduli));
+  CATCH(ierr, MatElasticityPlexComputeStresses(A, moduli, &stress));
+  PetscCall(Refused("size of a displacement", ierr, "The displacement has 3 entries"));
+  PetscCall(VecDestroy(&moduli));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
   c->degree = 1;
@@ -791,9 +1123,21 @@ static PetscErrorCode TestErrors(Case *c)
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
   PetscCall(CreateMesh(c, &dm));
-  PetscCall(SetSpace(c, 1, dm));
+  PetscCall(SetSpace(c, 0, dm));
   CATCH(ierr, MatCreateElasticityPlex(dm, &A));
   PetscCall(Refused("components", ierr, "with as many components as dimensions"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  c->planes = 1;
+  PetscCall(CreateMesh(c, &dm));
+  PetscCall(SetSpace(c, -1, dm));
+  CATCH(ierr, MatCreateBakeoff(dm, MAT_BAKEOFF_BP4, MAT_BAKEOFF_LAYOUT_ELEMENT, &A));
+  PetscCall(Refused("vectors of elements", ierr, "in the layout element they have to be for none or all"));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP4, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
+  PetscCall(MatCreateVecs(A, &moduli, NULL));
+  CATCH(ierr, MatElasticityPlexComputeStresses(A, moduli, &stress));
+  PetscCall(Refused("stresses", ierr, "The matrix is that of no solid"));
+  PetscCall(VecDestroy(&moduli));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -807,7 +1151,7 @@ int main(int argc, char **argv)
   } tests[]          = {{"operator", TestOperator}, {"tangent", TestTangent},         {"cells", TestCells},
                         {"motions", TestMotions},   {"corrections", TestCorrections}, {"convergence", TestConvergence},
                         {"traction", TestTraction}, {"iterations", TestIterations},   {"box", TestBox},
-                        {"errors", TestErrors}};
+                        {"tension", TestTension},   {"stresses", TestStresses},       {"errors", TestErrors}};
   Case      c        = {.dim = 3, .degree = 2, .cells = 3, .bend = 0.1, .ratio = 0.3};
   char      name[64] = "";
   PetscBool is;
@@ -819,6 +1163,9 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &c.dim, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-degree", &c.degree, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cells", &c.cells, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-planes", &c.planes, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-clamped", &c.clamped, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-pins", &c.pins, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-ratio", &c.ratio, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-turned", &c.turned, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-cuda", &c.cuda, NULL));
@@ -884,6 +1231,41 @@ int main(int argc, char **argv)
       args: -test iterations -mg_coarse_assembled_pc_type redundant
 
     test:
+      suffix: planes
+      nsize: {{1 3}}
+      args: -test {{operator motions corrections}} -planes {{1 2}} -dim 2 -degree 3 -turned
+
+    test:
+      suffix: planes_3d
+      nsize: {{1 2}}
+      args: -test {{operator tangent motions corrections}} -planes {{1 3}} -degree 3 -cells 2 -turned
+
+    test:
+      suffix: planes_clamped
+      nsize: {{1 2}}
+      args: -test {{operator motions corrections}} -planes 2 -clamped 1 -dim {{2 3}} -turned
+
+    test:
+      suffix: pins
+      nsize: {{1 3}}
+      args: -test {{operator motions}} -pins {{2 3}} -turned
+
+    test:
+      suffix: tension
+      nsize: {{1 2 3}}
+      args: -test tension -dim {{2 3}} -degree {{1 2 3 4}} -turned
+
+    test:
+      suffix: tension_single
+      nsize: {{1 2}}
+      args: -test tension -degree 3 -turned -pc_type single -ksp_type fcg
+
+    test:
+      suffix: stresses
+      nsize: {{1 3}}
+      args: -test stresses -dim {{2 3}} -degree {{2 3}} -turned
+
+    test:
       suffix: errors
       args: -test errors -dim {{2 3}} -malloc_dump 0
 
@@ -891,6 +1273,17 @@ int main(int argc, char **argv)
       suffix: cuda
       requires: cuda gpu
       args: -cuda -test {{operator motions corrections traction}} -dim {{2 3}} -degree {{1 2 3 5}} -cells 2 -turned
+
+    test:
+      suffix: planes_cuda
+      requires: cuda gpu
+      nsize: {{1 2}}
+      args: -cuda -test {{operator motions corrections tension}} -planes {{1 2}} -dim {{2 3}} -degree {{2 3 5}} -cells 2 -turned
+
+    test:
+      suffix: planes_single_cuda
+      requires: cuda gpu
+      args: -cuda -test tension -dim {{2 3}} -degree 3 -turned -pc_type single -ksp_type fcg
 
     test:
       suffix: ranks_cuda

@@ -134,25 +134,6 @@ PetscErrorCode PlexCellsCreateSection(DM dm, PetscSection from, PetscSection *se
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the global number of node i among the indices of a cell's closure, or -1 */
-static PetscErrorCode GlobalNode(const PlexCells *p, PetscInt cell, const PetscInt closure[], PetscInt i, PetscInt *node)
-{
-  const PetscInt *c     = closure + i * p->ncomp;
-  PetscInt        fixed = 0;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < p->ncomp; k++) fixed += c[k] < 0;
-  PetscCheck(fixed == 0 || fixed == p->ncomp, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "A node of cell %" PetscInt_FMT " has Dirichlet conditions for %" PetscInt_FMT " of its %" PetscInt_FMT
-             " components; they have to be for none or all",
-             cell, fixed, p->ncomp);
-  for (PetscInt k = 1; k < p->ncomp && !fixed; k++)
-    PetscCheck(c[k] == c[0] + k, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "The components of a node of cell %" PetscInt_FMT " are not one after another in the section of the DMPLEX", cell);
-  *node = fixed ? -1 : c[0] / p->ncomp;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* nodes of other ranks, in increasing order, and their places in the arrays of this rank */
 static PetscErrorCode NumberGhosts(PlexCells *p)
 {
@@ -178,31 +159,119 @@ static PetscErrorCode NumberGhosts(PlexCells *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetNodes(DM dm, const PetscInt cells[], PlexCells *p)
+/* index: of the first component of each node of cells in local vectors; partial: has a node Dirichlet conditions for some components only? */
+static PetscErrorCode GetUnknowns(DM dm, PetscSection local, PlexCells *p, PetscBool *partial)
 {
-  PetscSection local, global, section;
-  PetscInt     nowned;
+  PetscSection section;
+
+  PetscFunctionBegin;
+  *partial = PETSC_FALSE;
+  PetscCall(PlexCellsCreateSection(dm, local, &section));
+  for (PetscCount c = 0; c < p->ncells; c++) {
+    const PetscInt cell = p->cell[c];
+    PetscInt       n, *closure;
+
+    PetscCall(DMPlexGetClosureIndices(dm, section, section, cell, PETSC_TRUE, &n, &closure, NULL, NULL));
+    PetscCheck(n == p->size * p->ncomp, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+               "Cell %" PetscInt_FMT " has %" PetscInt_FMT " unknowns in the section of the DMPLEX; degree %" PetscInt_FMT
+               " has %" PetscInt_FMT,
+               cell, n, p->degree, p->size * p->ncomp);
+    for (PetscInt i = 0; i < n; i++) { /* negative with Dirichlet conditions */
+      const PetscInt unknown = closure[i] < 0 ? -(closure[i] + 1) : closure[i], component = i % p->ncomp;
+      PetscInt      *first = &p->index[c * p->size + i / p->ncomp];
+
+      if (component == 0) *first = unknown;
+      PetscCheck(unknown == *first + component, PETSC_COMM_SELF, PETSC_ERR_SUP,
+                 "The components of a node of cell %" PetscInt_FMT " are not one after another in the section of the DMPLEX", cell);
+      *partial = (PetscBool)(*partial || (closure[i] < 0) != (closure[i - component] < 0));
+    }
+    PetscCall(DMPlexRestoreClosureIndices(dm, section, section, cell, PETSC_TRUE, &n, &closure, NULL, NULL));
+  }
+  PetscCall(PetscSectionDestroy(&section));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, partial, 1, PATCHFD_MPI_BOOL, MPI_LOR, PetscObjectComm((PetscObject)dm)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* number[local unknown]: those of vectors become those of all components of all nodes; n: how many this rank owns */
+static PetscErrorCode NumberAll(DM dm, PetscSection local, PetscInt number[], PetscInt *n)
+{
+  PetscSection all;
+  PetscSF      sf;
+  PetscInt     first, end, size, from, to;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetPointSF(dm, &sf));
+  PetscCall(PetscSectionCreateGlobalSection(local, sf, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE, &all));
+  PetscCall(PetscSectionGetConstrainedStorageSize(all, n));
+  PetscCall(PetscSectionGetChart(local, &first, &end));
+  for (PetscInt q = first; q < end; q++) {
+    PetscCall(PetscSectionGetDof(local, q, &size));
+    PetscCall(PetscSectionGetOffset(local, q, &from));
+    PetscCall(PetscSectionGetOffset(all, q, &to));
+    for (PetscInt i = 0; i < size; i++) number[from + i] = (to < 0 ? -(to + 1) : to) + i;
+  }
+  PetscCall(PetscSectionDestroy(&all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* which components of nodes are not in vectors; n local unknowns have the numbers `all` among all, and `number` in vectors, or negative
+   ones.  Vectors have those of this rank in the same order */
+static PetscErrorCode GetDirichlet(PlexCells *p, PetscInt n, const PetscInt all[], const PetscInt number[])
+{
+  const PetscInt nowned = p->nodes->n * p->ncomp;
+  PetscInt      *own, next = -1;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1((p->nodes->n + p->nghost) * p->ncomp, &p->dirichlet));
+  PetscCall(PetscMalloc1(nowned, &own));
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscInt node = all[i] / p->ncomp, component = all[i] % p->ncomp;
+    PetscInt       at = node - p->nodes->rstart;
+
+    if (at < 0 || at >= p->nodes->n) {
+      PetscCall(PetscFindInt(node, p->nghost, p->ghost, &at));
+      if (at < 0) continue; /* of the overlap */
+      at += p->nodes->n;
+    } else own[at * p->ncomp + component] = number[i];
+    p->dirichlet[at * p->ncomp + component] = (PetscBool)(number[i] < 0);
+  }
+  for (PetscInt i = 0; i < nowned; i++) {
+    if (own[i] < 0) continue;
+    PetscCheck(next < 0 || own[i] == next, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "Nodes of the DMPLEX have Dirichlet conditions for some of their components, and its global section is not in the order of "
+               "the local one, as on meshes whose periodic sides have nodes in common");
+    next = own[i] + 1;
+  }
+  PetscCall(PetscFree(own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetNodes(DM dm, PlexCells *p)
+{
+  PetscSection           local, global;
+  ISLocalToGlobalMapping map;
+  const PetscInt        *number;
+  PetscInt              *all, n, nowned;
+  PetscBool              partial;
 
   PetscFunctionBegin;
   PetscCall(DMGetLocalSection(dm, &local));
   PetscCall(DMGetGlobalSection(dm, &global));
-  PetscCall(PlexCellsCreateSection(dm, local, &section));
-  PetscCall(PetscSectionGetConstrainedStorageSize(global, &nowned));
-  PetscCall(PetscLayoutCreateFromSizes(PetscObjectComm((PetscObject)dm), nowned / p->ncomp, PETSC_DETERMINE, 1, &p->nodes));
+  PetscCall(DMGetLocalToGlobalMapping(dm, &map));
+  PetscCall(ISLocalToGlobalMappingGetIndices(map, &number));
   PetscCall(PetscMalloc1(p->ncells * p->size, &p->index));
-  for (PetscCount c = 0; c < p->ncells; c++) {
-    PetscInt n, *closure;
-
-    PetscCall(DMPlexGetClosureIndices(dm, section, global, cells[c], PETSC_TRUE, &n, &closure, NULL, NULL));
-    PetscCheck(n == p->size * p->ncomp, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-               "Cell %" PetscInt_FMT " has %" PetscInt_FMT " unknowns in the section of the DMPLEX; degree %" PetscInt_FMT
-               " has %" PetscInt_FMT,
-               cells[c], n, p->degree, p->size * p->ncomp);
-    for (PetscInt i = 0; i < p->size; i++) PetscCall(GlobalNode(p, cells[c], closure, i, &p->index[c * p->size + i]));
-    PetscCall(DMPlexRestoreClosureIndices(dm, section, global, cells[c], PETSC_TRUE, &n, &closure, NULL, NULL));
-  }
-  PetscCall(PetscSectionDestroy(&section));
+  PetscCall(GetUnknowns(dm, local, p, &partial));
+  PetscCall(PetscSectionGetConstrainedStorageSize(global, &nowned));
+  PetscCall(PetscSectionGetStorageSize(local, &n));
+  PetscCall(PetscMalloc1(n, &all));
+  PetscCall(PetscArraycpy(all, number, n));
+  if (partial) PetscCall(NumberAll(dm, local, all, &nowned));
+  PetscCall(PetscLayoutCreateFromSizes(PetscObjectComm((PetscObject)dm), nowned / p->ncomp, PETSC_DETERMINE, 1, &p->nodes));
+  for (PetscCount i = 0; i < p->ncells * p->size; i++) p->index[i] = all[p->index[i]] < 0 ? -1 : all[p->index[i]] / p->ncomp;
   PetscCall(NumberGhosts(p));
+  if (partial) PetscCall(GetDirichlet(p, n, all, number));
+  PetscCall(PetscFree(all));
+  PetscCall(ISLocalToGlobalMappingRestoreIndices(map, &number));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,96 +394,23 @@ PetscErrorCode PlexCellsCreate(DM dm, PlexCells *p)
   PetscCall(PetscMemzero(p, sizeof(*p)));
   PetscCall(GetSpace(dm, p));
   PetscCall(GetCells(dm, p->dim, &p->ncells, &p->cell));
-  PetscCall(GetNodes(dm, p->cell, p));
+  PetscCall(GetNodes(dm, p));
   PetscCall(GetGeometry(dm, p->cell, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- bodies ---- */
-
-static PetscInt Root(PetscInt *parent, PetscInt i)
+PetscErrorCode PlexCellsGetLocalNodes(DM dm, const PlexCells *cells, PetscInt ncomp, PetscInt index[])
 {
-  while (parent[i] != i) i = parent[i] = parent[parent[i]];
-  return i;
-}
-
-/* parent: nodes of cells that hang together on this rank have one root; label: numbers of nodes, or -1 at one of a cell with Dirichlet
-   conditions, and of a side with h u v */
-static void JoinCells(const PlexCells *p, const PlexSides *sides, PetscInt *parent, PetscInt *label)
-{
-  for (PetscCount c = 0; c < p->ncells; c++) {
-    const PetscInt *node  = &p->index[c * p->size];
-    PetscInt        first = -1;
-    PetscBool       fixed = PETSC_FALSE;
-
-    for (PetscInt i = 0; i < p->size; i++) {
-      if (node[i] < 0) fixed = PETSC_TRUE;
-      else if (first < 0) first = node[i];
-      else parent[Root(parent, node[i])] = Root(parent, first);
-    }
-    if (fixed && first >= 0) label[first] = -1;
-  }
-  for (PetscCount i = 0; i < sides->n * p->size; i++)
-    if (sides->mean[i / p->size] > 0 && sides->index[i] >= 0) label[sides->index[i]] = -1;
-}
-
-/* label becomes the least one of all nodes of the body, on all ranks */
-static PetscErrorCode SpreadLabels(MPI_Comm comm, const PlexCells *p, PetscInt *parent, PetscInt *label)
-{
-  const PetscInt n = p->nodes->n + p->nghost;
-  PetscBool      changed;
-  PetscSF        sf;
+  PlexCells    own = *cells;
+  PetscSection local;
+  PetscBool    partial;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFCreate(comm, &sf));
-  PetscCall(PetscSFSetGraphLayout(sf, p->nodes, p->nghost, NULL, PETSC_COPY_VALUES, p->ghost));
-  do {
-    changed = PETSC_FALSE;
-    for (PetscInt i = 0; i < n; i++) label[Root(parent, i)] = PetscMin(label[Root(parent, i)], label[i]);
-    for (PetscInt i = 0; i < n; i++) label[i] = label[Root(parent, i)];
-    PetscCall(PetscSFReduceBegin(sf, MPIU_INT, label + p->nodes->n, label, MPI_MIN));
-    PetscCall(PetscSFReduceEnd(sf, MPIU_INT, label + p->nodes->n, label, MPI_MIN));
-    PetscCall(PetscSFBcastBegin(sf, MPIU_INT, label, label + p->nodes->n, MPI_REPLACE));
-    PetscCall(PetscSFBcastEnd(sf, MPIU_INT, label, label + p->nodes->n, MPI_REPLACE));
-    for (PetscInt i = 0; i < n; i++) changed = (PetscBool)(changed || label[i] != label[Root(parent, i)]);
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &changed, 1, PATCHFD_MPI_BOOL, MPI_LOR, comm));
-  } while (changed);
-  PetscCall(PetscSFDestroy(&sf));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PlexCellsFindBodies(MPI_Comm comm, const PlexCells *p, const PlexSides *sides, PetscInt *nbody, PetscInt **body)
-{
-  const PetscInt n = p->nodes->n + p->nghost, start = p->nodes->rstart;
-  PetscInt      *parent, *label, mine = 0, first = 0, *number, nleaf = 0;
-  PetscSF        sf;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc3(n, &parent, n, &label, p->nodes->n, &number));
-  for (PetscInt i = 0; i < n; i++) {
-    parent[i] = i;
-    label[i]  = i < p->nodes->n ? start + i : p->ghost[i - p->nodes->n];
-  }
-  JoinCells(p, sides, parent, label);
-  PetscCall(SpreadLabels(comm, p, parent, label));
-  /* a body is numbered where the node is whose number is its label */
-  for (PetscInt i = 0; i < p->nodes->n; i++) mine += label[i] == start + i;
-  PetscCallMPI(MPI_Exscan(&mine, &first, 1, MPIU_INT, MPI_SUM, comm));
-  PetscCallMPI(MPIU_Allreduce(&mine, nbody, 1, MPIU_INT, MPI_SUM, comm));
-  PetscCall(PetscMalloc1(p->nodes->n, body));
-  for (PetscInt i = 0; i < p->nodes->n; i++) {
-    number[i]  = label[i] == start + i ? first++ : -1;
-    (*body)[i] = -1;
-    if (label[i] < 0) continue;
-    parent[nleaf]  = i;
-    label[nleaf++] = label[i];
-  }
-  PetscCall(PetscSFCreate(comm, &sf));
-  PetscCall(PetscSFSetGraphLayout(sf, p->nodes, nleaf, parent, PETSC_COPY_VALUES, label));
-  PetscCall(PetscSFBcastBegin(sf, MPIU_INT, number, *body, MPI_REPLACE));
-  PetscCall(PetscSFBcastEnd(sf, MPIU_INT, number, *body, MPI_REPLACE));
-  PetscCall(PetscSFDestroy(&sf));
-  PetscCall(PetscFree3(parent, label, number));
+  own.ncomp = ncomp;
+  own.index = index;
+  PetscCall(DMGetLocalSection(dm, &local));
+  PetscCall(GetUnknowns(dm, local, &own, &partial));
+  for (PetscCount i = 0; i < cells->ncells * cells->size; i++) index[i] /= ncomp;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -425,6 +421,7 @@ PetscErrorCode PlexCellsDestroy(PlexCells *p)
   PetscCall(PetscFree(p->cell));
   PetscCall(PetscFree(p->index));
   PetscCall(PetscFree(p->ghost));
+  PetscCall(PetscFree(p->dirichlet));
   PetscCall(PetscFree2(p->geoindex, p->coordinate));
   PetscCall(PetscMemzero(p, sizeof(*p)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -459,7 +456,7 @@ static PetscInt Namesake(const PlexCells *p, PetscInt cell, PetscInt degree, Pet
   return found;
 }
 
-/* number: in, 1 for nodes of `fine` that have a namesake here; out, where that is in arrays of this rank */
+/* number: in, 1 for nodes of `fine` that have a namesake here; out, where that is in arrays of this rank, or negative */
 static PetscErrorCode NumberNamesakes(MPI_Comm comm, const PlexCells *fine, PlexCells *p, PetscInt number[])
 {
   const PetscInt n    = fine->nodes->n;
@@ -481,9 +478,10 @@ static PetscErrorCode NumberNamesakes(MPI_Comm comm, const PlexCells *fine, Plex
   PetscCall(PetscSFDestroy(&sf));
   for (PetscInt i = 0; i < n; i++) number[i] -= p->nodes->rstart; /* those of nobody are not asked for */
   for (PetscInt i = 0; i < fine->nghost; i++) {
-    if (!number[n + i]) continue;
-    number[n + i]      = p->nodes->n + p->nghost;
-    ghost[p->nghost++] = ghost[i];
+    const PetscBool has = (PetscBool)number[n + i];
+
+    number[n + i] = has ? p->nodes->n + p->nghost : -1;
+    if (has) ghost[p->nghost++] = ghost[i];
   }
   p->ghost = ghost;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -512,6 +510,9 @@ PetscErrorCode PlexCellsCreateDegree(MPI_Comm comm, const PlexCells *fine, Petsc
   PetscCall(NumberNamesakes(comm, fine, p, number));
   for (PetscCount i = 0; i < n; i++)
     if (p->index[i] >= 0) p->index[i] = number[p->index[i]];
+  if (fine->dirichlet) PetscCall(PetscMalloc1((p->nodes->n + p->nghost) * p->ncomp, &p->dirichlet));
+  for (PetscInt i = 0; i < fine->nodes->n + fine->nghost && fine->dirichlet; i++)
+    if (number[i] >= 0) PetscCall(PetscArraycpy(p->dirichlet + number[i] * p->ncomp, fine->dirichlet + i * p->ncomp, p->ncomp));
   PetscCall(PetscFree(number));
   for (PetscCount i = 0; i < ngeo; i++) most = PetscMax(most, fine->geoindex[i]);
   PetscCall(PetscMalloc2(ngeo, &p->geoindex, (most + 1) * p->dim, &p->coordinate));

@@ -254,3 +254,8 @@ PetscErrorCode PatchFDHostFirstNodes(PetscCount count, const PetscInt node[], Pe
   PetscCall(PetscBTDestroy(&seen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+void PatchFDHostFreeNodes(PetscCount count, const PetscInt node[], PetscInt ncomp, const PetscBool fixed[], PetscInt own[])
+{
+  for (PetscCount i = 0; i < count; i++) own[i] = node[i] < 0 || fixed[(size_t)node[i] * ncomp] ? -1 : node[i];
+}

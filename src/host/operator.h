@@ -242,7 +242,8 @@ static PetscErrorCode OperatorStresses(const PatchFDOperatorDesc *desc, const Pe
 {
   const PatchFDPoints *points = desc->points;
   const PetscInt       n      = points->dim == 3 ? 6 : 4;
-  const size_t         nodes  = PatchFDBoxSize(&desc->field[0].ybox);
+  const PetscBool      index  = (PetscBool)(points->nodes == PATCHFD_NODES_INDEX);
+  const size_t         nodes  = index ? 0 : PatchFDBoxSize(&desc->field[0].ybox);
   PointsPlan          *p;
   REAL                *X;
 
@@ -254,7 +255,12 @@ static PetscErrorCode OperatorStresses(const PatchFDOperatorDesc *desc, const Pe
     for (PetscInt c = 0; c < p->dim; c++) PointsGather(p, batch, c, (const REAL *)u, p->u + c * p->size);
     SolidStresses(p, batch, X);
     for (PetscInt i = 0; i < p->size; i++) p->u[i] = Splat(1);
-    for (PetscInt c = 0; c <= n; c++) PointsScatter(p, batch, 0, 1, c < n ? p->t + c * p->npoint : p->u, 1, (REAL *)sum + c * nodes);
+    for (PetscInt c = 0; c <= n; c++) {
+      const V *own = c < n ? p->t + c * p->npoint : p->u;
+
+      if (index) IndexScatter(&p->index, batch, n + 1, 1, own, (REAL *)sum + c);
+      else PointsScatter(p, batch, 0, 1, own, 1, (REAL *)sum + c * nodes);
+    }
   }
   PetscCall(PointsDestroy(p));
   PetscCall(PetscFree(X));

@@ -4,6 +4,8 @@
   Layout global: the vectors of the DM.  The kernels take nodes by their numbers: on one rank out of the vector itself, on several out of an
   array [owned | ghosts],
   which the matrix's own Vecs have, and what is made from them; others are copied.
+  Where nodes have Dirichlet conditions for some of their components, arrays have all components, with zeros in these: `expand` takes a
+  rank's unknowns there and back.
   Layout element: vectors of all nodes of cell after cell.  With Z the scatter to cells, S the square root of the inverse multiplicity of
   each node and Q = S Z,
   Q'Q = 1: the operator is Q A Q' = S Z Z' A_E S^{-1} on vectors Q x, A_E the kernels' product cell by cell, Z Z' one PetscSF with a root
@@ -37,7 +39,7 @@ static PetscErrorCode BakeoffApply(void *ctx, PatchFDKernels kern, PetscReal alp
 
   PetscFunctionBegin;
   PetscCall(BakeoffGetKernels(m, kern, &k));
-  if (!m->sf) {
+  if (!m->sf && !m->expand) {
     PetscCall(BakeoffApplyCells(m, kern, alpha, x, y0, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -50,8 +52,8 @@ static PetscErrorCode BakeoffApply(void *ctx, PatchFDKernels kern, PetscReal alp
   } else {
     PetscCall(BakeoffGetLocal(m, kern, y, &k->y, &sum));
     PetscCall(BakeoffApplyCells(m, kern, alpha, local, NULL, sum));
-    PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, sum), sum));
-    if (sum != y) PetscCall(BakeoffAXPBY(m, kern, 0, y, 1, sum));
+    if (m->sf) PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, sum), sum));
+    PetscCall(BakeoffFromNodes(m, kern, PETSC_FALSE, sum, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -122,7 +124,8 @@ static PetscErrorCode MatCanRecord_Bakeoff(Mat A, PatchFDKernels kern, PetscBool
   PetscCall(MatShellGetContext(A, &m));
   PetscCall(MatShellGetOperation(A, MATOP_MULT, &mult));
   *can = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL && mult == (PetscVoidFn *)MatMult_Bakeoff &&
-                     (!m->halo || PatchFDHaloIsOnDevice(PatchFDHaloGetType(m->halo, kern))));
+                     (!m->halo || PatchFDHaloIsOnDevice(PatchFDHaloGetType(m->halo, kern))) &&
+                     (!m->expand || PatchFDHaloIsOnDevice(PatchFDHaloGetType(m->expand, kern))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,7 +143,7 @@ static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
   *can = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL && kern->operatorsweep && !m->sides.any && !m->values.solid &&
-                     (!m->sf || (!PetscMemTypeHost(kern->memtype) && BakeoffHasRoom(m, p))));
+                     (!m->sf || !PetscMemTypeHost(kern->memtype)) && BakeoffHasRoom(m, p));
   if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscCall(BakeoffGetKernels(m, kern, &k));
@@ -171,13 +174,13 @@ static PetscErrorCode BakeoffGetDiagonal(Mat_Bakeoff *m, PatchFDKernels kern, vo
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetArrayWrite(d, kern, &a));
-  if (!m->sf) PetscCall((*kern->operatordiagonal)(plan, a));
+  if (!m->sf && !m->expand) PetscCall((*kern->operatordiagonal)(plan, a));
   else if (m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL) {
     PetscCall(BakeoffGetLocal(m, kern, a, &k->y, &sum));
     if (plan) PetscCall((*kern->operatordiagonal)(plan, sum));
     else PetscCall((*kern->zero)(m->nlocal, sum)); /* this rank has no sides */
-    PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, sum), sum));
-    if (sum != a) PetscCall(BakeoffAXPBY(m, kern, 0, a, 1, sum));
+    if (m->sf) PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, sum), sum));
+    PetscCall(BakeoffFromNodes(m, kern, PETSC_FALSE, sum, a));
   } else {
     PetscCall((*kern->operatordiagonal)(plan, a));
     PetscCall((*kern->zero)(m->nowned, k->x));
@@ -211,31 +214,30 @@ static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* global numbers of the nodes of n cells, or -1; where all numbers of a node are asked for, those of each of `ncomp` components, one
-   component after another */
-static PetscErrorCode BakeoffGetNumbers(const PlexCells *c, PetscInt ncomp, PetscCount n, const PetscInt index[], PetscInt **number)
+/* the global numbers of the unknowns of this rank's nodes and ghosts, or -1 */
+static PetscErrorCode BakeoffGetNumbers(Mat A, const Mat_Bakeoff *m, PetscInt **number)
 {
-  const PetscInt   owned = c->nodes->n;
-  const PetscCount nodes = n * c->size;
+  PetscInt next = A->rmap->rstart;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(ncomp * nodes, number));
-  for (PetscCount i = 0; i < ncomp * nodes; i++) {
-    const PetscInt node = index[i % nodes], global = node < 0 ? -1 : (node < owned ? c->nodes->rstart + node : c->ghost[node - owned]);
-
-    (*number)[i] = node < 0 ? -1 : global * ncomp + (PetscInt)(i / nodes);
+  PetscCall(PetscMalloc1(m->nlocal, number));
+  for (size_t i = 0; i < m->nowned; i++) (*number)[i] = m->cells.dirichlet && m->cells.dirichlet[i] ? -1 : next++;
+  if (m->sf) {
+    PetscCall(PetscSFBcastBegin(m->sf, MPIU_INT, *number, *number + m->nowned, MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(m->sf, MPIU_INT, *number, *number + m->nowned, MPI_REPLACE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
-  Mat_Bakeoff  *m;
-  PatchFDPoints points, sides;
-  PetscCount    count, more = 0;
-  PetscInt     *number, *sidenumber, *i, *j;
-  PetscReal    *E = NULL;
-  PetscScalar  *v;
+  Mat_Bakeoff    *m;
+  PatchFDPoints   points, sides;
+  PetscCount      count, nodes, more = 0;
+  PetscInt       *own = NULL, *number, *i, *j;
+  const PetscInt *local;
+  PetscReal      *E = NULL;
+  PetscScalar    *v;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
@@ -245,27 +247,36 @@ static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Ma
              "Only in the layout global can a matrix of MatCreateBakeoff() be converted to %s", type);
   BakeoffDescribe(m, &points);
   BakeoffDescribeSides(m, &sides);
-  PetscCall(BakeoffGetNumbers(&m->cells, points.solid ? points.ncomp : 1, m->cells.ncells, m->cells.index, &number));
-  PetscCall(BakeoffGetNumbers(&m->cells, 1, m->sides.n, m->sides.index, &sidenumber));
-  if (points.solid) {
+  nodes = points.ncells * m->cells.size;
+  local = points.index;
+  if (points.solid) { /* numbers for each component */
+    PetscCall(PetscMalloc1(points.ncomp * nodes, &own));
+    for (PetscCount k = 0; k < points.ncomp * nodes; k++)
+      own[k] = local[k % nodes] < 0 ? -1 : local[k % nodes] * points.ncomp + (PetscInt)(k / nodes);
+    local = own;
     PetscCall(PetscMalloc1(points.ncells * PetscSqr(PatchFDPointsCellSize(&points)), &E));
     PetscCall(PatchFDKernelTables[PATCHFD_KERNELS_HOST_DOUBLE]->cellmatrices(&points, E));
   }
-  PetscCall(PatchFDHostPointsTriples(&points, E, number, number, &count, NULL, NULL, NULL));
-  if (m->sides.n) PetscCall(PatchFDHostPointsTriples(&sides, NULL, sidenumber, sidenumber, &more, NULL, NULL, NULL));
+  PetscCall(PatchFDHostPointsTriples(&points, E, local, local, &count, NULL, NULL, NULL));
+  if (m->sides.n) PetscCall(PatchFDHostPointsTriples(&sides, NULL, sides.index, sides.index, &more, NULL, NULL, NULL));
   PetscCall(PetscMalloc3(count + more, &i, count + more, &j, count + more, &v));
-  PetscCall(PatchFDHostPointsTriples(&points, E, number, number, &count, i, j, v));
-  if (m->sides.n) PetscCall(PatchFDHostPointsTriples(&sides, NULL, sidenumber, sidenumber, &more, i + count, j + count, v + count));
+  PetscCall(PatchFDHostPointsTriples(&points, E, local, local, &count, i, j, v));
+  if (m->sides.n) PetscCall(PatchFDHostPointsTriples(&sides, NULL, sides.index, sides.index, &more, i + count, j + count, v + count));
   PetscCall(PetscFree(E));
+  PetscCall(PetscFree(own));
+  PetscCall(BakeoffGetNumbers(A, m, &number));
+  for (PetscCount k = 0; k < count + more; k++) {
+    i[k] = i[k] < 0 ? -1 : number[i[k]];
+    j[k] = j[k] < 0 ? -1 : number[j[k]];
+  }
   PetscCall(PetscFree(number));
-  PetscCall(PetscFree(sidenumber));
   PetscCall(MatConvertTriples(A, count + more, i, j, v, type, reuse, B));
   PetscCall(PetscFree3(i, j, v));
   if (points.solid) {
     MatNullSpace motions;
 
-    PetscCall(BakeoffMotions(A, m, PETSC_TRUE, &motions));
-    PetscCall(MatSetBlockSize(*B, points.ncomp));
+    PetscCall(BakeoffMotions(A, m, &motions));
+    if (!m->expand) PetscCall(MatSetBlockSize(*B, points.ncomp));
     PetscCall(MatSetNearNullSpace(*B, motions));
     PetscCall(MatNullSpaceDestroy(&motions));
   }
@@ -284,6 +295,7 @@ static PetscErrorCode MatDestroy_Bakeoff(Mat A)
   PetscCall(PlexRobinDestroy(&m->robin));
   PetscCall(PlexSidesDestroy(&m->sides));
   PetscCall(PatchFDHaloDestroy(&m->halo));
+  PetscCall(PatchFDHaloDestroy(&m->expand));
   PetscCall(PetscSFDestroy(&m->sf));
   PetscCall(PlexCellsDestroy(&m->cells));
   PetscCall(DMDestroy(&m->dm));
@@ -304,15 +316,15 @@ static PetscErrorCode BakeoffCreateSF(Mat_Bakeoff *m)
   const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT);
   MPI_Comm         comm    = PetscObjectComm((PetscObject)m->dm);
   PetscCount       n = element ? c->ncells * c->size : c->nghost, nleaf = 0;
-  PetscInt        *number = NULL, *local, *remote, nleaves;
+  PetscInt        *local, *remote, nleaves;
   PetscLayout      layout;
 
   PetscFunctionBegin;
-  if (element) PetscCall(BakeoffGetNumbers(c, 1, c->ncells, c->index, &number));
   PetscCall(PetscIntCast(n * ncomp, &nleaves)); /* they are numbered */
   PetscCall(PetscMalloc2(nleaves, &local, nleaves, &remote));
   for (PetscCount i = 0; i < n; i++) {
-    const PetscInt node = element ? number[i] : c->ghost[i];
+    const PetscInt at   = element ? c->index[i] : c->nodes->n + (PetscInt)i;
+    const PetscInt node = at < c->nodes->n ? (at < 0 ? -1 : c->nodes->rstart + at) : c->ghost[at - c->nodes->n];
 
     for (PetscInt k = 0; k < ncomp && node >= 0; k++, nleaf++) {
       local[nleaf]  = (PetscInt)(i * ncomp + k);
@@ -325,7 +337,29 @@ static PetscErrorCode BakeoffCreateSF(Mat_Bakeoff *m)
   PetscCall(PetscSFSetUp(m->sf));
   PetscCall(PetscLayoutDestroy(&layout));
   PetscCall(PetscFree2(local, remote));
-  PetscCall(PetscFree(number));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* within the rank: from its unknowns to the components of its nodes that have no Dirichlet conditions */
+static PetscErrorCode BakeoffCreateExpand(Mat_Bakeoff *m)
+{
+  PetscInt    *first[2], *index[2], n = 0;
+  PetscMPIInt *self;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(1, &self));
+  for (int side = 0; side < 2; side++) {
+    PetscCall(PetscCalloc1(2, &first[side]));
+    PetscCall(PetscMalloc1(m->nowned, &index[side]));
+  }
+  for (size_t i = 0; i < m->nowned; i++) {
+    if (m->cells.dirichlet[i]) continue;
+    index[0][n]   = n;
+    index[1][n++] = (PetscInt)i;
+  }
+  m->nfree    = (size_t)n;
+  first[0][1] = first[1][1] = n;
+  PetscCall(PatchFDHaloCreateFromLists(PETSC_COMM_SELF, PATCHFD_HALO_AUTO, 1, self, first, index, &m->expand));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -348,12 +382,18 @@ static PetscErrorCode BakeoffCreate(DM dm, const PlexCells *cells, PetscBool dif
   PetscCheck(m->diffusion || m->cells.ncomp == (scalar ? 1 : m->cells.dim), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "The PetscFE of the DMPLEX has %" PetscInt_FMT " components; %s has %" PetscInt_FMT, m->cells.ncomp,
              MatBakeoffProblems[problem], scalar ? 1 : m->cells.dim);
+  PetscCheck(!m->cells.dirichlet || layout == MAT_BAKEOFF_LAYOUT_GLOBAL, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "Nodes of the DMPLEX have Dirichlet conditions for some of their %" PetscInt_FMT
+             " components; in the layout element they have to be for none or all",
+             m->cells.ncomp);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
   if (size > 1 || layout == MAT_BAKEOFF_LAYOUT_ELEMENT) PetscCall(BakeoffCreateSF(m));
   if (size > 1 && layout == MAT_BAKEOFF_LAYOUT_GLOBAL) PetscCall(PatchFDHaloCreate(m->sf, m->halotype, &m->halo));
   m->nowned = (size_t)(m->cells.nodes->n * m->cells.ncomp);
   m->nleaf  = (size_t)((layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->cells.ncells * m->cells.size : m->cells.nghost) * m->cells.ncomp);
   m->nlocal = layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->nleaf : m->nowned + m->nleaf;
+  m->nfree  = m->nowned;
+  if (m->cells.dirichlet) PetscCall(BakeoffCreateExpand(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -373,7 +413,7 @@ static PetscErrorCode CreateOfCells(DM dm, VecType type, const PlexCells *cells,
   PetscFunctionBegin;
   PetscCall(BakeoffCreate(dm, cells, diffusion, problem, layout, &m));
   PetscCall(PetscObjectReference((PetscObject)dm));
-  PetscCall(PetscIntCast((PetscCount)(layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->nleaf : m->nowned), &n));
+  PetscCall(PetscIntCast((PetscCount)(layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->nleaf : m->nfree), &n));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
   PetscCall(MatShellSetManageScalingShifts(*A));
   PetscCall(MatShellSetVecType(*A, type));
@@ -384,8 +424,8 @@ static PetscErrorCode CreateOfCells(DM dm, VecType type, const PlexCells *cells,
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(none); i++) PetscCall(MatSetOperation(*A, none[i], NULL));
   PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscVoidFn *)MatConvert_Bakeoff));
   (*A)->ops->setfromoptions = MatSetFromOptions_Bakeoff;
-  PetscCall(PetscLayoutSetBlockSize((*A)->rmap, m->cells.ncomp));
-  PetscCall(PetscLayoutSetBlockSize((*A)->cmap, m->cells.ncomp));
+  PetscCall(PetscLayoutSetBlockSize((*A)->rmap, m->expand ? 1 : m->cells.ncomp));
+  PetscCall(PetscLayoutSetBlockSize((*A)->cmap, m->expand ? 1 : m->cells.ncomp));
   PetscCall(MatSetNullSpace_Bakeoff(*A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -437,8 +477,9 @@ PetscErrorCode MatCreateBakeoff_Private(DM dm, PetscBool diffusion, MatBakeoffPr
   with one component in bp1, bp3 and bp5, and as many as there are dimensions in bp2, bp4 and bp6.
 
   Cells may have any orientation. Their geometry is that of the coordinates of `dm`: multilinear, or polynomials of higher degree.
-  The vectors do not have nodes with Dirichlet conditions (`DMAddBoundary()`, all components of a node); these count as zero. With
-  lambda 0 the constants on each connected part of the mesh without such nodes are the null space of the matrix.
+  The vectors do not have nodes with Dirichlet conditions (`DMAddBoundary()`), or, where these are for some of the components, not these
+  components; they count as zero. With lambda 0 the constants of each component on each connected part of the mesh without such conditions
+  for it are the null space of the matrix.
 
   The types of vectors are those of `dm` (`-dm_vec_type`), also `VECSINGLE` and `VECSINGLECUDA`. `MatGetDiagonal()` returns the
   exact diagonal; `MatConvert()` to `MATAIJ`, in the layout global, the assembled matrix.

@@ -39,7 +39,8 @@ PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
                                      !m->values.shift ? "no shift" : (m->values.shiftconstant ? "constant shift" : "shift"),
                                      m->sides.any ? ", sides with h u" : ""));
   else if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorsTypes[m->factors]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s%s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorsTypes[m->factors],
+                                   m->expand ? ", Dirichlet conditions for some of the components" : ""));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -189,7 +190,7 @@ PetscBool BakeoffHasRoom(const Mat_Bakeoff *m, const void *global)
 {
   const size_t room[2] = {0, m->nleaf};
 
-  return (PetscBool)(!m->sf || PatchFDRoomHas(global, room));
+  return (PetscBool)(!m->expand && (!m->sf || PatchFDRoomHas(global, room)));
 }
 
 PetscErrorCode BakeoffGetLocal(const Mat_Bakeoff *m, PatchFDKernels kern, const void *global, void **kept, void **local)
@@ -197,7 +198,10 @@ PetscErrorCode BakeoffGetLocal(const Mat_Bakeoff *m, PatchFDKernels kern, const 
   PetscFunctionBegin;
   *local = (void *)global;
   if (BakeoffHasRoom(m, global)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!*kept) PetscCall((*kern->malloc)(m->nlocal, kept));
+  if (!*kept) {
+    PetscCall((*kern->malloc)(m->nlocal, kept));
+    PetscCall((*kern->zero)(m->nlocal, *kept));
+  }
   *local = *kept;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,12 +278,33 @@ PetscErrorCode BakeoffGetScale(Mat_Bakeoff *m, PatchFDKernels kern, Vec like, Ve
 
 PetscErrorCode BakeoffAXPBY(const Mat_Bakeoff *m, PatchFDKernels kern, PetscReal a, void *y, PetscReal b, const void *x)
 {
-  const PatchFDBox   box   = {{0, 0, 0}, {(PetscInt)m->nowned, 1, 1}};
-  const PatchFDRange range = {{0, (PetscInt)m->nowned}, {0, 1}, {0, 1}}, none = {{0, 0}, {0, 0}, {0, 0}};
+  const PatchFDBox   box   = {{0, 0, 0}, {(PetscInt)m->nfree, 1, 1}};
+  const PatchFDRange range = {{0, (PetscInt)m->nfree}, {0, 1}, {0, 1}}, none = {{0, 0}, {0, 0}, {0, 0}};
 
   PetscFunctionBegin;
   if (a == 0 && b == 1) PetscCall((*kern->copy)(range, &box, x, &box, y));
   else PetscCall((*kern->fixed)(range, none, a, &box, y, b, &box, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BakeoffToNodes(const Mat_Bakeoff *m, PatchFDKernels kern, const void *global, void *nodes)
+{
+  PetscFunctionBegin;
+  if (m->expand) {
+    PetscCall(PatchFDHaloBegin(m->expand, kern, 0, 1, &global));
+    PetscCall(PatchFDHaloEnd(m->expand, kern, 0, 1, &nodes));
+  } else if (nodes != global) PetscCall(BakeoffAXPBY(m, kern, 0, nodes, 1, global));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BakeoffFromNodes(const Mat_Bakeoff *m, PatchFDKernels kern, PetscBool add, const void *nodes, void *global)
+{
+  PetscFunctionBegin;
+  if (m->expand) {
+    if (!add) PetscCall((*kern->zero)(m->nfree, global));
+    PetscCall(PatchFDHaloBegin(m->expand, kern, 1, 1, &nodes));
+    PetscCall(PatchFDHaloEnd(m->expand, kern, 1, 1, &global));
+  } else if (nodes != global) PetscCall(BakeoffAXPBY(m, kern, add, global, 1, nodes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,7 +314,7 @@ PetscErrorCode MatBakeoffGlobalToLocal(Mat_Bakeoff *m, PatchFDKernels kern, cons
 
   PetscFunctionBegin;
   PetscCall(BakeoffGetLocal(m, kern, global, &m->kern[kern->id].x, &x));
-  if (x != global) PetscCall(BakeoffAXPBY(m, kern, 0, x, 1, global));
+  PetscCall(BakeoffToNodes(m, kern, global, x));
   if (m->sf) PetscCall(BakeoffBroadcast(m, kern, x, BakeoffGhosts(m, kern, x)));
   *local = x;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -308,7 +333,7 @@ PetscErrorCode MatBakeoffSumEnd(Mat_Bakeoff *m, PatchFDKernels kern, void *globa
 {
   PetscFunctionBegin;
   if (m->sf) PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, *local), *local));
-  if (*local != global) PetscCall(BakeoffAXPBY(m, kern, 1, global, 1, *local));
+  PetscCall(BakeoffFromNodes(m, kern, PETSC_TRUE, *local, global));
   *local = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -333,8 +358,8 @@ PetscErrorCode MatCreateVecs_Bakeoff(Mat A, Vec *right, Vec *left)
     const size_t room[2] = {0, m->nleaf};
 
     if (!v[i]) continue;
-    PetscCall(PatchFDVecCreate(PetscObjectComm((PetscObject)A), A->defaultvectype, A->rmap->n, m->halo ? room : NULL, v[i]));
-    PetscCall(VecSetBlockSize(*v[i], m->cells.ncomp));
+    PetscCall(PatchFDVecCreate(PetscObjectComm((PetscObject)A), A->defaultvectype, A->rmap->n, m->halo && !m->expand ? room : NULL, v[i]));
+    PetscCall(VecSetBlockSize(*v[i], m->expand ? 1 : m->cells.ncomp));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -446,26 +471,36 @@ PetscErrorCode MatBakeoffElementToGlobal(Mat A, Vec element, Vec global)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* one component of a body, of norm one */
+/* one component of a body, of norm one, or NULL if it has Dirichlet conditions */
 static PetscErrorCode BakeoffConstant(Mat A, const Mat_Bakeoff *m, const PetscInt body[], PetscInt which, PetscInt component, Vec *z)
 {
-  const PetscInt n = m->cells.ncomp;
-  PetscScalar   *a;
+  const PetscInt n     = m->cells.ncomp;
+  PetscBool      fixed = PETSC_FALSE;
+  PetscScalar   *a, *nodes;
   Vec            g;
 
   PetscFunctionBegin;
-  if (m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL) PetscCall(MatCreateVecs(A, &g, NULL)); /* the DM may be that of a higher degree */
-  else PetscCall(DMCreateGlobalVector(m->dm, &g));
-  PetscCall(VecGetArrayWrite(g, &a));
-  for (PetscInt i = 0; i < m->cells.nodes->n; i++)
-    for (PetscInt c = 0; c < n; c++) a[i * n + c] = body[i] == which && c == component;
-  PetscCall(VecRestoreArrayWrite(g, &a));
-  if (m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) {
-    PetscCall(MatCreateVecs(A, z, NULL));
-    PetscCall(MatBakeoffGlobalToElement(A, g, *z));
-    PetscCall(VecDestroy(&g));
-  } else *z = g;
-  PetscCall(VecNormalize(*z, NULL));
+  *z = NULL;
+  PetscCall(PetscMalloc1(m->nowned, &nodes));
+  for (PetscInt i = 0; i < m->cells.nodes->n * n; i++) {
+    nodes[i] = body[i / n] == which && i % n == component;
+    fixed    = (PetscBool)(fixed || (m->cells.dirichlet && m->cells.dirichlet[i] && nodes[i] != 0));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fixed, 1, PATCHFD_MPI_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  if (!fixed) {
+    if (m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL) PetscCall(MatCreateVecs(A, &g, NULL)); /* the DM may be that of a higher degree */
+    else PetscCall(DMCreateGlobalVector(m->dm, &g));
+    PetscCall(VecGetArrayWrite(g, &a));
+    BakeoffUnknowns(m, nodes, a);
+    PetscCall(VecRestoreArrayWrite(g, &a));
+    if (m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) {
+      PetscCall(MatCreateVecs(A, z, NULL));
+      PetscCall(MatBakeoffGlobalToElement(A, g, *z));
+      PetscCall(VecDestroy(&g));
+    } else *z = g;
+    PetscCall(VecNormalize(*z, NULL));
+  }
+  PetscCall(PetscFree(nodes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -474,17 +509,19 @@ PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
 {
   const PetscInt ncomp     = m->cells.ncomp;
   MatNullSpace   constants = NULL;
-  PetscInt       nbody = 0, *body = NULL, n;
+  PetscInt       nbody = 0, *body = NULL, n = 0;
   Vec           *z = NULL;
 
   PetscFunctionBegin;
   if (!BakeoffIsMass(m) && m->lambda == 0 && !m->values.shift)
     PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &m->sides, &nbody, &body));
-  n = nbody * ncomp;
   if (m->values.solid && nbody) PetscCall(BakeoffMotionsOfBodies(A, m, nbody, body, &n, &z));
-  else PetscCall(PetscMalloc1(n, &z));
-  for (PetscInt i = 0; i < n && !m->values.solid; i++) PetscCall(BakeoffConstant(A, m, body, i / ncomp, i % ncomp, &z[i]));
-  if (nbody) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, n, z, &constants));
+  else PetscCall(PetscMalloc1(nbody * ncomp, &z));
+  for (PetscInt i = 0; i < nbody * ncomp && !m->values.solid; i++) {
+    PetscCall(BakeoffConstant(A, m, body, i / ncomp, i % ncomp, &z[n]));
+    if (z[n]) n++;
+  }
+  if (n) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, n, z, &constants));
   for (PetscInt i = 0; i < n; i++) PetscCall(VecDestroy(&z[i]));
   PetscCall(PetscFree(z));
   PetscCall(PetscFree(body));
@@ -495,7 +532,7 @@ PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   /* in the layout element definite on consistent vectors only */
   if ((!m->values.shift || m->values.leastshift >= 0) && m->sides.least >= 0)
-    PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!nbody && m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL)));
+    PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!n && m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL)));
   else A->spd = PETSC_BOOL3_UNKNOWN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

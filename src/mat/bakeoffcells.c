@@ -1,5 +1,6 @@
 /* The cells of a matrix on a DMPLEX for local solvers on closed cells (patchfd/private/cellspace.h).  Each component of a solid has a fit
-   of its own, to -div(K grad u) with K = mu I + (lambda + mu) e e' */
+   of its own, to -div(K grad u) with K = mu I + (lambda + mu) e e', and each component where nodes have Dirichlet conditions for some of
+   theirs */
 #include <patchfd/private/bakeoffimpl.h>
 #include <patchfd/private/celldata.h>
 #include <patchfd/private/cellspace.h>
@@ -103,6 +104,7 @@ static PetscErrorCode Noise(const CellSpace *s, Vec v)
     PetscCall(PetscSFReduceBegin(m->sf, MPIU_SCALAR, a + m->nowned, a, MPI_SUM));
     PetscCall(PetscSFReduceEnd(m->sf, MPIU_SCALAR, a + m->nowned, a, MPI_SUM));
   }
+  BakeoffUnknowns(m, a, a);
   PetscCall(VecGetLocalSize(v, &n));
   PetscCall(VecGetSize(v, &N));
   PetscCall(VecCreateMPIWithArray(PetscObjectComm((PetscObject)v), 1, n, N, a, &u));
@@ -124,9 +126,10 @@ PetscErrorCode MatGetCellSpace_Bakeoff(Mat A, CellSpace *space)
                        .dim           = m->cells.dim,
                        .degree        = m->cells.degree,
                        .ncomp         = m->cells.ncomp,
-                       .nfit          = m->values.solid ? m->cells.ncomp : 1,
+                       .nfit          = m->values.solid || m->cells.dirichlet ? m->cells.ncomp : 1,
                        .ncells        = m->cells.ncells,
                        .nlocal        = m->nlocal,
+                       .dirichlet     = m->cells.dirichlet,
                        .describe      = Describe,
                        .getmetric     = GetMetric,
                        .restoremetric = RestoreMetric,

@@ -58,6 +58,7 @@ static PetscErrorCode Fit(MatPatches p, PatchFDKernels kern, PetscInt fit)
   const PatchFDKernels
                    twice = PatchFDKernelTables[PetscMemTypeHost(kern->memtype) ? PATCHFD_KERNELS_HOST_DOUBLE : PATCHFD_KERNELS_CUDA_DOUBLE];
   PatchFDCellsDesc desc;
+  PetscInt        *index = NULL;
   PetscBool        positive;
   void            *metric, *sums, **plan = &x->plan[kern->id][fit];
 
@@ -65,12 +66,20 @@ static PetscErrorCode Fit(MatPatches p, PatchFDKernels kern, PetscInt fit)
   PetscCall((*s->describe)(s, kern, &desc));
   desc.comp[0] = fit;
   desc.comp[1] = fit + s->ncomp / s->nfit;
+  if (s->dirichlet) {
+    const PetscCount n = s->ncells * PetscPowInt(s->degree + 1, s->dim);
+
+    PetscCall(PetscMalloc1(n, &index));
+    PatchFDHostFreeNodes(n, desc.points.index, s->ncomp, s->dirichlet + fit, index);
+    desc.points.index = index;
+  }
   PetscCall((*s->getmetric)(s, kern, fit, &metric));
   PetscCall((*kern->cellscreate)(&desc, metric, plan));
   PetscCall((*twice->malloc)(s->nlocal, &sums));
   PetscCall(SumCells(s, kern, twice, *plan, (double *)sums));
   PetscCall(FinishCells(p->A, s, kern, *plan, (const double *)sums, &positive));
   PetscCall((*twice->free)(sums));
+  PetscCall(PetscFree(index));
   PetscCall((*s->restoremetric)(s, kern, &metric));
   if (!positive) p->singular = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -34,18 +34,28 @@ static PetscErrorCode DegreesGetPlan(Mat_Degrees *t, PatchFDKernels kern, void *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* an array of this rank's fine nodes, which need no ghosts: the vector's own, but where it does not have all of their components */
+static PetscErrorCode DegreesGetNodes(const Mat_Bakeoff *f, PatchFDKernels kern, const void *fine, void **kept, void **own)
+{
+  PetscFunctionBegin;
+  *own = (void *)fine;
+  if (f->expand) PetscCall(BakeoffGetLocal(f, kern, fine, kept, own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* fine = fine0 + P coarse, fine0 = NULL for zero */
 static PetscErrorCode MatProlong_Degrees(Mat P, Vec coarse, Vec fine0, Vec fine)
 {
   Mat_Degrees   *t;
-  Mat_Bakeoff   *m;
+  Mat_Bakeoff   *m, *f;
   PatchFDKernels kern;
   const void    *ac, *local;
-  void          *af, *plan;
+  void          *af, *own, *plan;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(P, &t));
   PetscCall(MatBakeoffFind(t->coarse, &m));
+  PetscCall(MatBakeoffFind(t->fine, &f));
   PetscCall(PatchFDVecGetKernels(coarse, &kern));
   PetscCall(DegreesGetPlan(t, kern, &plan));
   PetscCall(PetscLogEventBegin(PATCHFD_Prolong, P, 0, 0, 0));
@@ -54,7 +64,10 @@ static PetscErrorCode MatProlong_Degrees(Mat P, Vec coarse, Vec fine0, Vec fine)
   PetscCall(PatchFDVecGetArrayRead(coarse, kern, &ac));
   PetscCall(PatchFDVecGetArray(fine, kern, &af));
   PetscCall(MatBakeoffGlobalToLocal(m, kern, ac, &local));
-  PetscCall((*kern->transferprolong)(plan, local, af));
+  PetscCall(DegreesGetNodes(f, kern, af, &f->kern[kern->id].y, &own));
+  if (own != af) PetscCall((*kern->zero)(f->nowned, own));
+  PetscCall((*kern->transferprolong)(plan, local, own));
+  PetscCall(BakeoffFromNodes(f, kern, PETSC_TRUE, own, af));
   PetscCall(PatchFDVecRestoreArray(fine, kern, &af));
   PetscCall(PatchFDVecRestoreArrayRead(coarse, kern, &ac));
   PetscCall(PetscLogEventEnd(PATCHFD_Prolong, P, 0, 0, 0));
@@ -65,14 +78,15 @@ static PetscErrorCode MatProlong_Degrees(Mat P, Vec coarse, Vec fine0, Vec fine)
 static PetscErrorCode MatRestrict_Degrees(Mat P, Vec fine, Vec coarse0, Vec coarse)
 {
   Mat_Degrees   *t;
-  Mat_Bakeoff   *m;
+  Mat_Bakeoff   *m, *f;
   PatchFDKernels kern;
   const void    *af;
-  void          *ac, *local, *plan;
+  void          *ac, *local, *own, *plan;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(P, &t));
   PetscCall(MatBakeoffFind(t->coarse, &m));
+  PetscCall(MatBakeoffFind(t->fine, &f));
   PetscCall(PatchFDVecGetKernels(fine, &kern));
   PetscCall(DegreesGetPlan(t, kern, &plan));
   PetscCall(PetscLogEventBegin(PATCHFD_Restrict, P, 0, 0, 0));
@@ -80,8 +94,10 @@ static PetscErrorCode MatRestrict_Degrees(Mat P, Vec fine, Vec coarse0, Vec coar
   else if (coarse0 != coarse) PetscCall(VecCopy(coarse0, coarse));
   PetscCall(PatchFDVecGetArrayRead(fine, kern, &af));
   PetscCall(PatchFDVecGetArray(coarse, kern, &ac));
+  PetscCall(DegreesGetNodes(f, kern, af, &f->kern[kern->id].x, &own));
+  PetscCall(BakeoffToNodes(f, kern, af, own));
   PetscCall(MatBakeoffSumBegin(m, kern, ac, &local));
-  PetscCall((*kern->transferrestrict)(plan, af, local));
+  PetscCall((*kern->transferrestrict)(plan, own, local));
   PetscCall(MatBakeoffSumEnd(m, kern, ac, &local));
   PetscCall(PatchFDVecRestoreArray(coarse, kern, &ac));
   PetscCall(PatchFDVecRestoreArrayRead(fine, kern, &af));

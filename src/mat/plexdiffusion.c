@@ -215,8 +215,8 @@ PetscErrorCode MatDiffusionPlexSetJacobian(Mat A, DM dm, Vec u, PetscReal time, 
   `MatDiffusionPlexSetFunction()`, `MatDiffusionPlexSetVec()` and `MatDiffusionPlexSetJacobian()` set the coefficients.
 
   Integrals are computed with N + 1 Gauss points in a direction. Each component has the same scalar operator. Cells may have any orientation
-  and valence, and multilinear or curved geometry, that of the coordinates of `dm`. The vectors do not have nodes with Dirichlet conditions
-  (`DMAddBoundary()`, all components of a node); these count as zero. Other sides are natural: no flux, or
+  and valence, and multilinear or curved geometry, that of the coordinates of `dm`. The vectors do not have nodes, or single components of
+  nodes, with Dirichlet conditions (`DMAddBoundary()`); these count as zero. Other sides are natural: no flux, or
   that of `MatDiffusionPlexSetRobin()`.
 
   `PCPATCHMG` solves it by multigrid over degrees, with `PCPATCHFD` on the closed cells as smoother. See also the notes of

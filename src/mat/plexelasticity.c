@@ -226,17 +226,22 @@ PetscErrorCode MatElasticityPlexSetVec(Mat A, Vec moduli, Vec shift, DMBoxPlaneT
   take it from there.
 
   Integrals are computed with N + 1 Gauss points in a direction. Cells may have any orientation and valence, and multilinear or curved
-  geometry. The vectors do not have nodes with Dirichlet conditions (`DMAddBoundary()`, all components of a node), which are clamped; other
-  sides are free, or have a traction that the right-hand side brings in, or springs (`MatDiffusionPlexSetRobin()`). Rigid motions of bodies
-  without any of these are the null space of the matrix. `MatConvert()` to `MATAIJ` makes an assembled matrix, which has the rigid
-  motions as near null space, for `PCGAMG`.
+  geometry. The vectors do not have nodes with Dirichlet conditions (`DMAddBoundary()`), which are clamped. Where these conditions are for
+  some of the components, the vectors do not have these components: x on a side across x is a plane of symmetry. Other sides are free,
+  or have a traction that the right-hand side brings in, or springs (`MatDiffusionPlexSetRobin()`). Rigid motions that planes of symmetry
+  leave to bodies without any clamped node or spring are the null space of the matrix. `MatConvert()` to `MATAIJ` makes an assembled
+  matrix, which has the rigid motions as near null space, for `PCGAMG`.
+
+  With conditions for some of the components each product and each step of the smoother copies its vectors to arrays with all components
+  and back; without them nothing is copied.
 
   `PCPATCHMG` solves it by multigrid over degrees. Its smoother, `PCPATCHFD` on the closed cells, solves for each component by itself, with
   three steps of Chebyshev's iteration: iterations grow with lambda / mu. At Poisson's ratio 0.3 they are those of -div(K grad u), at 0.45
   about twice as many; nearer to 1/2 it is no good solver, and elements of degree 2 lose accuracy. Images of boxes are solved better by a
   `DMBOX` with the operator `elasticity`, which also has projected divergences (`DMBoxSetLambdaDegree()`).
 
-.seealso: `MatElasticityPlexSetModuli()`, `MatElasticityPlexSetFunction()`, `MatElasticityPlexSetVec()`, `MatCreateDiffusionPlex()`,
+.seealso: `MatElasticityPlexSetModuli()`, `MatElasticityPlexSetFunction()`, `MatElasticityPlexSetVec()`, `MatElasticityPlexComputeStresses()`,
+`MatCreateDiffusionPlex()`,
 `PCPATCHMG`, `PCPATCHFD`, `DMBoxSetElasticModuli()`
 @*/
 PetscErrorCode MatCreateElasticityPlex(DM dm, Mat *A)

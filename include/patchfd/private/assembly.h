@@ -288,3 +288,5 @@ PETSC_INTERN void PatchFDHostCellNumbers(PetscInt dim, PetscInt degree, const Pa
                                          const PatchFDBox *, const PetscInt index[], PetscInt number[]);
 /* first = node where a node less than nnodes, and not negative, stands in the list for the first time, otherwise -1 */
 PETSC_INTERN PetscErrorCode PatchFDHostFirstNodes(PetscCount count, const PetscInt node[], PetscInt nnodes, PetscInt first[]);
+/* own = node, or -1 where fixed[node ncomp] */
+PETSC_INTERN void PatchFDHostFreeNodes(PetscCount count, const PetscInt node[], PetscInt ncomp, const PetscBool fixed[], PetscInt own[]);

@@ -29,13 +29,22 @@ typedef struct {
   PetscSF               sf;   /* from nodes to ghosts, or to the nodes of cells; NULL on one rank in the layout global */
   PatchFDHalo           halo; /* that of ghosts, in the layout global */
   PatchFDHaloType       halotype;
+  PatchFDHalo           expand; /* where cells.dirichlet: from a rank's unknowns to the numbers of its nodes; otherwise NULL */
   size_t                nowned, nleaf, nlocal; /* numbers: of nodes of this rank, of the leaves' array, of the kernels' arrays */
+  size_t                nfree;                 /* unknowns of this rank: nowned, but for components with Dirichlet conditions */
   BakeoffKernels        kern[PATCHFD_NUM_KERNELS];
 } Mat_Bakeoff;
 
 static inline PetscBool BakeoffIsMass(const Mat_Bakeoff *m)
 {
   return (PetscBool)(!m->diffusion && (m->problem == MAT_BAKEOFF_BP1 || m->problem == MAT_BAKEOFF_BP2));
+}
+
+/* the unknowns among numbers of this rank's nodes, on the host; may be one array */
+static inline void BakeoffUnknowns(const Mat_Bakeoff *m, const PetscScalar nodes[], PetscScalar unknowns[])
+{
+  for (size_t i = 0; i < m->nowned; i++)
+    if (!m->cells.dirichlet || !m->cells.dirichlet[i]) *unknowns++ = nodes[i];
 }
 
 /* behind the rank's own numbers in an array of the layout global */
@@ -67,6 +76,10 @@ PETSC_INTERN PetscBool BakeoffHasRoom(const Mat_Bakeoff *, const void *global);
 PETSC_INTERN PetscErrorCode BakeoffGetLocal(const Mat_Bakeoff *, PatchFDKernels, const void *global, void **kept, void **local);
 /* y = a y + b x for global arrays */
 PETSC_INTERN PetscErrorCode BakeoffAXPBY(const Mat_Bakeoff *, PatchFDKernels, PetscReal a, void *y, PetscReal b, const void *x);
+/* the numbers of this rank's nodes from a global array, which may be that array; components with Dirichlet conditions stay as they are.
+   And back: copied, or added */
+PETSC_INTERN PetscErrorCode BakeoffToNodes(const Mat_Bakeoff *, PatchFDKernels, const void *global, void *nodes);
+PETSC_INTERN PetscErrorCode BakeoffFromNodes(const Mat_Bakeoff *, PatchFDKernels, PetscBool add, const void *nodes, void *global);
 /* leaf = the numbers of its nodes, other leaves stay as they are; root += the sum of the leaves */
 PETSC_INTERN PetscErrorCode BakeoffBroadcast(Mat_Bakeoff *, PatchFDKernels, const void *root, void *leaf);
 PETSC_INTERN PetscErrorCode BakeoffSum(Mat_Bakeoff *, PatchFDKernels, const void *leaf, void *root);
@@ -75,9 +88,9 @@ PETSC_INTERN PetscErrorCode BakeoffGetScale(Mat_Bakeoff *, PatchFDKernels, Vec l
 /* k->work[i] is there */
 PETSC_INTERN PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like);
 PETSC_INTERN PetscErrorCode MatSetNullSpace_Bakeoff(Mat, const Mat_Bakeoff *);
-/* the rigid motions of all nodes, on the host: translations, and, if they are wanted, and the mesh is not periodic, rotations; and those of
-   each body that make no stresses, n orthonormal vectors of the matrix: plexmotions.c */
-PETSC_INTERN PetscErrorCode BakeoffMotions(Mat, const Mat_Bakeoff *, PetscBool rotations, MatNullSpace *);
+/* the rigid motions of all nodes, on the host: translations, and, if the mesh is not periodic, rotations; and those of each body that make
+   no stresses, and that Dirichlet conditions leave, n orthonormal vectors of the matrix: plexmotions.c */
+PETSC_INTERN PetscErrorCode BakeoffMotions(Mat, const Mat_Bakeoff *, MatNullSpace *);
 PETSC_INTERN PetscErrorCode BakeoffMotionsOfBodies(Mat, const Mat_Bakeoff *, PetscInt nbody, const PetscInt body[], PetscInt *n, Vec **);
 PETSC_INTERN PetscErrorCode MatSetFromOptions_Bakeoff(Mat, PatchFDOptionItems);
 /* a vector with n numbers for each cell, or an error; what: its name */

@@ -8,11 +8,12 @@
 
 typedef struct _CellSpace CellSpace;
 struct _CellSpace {
-  void      *ctx;
-  PetscInt   dim, degree, ncomp;
-  PetscInt   nfit; /* ncomp: each component has a fit of its own; 1: all have the same */
-  PetscCount ncells;
-  size_t     nlocal; /* numbers of local arrays */
+  void            *ctx;
+  PetscInt         dim, degree, ncomp;
+  PetscInt         nfit; /* ncomp: each component has a fit of its own; 1: all have the same */
+  PetscCount       ncells;
+  size_t           nlocal;    /* numbers of local arrays */
+  const PetscBool *dirichlet; /* NULL, or [nlocal] which numbers are no unknowns, of nodes that have others; then nfit is ncomp */
   /* the cells, and the conditions of their sides, with numbers of nodes in local arrays; and a scalar operator by quadrature on them for
      each fit, which has positive factors and is given back */
   PetscErrorCode (*describe)(const CellSpace *, PatchFDKernels, PatchFDCellsDesc *);

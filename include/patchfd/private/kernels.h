@@ -488,8 +488,9 @@ struct _PatchFDKernels {
                                  PatchFDMetric *);
   /* the matrices of all cells of an operator given by points, E[ncells][size][size]; all arrays are on the host */
   PetscErrorCode (*cellmatrices)(const PatchFDPoints *, PetscReal E[]);
-  /* of a solid given by points, in double precision on the host or NULL: sum[...][node], on the box of field 0, += what its cells have
-     there for displacements u: the stresses xx xy yy zz or xx xy xz yy yz zz, in two dimensions in plane strain, and 1 */
+  /* of a solid given by points, in double precision on the host or NULL: sum[...][node], on the box of field 0, or sum[node][...] for
+     NODES_INDEX, += what its cells have there for displacements u: the stresses xx xy yy zz or xx xy xz yy yz zz, in two dimensions in
+     plane strain, and 1 */
   PetscErrorCode (*stresses)(const PatchFDOperatorDesc *, const PetscReal u[], PetscReal sum[]);
   /* the inverses of symmetric positive definite matrices on the host, `count` of size n, in place; regular: is none of them singular? */
   PetscErrorCode (*invert)(PetscInt count, PetscInt n, PetscReal *const K[], PetscBool *regular);

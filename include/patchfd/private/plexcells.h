@@ -4,7 +4,8 @@
 #include <petscpatchfd.h>
 
 /* Nodes are those that a rank owns, in the order of global vectors, and then ghosts, whose numbers increase.  Those with Dirichlet
-   conditions are not in vectors */
+   conditions are not in vectors, and not here.  Where a node has conditions for some of its components only, all nodes are here, and
+   `dirichlet` says which of their components are not in vectors */
 typedef struct {
   PetscInt    dim, degree, ncomp;
   PetscCount  ncells; /* without the overlap */
@@ -12,8 +13,9 @@ typedef struct {
   PetscInt    size;   /* nodes of a cell, x fastest */
   PetscInt    nghost;
   PetscLayout nodes;
-  PetscInt   *index; /* [ncells][size], -1 for nodes with Dirichlet conditions */
-  PetscInt   *ghost; /* [nghost] global numbers */
+  PetscInt   *index;     /* [ncells][size], -1 for nodes with Dirichlet conditions */
+  PetscInt   *ghost;     /* [nghost] global numbers */
+  PetscBool  *dirichlet; /* NULL, or [own nodes, ghosts][ncomp] */
   PetscInt    geodegree;
   PetscInt   *geoindex;   /* [ncells][(geodegree + 1)^dim] */
   PetscReal  *coordinate; /* [...][dim] */
@@ -26,6 +28,8 @@ PETSC_INTERN PetscErrorCode PlexCellsCreateSection(DM, PetscSection from, PetscS
 /* Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreate(DM, PlexCells *);
 PETSC_INTERN PetscErrorCode PlexCellsDestroy(PlexCells *);
+/* index[ncells][size]: the nodes of these cells in local vectors of a DM with the same mesh and degree, and ncomp components */
+PETSC_INTERN PetscErrorCode PlexCellsGetLocalNodes(DM, const PlexCells *, PetscInt ncomp, PetscInt index[]);
 /* the same mesh with a space of at most half the degree, and Dirichlet conditions at the same points.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreateDegree(MPI_Comm, const PlexCells *, PetscInt degree, PlexCells *);
 
@@ -93,6 +97,8 @@ PETSC_INTERN PetscErrorCode PlexSidesCreate(const PlexRobin *, const PlexCoeffic
                                             PlexSides *);
 PETSC_INTERN PetscErrorCode PlexSidesDestroy(PlexSides *);
 PETSC_INTERN PetscErrorCode PlexRobinDestroy(PlexRobin *);
+/* ---- bodies: src/dm/plexbodies.c ---- */
+
 /* Bodies: cells that hang together.  How many have neither Dirichlet conditions nor such sides; which of these each owned node belongs to,
    or -1: the caller frees.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsFindBodies(MPI_Comm, const PlexCells *, const PlexSides *, PetscInt *nbody, PetscInt **body);
