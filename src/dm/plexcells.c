@@ -159,7 +159,7 @@ static PetscErrorCode NumberGhosts(PlexCells *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* index: of the first component of each node of cells in local vectors; partial: has a node Dirichlet conditions for some components only? */
+/* index: of the first component of each node of cells in local vectors; partial: do Dirichlet conditions leave components of a node? */
 static PetscErrorCode GetUnknowns(DM dm, PetscSection local, PlexCells *p, PetscBool *partial)
 {
   PetscSection section;

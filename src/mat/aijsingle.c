@@ -305,9 +305,9 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
   An entry takes 6 bytes, or 8 where the columns of a group of 64 rows are more than 65536 apart, in place of the 12 (with 64-bit
   indices 16) of `MATAIJ`.
 
-  The vectors that it makes are of type `VECSINGLE`, or `VECSINGLECUDA` if it is made from a `MATAIJCUSPARSE`: then the entries are converted
-  and stay in GPU memory, where products and the diagonal are computed; for all else, and transposed products on several ranks, the host gets
-  a copy when it is needed. Vectors of other types are converted in every operation.
+  The vectors that it makes are of type `VECSINGLE`, or `VECSINGLECUDA` if it is made from a `MATAIJCUSPARSE`: then the entries are
+  converted and stay in GPU memory, where products and the diagonal are computed; for all else, and transposed products on several ranks,
+  the host gets a copy when it is needed. Vectors of other types are converted in every operation.
 
   It has products and their transposes, `MatResidual()`, the diagonal, `MatSOR()` (on several ranks local sweeps), diagonal blocks, and
   on one rank ILU(k), ICC(k), LU and Cholesky factors: PETSc computes them in double precision, and they are stored and applied in

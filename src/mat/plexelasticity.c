@@ -240,9 +240,8 @@ PetscErrorCode MatElasticityPlexSetVec(Mat A, Vec moduli, Vec shift, DMBoxPlaneT
   about twice as many; nearer to 1/2 it is no good solver, and elements of degree 2 lose accuracy. Images of boxes are solved better by a
   `DMBOX` with the operator `elasticity`, which also has projected divergences (`DMBoxSetLambdaDegree()`).
 
-.seealso: `MatElasticityPlexSetModuli()`, `MatElasticityPlexSetFunction()`, `MatElasticityPlexSetVec()`, `MatElasticityPlexComputeStresses()`,
-`MatCreateDiffusionPlex()`,
-`PCPATCHMG`, `PCPATCHFD`, `DMBoxSetElasticModuli()`
+.seealso: `MatElasticityPlexSetModuli()`, `MatElasticityPlexSetFunction()`, `MatElasticityPlexSetVec()`,
+          `MatElasticityPlexComputeStresses()`, `MatCreateDiffusionPlex()`, `PCPATCHMG`, `PCPATCHFD`, `DMBoxSetElasticModuli()`
 @*/
 PetscErrorCode MatCreateElasticityPlex(DM dm, Mat *A)
 {
