@@ -17,7 +17,7 @@ enum {
   BLOCKS = 4 /* the left and the right side, the left and the right half of the cells */
 };
 static const PetscReal bend          = 0.2;
-static const int       group[BLOCKS] = {10, 11, 1, 2};
+static const PetscInt  group[BLOCKS] = {10, 11, 1, 2};
 
 typedef struct {
   PetscInt  dim, order, format, degree;
