@@ -438,4 +438,10 @@ int main(int argc, char **argv)
       requires: cuda gpu
       args: -cuda -test tension -dim {{2 3}} -degree 3 -turned -pc_type single -ksp_type fcg
 
+    # memory begins with NaN: products of matrices on a GPU must not read it
+    test:
+      suffix: large_cuda
+      requires: cuda gpu
+      args: -cuda -test tension -dim 3 -degree 2 -cells 8 -malloc_debug
+
 TEST*/
