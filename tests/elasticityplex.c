@@ -556,7 +556,7 @@ int main(int argc, char **argv)
       suffix: planes_cuda
       requires: cuda gpu
       nsize: {{1 2}}
-      args: -cuda -test {{operator motions corrections}} -planes {{1 2}} -dim {{2 3}} -degree {{2 3 5}} -cells 2 -turned
+      args: -cuda -test {{operator corrections}} -planes 2 -dim {{2 3}} -degree {{2 5}} -cells 2 -turned
 
     test:
       suffix: ranks_cuda

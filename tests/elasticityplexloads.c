@@ -431,7 +431,7 @@ int main(int argc, char **argv)
       suffix: planes_cuda
       requires: cuda gpu
       nsize: {{1 2}}
-      args: -cuda -test tension -planes {{1 2}} -dim {{2 3}} -degree {{2 3 5}} -cells 2 -turned
+      args: -cuda -test tension -planes 2 -dim {{2 3}} -degree {{2 5}} -cells 2 -turned
 
     test:
       suffix: planes_single_cuda
