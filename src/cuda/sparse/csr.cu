@@ -19,53 +19,66 @@ struct RowBlock {
 };
 
 struct SparseRows {
-  int       m, lanes; /* threads of a row */
+  int       m;
   int      *i;
   float    *a;
   uint16_t *j;
   RowBlock *block;
 };
 
-template <int LANES, typename Column>
+static constexpr int SPARSE_THREADS = 256;
+
+/* UNROLL entries are on their way at once: their latency, not bytes, is what a short row takes */
+template <int LANES, int UNROLL, typename Column>
 static __device__ __forceinline__ float RowSum(int begin, int end, int lane, const float *a, const Column *j, const float *x)
 {
   float sum = 0;
 
-  for (int k = begin + lane; k < end; k += LANES) sum += a[k] * __ldg(x + j[k]);
+  for (int k = begin + lane; k < end; k += UNROLL * LANES) {
+    float  value[UNROLL];
+    Column column[UNROLL];
+
+#pragma unroll
+    for (int u = 0; u < UNROLL; u++) {
+      if (k + u * LANES < end) {
+        value[u]  = a[k + u * LANES];
+        column[u] = j[k + u * LANES];
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < UNROLL; u++)
+      if (k + u * LANES < end) sum += value[u] * __ldg(x + column[u]);
+  }
   return sum;
 }
 
-static constexpr int SPARSE_THREADS = 256;
-
-template <int LANES>
+template <int LANES, int UNROLL>
 static __global__ void __launch_bounds__(SPARSE_THREADS) SparseMultKernel(SparseRows A, float s, const float *x, const float *z, float *y)
 {
   const long long thread = blockIdx.x * (long long)SPARSE_THREADS + threadIdx.x;
   const int       row = (int)(thread / LANES), lane = (int)(thread % LANES);
-  float           sum = 0;
+  float           sum = 0, add = 0;
 
   if (row < A.m) {
     const RowBlock b     = A.block[row / PATCHFD_CSR_BLOCK];
     const int      begin = A.i[row], end = A.i[row + 1];
 
-    sum = b.narrow ? RowSum<LANES>(begin, end, lane, A.a, b.j, x + b.first)
-                   : RowSum<LANES>(begin, end, lane, A.a, (const int32_t *)b.j, x + b.first);
+    if (z && lane == 0) add = z[row];
+    sum = b.narrow ? RowSum<LANES, UNROLL>(begin, end, lane, A.a, b.j, x + b.first)
+                   : RowSum<LANES, UNROLL>(begin, end, lane, A.a, (const int32_t *)b.j, x + b.first);
   }
 #pragma unroll
   for (int step = LANES / 2; step; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step, LANES);
-  if (row < A.m && lane == 0) y[row] = (z ? z[row] : 0) + s * sum;
+  if (row < A.m && lane == 0) y[row] = add + s * sum;
 }
 
-template <int LANES>
+template <int LANES, int UNROLL>
 static PetscErrorCode SparseMult(const SparseRows &A, float s, const float *x, const float *z, float *y)
 {
-  const long long threads = (long long)A.m * LANES;
-  cudaStream_t    stream;
+  const unsigned blocks = (unsigned)(((long long)A.m * LANES + SPARSE_THREADS - 1) / SPARSE_THREADS);
 
   PetscFunctionBegin;
-  PetscCall(Stream(&stream));
-  SparseMultKernel<LANES><<<(unsigned)((threads + SPARSE_THREADS - 1) / SPARSE_THREADS), SPARSE_THREADS, 0, stream>>>(A, s, x, z, y);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(Launch([&](cudaStream_t stream) { SparseMultKernel<LANES, UNROLL><<<blocks, SPARSE_THREADS, 0, stream>>>(A, s, x, z, y); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,8 +152,7 @@ struct _n_PatchFDCSRCUDA {
     entries = i[m];
     PetscCheck(entries <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "A matrix on a GPU has at most %d entries a rank, found %" PetscCount_FMT, INT_MAX, entries);
-    rows.m     = (int)m;
-    rows.lanes = entries <= 8 * (PetscCount)m ? 4 : (entries <= 64 * (PetscCount)m ? 8 : 32);
+    rows.m = (int)m;
     PetscCall(memory.upload((size_t)m + 1, i, &rows.i));
     PetscCall(memory.malloc((size_t)entries, &rows.a));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -297,19 +309,15 @@ PetscErrorCode PatchFDCSRCUDAGetDiagonal(PatchFDCSRCUDA A, float d[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* threads of a row, and entries of each at once, by what was fastest for rows of this length on average (doc/log/aijsingle.md) */
 PetscErrorCode PatchFDCSRCUDAMult(PatchFDCSRCUDA A, float s, const float x[], const float z[], float y[])
 {
+  const PetscCount entries = A->entries, m = A->rows.m;
+
   PetscFunctionBegin;
-  if (!A->rows.m) PetscFunctionReturn(PETSC_SUCCESS);
-  switch (A->rows.lanes) {
-  case 4:
-    PetscCall(SparseMult<4>(A->rows, s, x, z, y));
-    break;
-  case 8:
-    PetscCall(SparseMult<8>(A->rows, s, x, z, y));
-    break;
-  default:
-    PetscCall(SparseMult<32>(A->rows, s, x, z, y));
-  }
+  if (m && entries <= 12 * m) PetscCall(SparseMult<1, 4>(A->rows, s, x, z, y));
+  else if (m && entries <= 40 * m) PetscCall(SparseMult<2, 8>(A->rows, s, x, z, y));
+  else if (m && entries <= 80 * m) PetscCall(SparseMult<8, 4>(A->rows, s, x, z, y));
+  else if (m) PetscCall(SparseMult<32, 4>(A->rows, s, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
