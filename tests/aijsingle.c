@@ -19,8 +19,10 @@ static PetscErrorCode Number(PetscReal low, PetscReal high, PetscReal *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* about n random entries in a row, some of which are empty, and the diagonal, if it should be dominant; columns that are not near the
-   diagonal are anywhere */
+/* random columns are anywhere, or within 5000 of the first column and of those at one and two thirds */
+static PetscBool layers = PETSC_FALSE;
+
+/* about n random entries in a row, some of which are empty, and the diagonal, if it should be dominant */
 static PetscErrorCode CreateRandom(PetscInt m, PetscInt n, PetscInt bs, PetscInt entries, PetscBool dominant, PetscBool symmetric, Mat *A)
 {
   PetscInt begin, end, N;
@@ -41,6 +43,7 @@ static PetscErrorCode CreateRandom(PetscInt m, PetscInt n, PetscInt bs, PetscInt
 
       PetscCall(Number(0, (PetscReal)N - 1e-3, &column));
       PetscCall(Number(-1, 1, &value));
+      if (layers) column = (e % 3) * (PetscReal)(N / 3) + column / (PetscReal)N * PetscMin(5000, N / 3);
       if (e % 2 && dominant) column = PetscMin((PetscReal)N - 1, (PetscReal)(r + e));
       PetscCall(MatSetValue(*A, r, (PetscInt)column, value, ADD_VALUES));
       if (symmetric) PetscCall(MatSetValue(*A, (PetscInt)column, r, value, ADD_VALUES));
@@ -126,7 +129,7 @@ static PetscErrorCode BlockSize(PetscInt *bs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* shapes, also with columns that 16 bits do not hold, and new entries in the same place */
+/* shapes, also with columns that 16 bits do not hold or only in windows, short and long rows, and new entries in the same place */
 static PetscErrorCode TestProducts(void)
 {
   PetscMPIInt rank;
@@ -136,12 +139,14 @@ static PetscErrorCode TestProducts(void)
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &dice));
   PetscCall(BlockSize(&bs));
-  for (int shape = 0; shape < 4; shape++) {
-    const PetscInt rows[] = {37, 0, 150, 300}, columns[] = {37, 80, 11, 90000};
+  for (int shape = 0; shape < 9; shape++) {
+    const PetscInt rows[] = {37, 0, 150, 300, 300, 200, 200, 80, 80}, columns[] = {37, 80, 11, 90000, 90000, 90000, 90000, 90000, 90000};
+    const PetscInt entries[] = {9, 9, 9, 3, 3, 45, 45, 90, 150};
     Mat            A, B, C;
     PetscObjectId  id[2];
 
-    PetscCall(CreateRandom(rows[shape] + 13 * rank, columns[shape] + 7 * rank, bs, shape == 3 ? 3 : 9, PETSC_FALSE, PETSC_FALSE, &A));
+    layers = (PetscBool)(shape >= 4 && shape % 2 == 0);
+    PetscCall(CreateRandom(rows[shape] + 13 * rank, columns[shape] + 7 * rank, bs, entries[shape], PETSC_FALSE, PETSC_FALSE, &A));
     PetscCall(MatConvert(A, MATAIJSINGLE, MAT_INITIAL_MATRIX, &B));
     for (int standard = 0; standard < 2; standard++) PetscCall(CheckProducts(A, B, (PetscBool)standard));
     PetscCall(PetscObjectGetId((PetscObject)B, &id[0]));

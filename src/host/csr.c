@@ -12,21 +12,24 @@ struct _n_PatchFDCSR {
 
 /* ---- the columns ---- */
 
-/* the block that begins with a row and entry k, and has columns from min to max */
-static PetscErrorCode BlockSet(PatchFDCSR A, PetscInt min, PetscInt max, PatchFDCSRBlock *b)
+/* the block that begins with a row and entry k */
+static PetscErrorCode BlockSet(PatchFDCSR A, const PetscInt range[], PatchFDCSRBlock *b)
 {
-  const PetscInt entries = A->i[PetscMin(b->row + PATCHFD_CSR_BLOCK, A->m)] - A->i[b->row];
+  const PetscInt entries = A->i[PetscMin(b->row + PATCHFD_CSR_BLOCK, A->m)] - A->i[b->row], max = range[PATCHFD_CSR_RANGE - 1];
 
   PetscFunctionBegin;
-  b->first  = PetscMin(min, max);
-  b->narrow = (PetscBool)(max - b->first <= UINT16_MAX);
+  b->first = PetscMin(range[0], max);
   PetscCheck((PetscInt64)max - b->first <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "The rows from %" PetscInt_FMT " on have columns that are more than %d apart, found %" PetscInt_FMT " and %" PetscInt_FMT,
              b->row, PETSC_INT32_MAX, b->first, max);
-  b->at += b->at & !b->narrow; /* numbers of 32 bits are aligned */
-  if (b->narrow) A->narrow += entries;
+  if (max - b->first <= UINT16_MAX) b->format = PATCHFD_CSR_NARROW;
+  else b->format = range[PATCHFD_CSR_WINDOWS] == PETSC_INT_MAX ? PATCHFD_CSR_WINDOWED : PATCHFD_CSR_WIDE;
+  for (int w = 0; w < PATCHFD_CSR_WINDOWS; w++)
+    b->window[w] = b->format == PATCHFD_CSR_NARROW ? w << PATCHFD_CSR_BITS : (int32_t)PetscMin(range[w] - b->first, PETSC_INT32_MAX);
+  b->at += b->at & (b->format == PATCHFD_CSR_WIDE); /* numbers of 32 bits are aligned */
+  if (b->format != PATCHFD_CSR_WIDE) A->narrow += entries;
   b[1].row = PetscMin(b->row + PATCHFD_CSR_BLOCK, A->m);
-  b[1].at  = b->at + entries * (b->narrow ? 1 : 2);
+  b[1].at  = b->at + entries * (b->format == PATCHFD_CSR_WIDE ? 2 : 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -44,7 +47,7 @@ PetscErrorCode PatchFDCSRCreateOutline(PetscInt m, PetscInt n, const PetscInt i[
   PetscCall(PetscMalloc1(m + 1, &A->i));
   PetscCall(PetscArraycpy(A->i, i, m + 1));
   PetscCall(PetscCalloc1(A->nblock + 1, &A->block));
-  for (PetscInt b = 0; b < A->nblock; b++) PetscCall(BlockSet(A, range[2 * b], range[2 * b + 1], &A->block[b]));
+  for (PetscInt b = 0; b < A->nblock; b++) PetscCall(BlockSet(A, &range[PATCHFD_CSR_RANGE * b], &A->block[b]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,7 +74,7 @@ PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], cons
   PetscInt      *range;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(2 * nblock, &range));
+  PetscCall(PetscCalloc1(PATCHFD_CSR_RANGE * nblock, &range)); /* no windows: here it takes longer to look into them than to read more */
   for (PetscInt b = 0; b < nblock; b++) {
     PetscInt min = PETSC_INT_MAX, max = 0;
 
@@ -79,8 +82,8 @@ PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], cons
       min = PetscMin(min, j[k]);
       max = PetscMax(max, j[k]);
     }
-    range[2 * b]     = min;
-    range[2 * b + 1] = max;
+    range[PATCHFD_CSR_RANGE * b]           = min;
+    range[PATCHFD_CSR_RANGE * (b + 1) - 1] = max;
   }
   PetscCall(PatchFDCSRCreateOutline(m, n, i, range, csr));
   PetscCall(PetscFree(range));
@@ -92,7 +95,7 @@ PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], cons
     int32_t               *wide   = (int32_t *)narrow;
 
     for (PetscInt k = A->i[block->row]; k < A->i[block[1].row]; k++) {
-      if (block->narrow) *narrow++ = (uint16_t)(j[k] - block->first);
+      if (block->format == PATCHFD_CSR_NARROW) *narrow++ = (uint16_t)(j[k] - block->first);
       else *wide++ = (int32_t)(j[k] - block->first);
     }
   }
@@ -128,15 +131,19 @@ PetscErrorCode PatchFDCSRSetValues(PatchFDCSR A, const PetscScalar a[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the columns of a block; what `narrow` is, the compiler knows */
+/* the columns of a block; what the format is, the compiler knows */
 typedef struct {
-  const void *j;
-  int         narrow;
+  const void      *j;
+  PatchFDCSRFormat format;
+  const int32_t   *window;
 } Columns;
 
 static inline PetscInt Column(Columns c, PetscInt k)
 {
-  return c.narrow ? ((const uint16_t *)c.j)[k] : ((const int32_t *)c.j)[k];
+  const uint16_t *packed = (const uint16_t *)c.j;
+
+  if (c.format == PATCHFD_CSR_WIDE) return ((const int32_t *)c.j)[k];
+  return c.format == PATCHFD_CSR_NARROW ? packed[k] : c.window[packed[k] >> PATCHFD_CSR_BITS] + (packed[k] & ((1 << PATCHFD_CSR_BITS) - 1));
 }
 
 /*
@@ -147,9 +154,12 @@ static inline PetscInt Column(Columns c, PetscInt k)
   do { \
     for (PetscInt block_ = 0; block_ < (A)->nblock; block_++) { \
       const PatchFDCSRBlock *b_ = &(A)->block[(direction) > 0 ? block_ : (A)->nblock - 1 - block_]; \
+      const uint16_t        *j_ = (A)->j + b_->at; \
+      const PetscInt         i_ = (A)->i[b_->row]; \
 \
-      if (b_->narrow) Work(A, b_, ((Columns){(A)->j + b_->at - (A)->i[b_->row], 1}), __VA_ARGS__); \
-      else Work(A, b_, ((Columns){(const int32_t *)((A)->j + b_->at) - (A)->i[b_->row], 0}), __VA_ARGS__); \
+      if (b_->format == PATCHFD_CSR_NARROW) Work(A, b_, ((Columns){j_ - i_, PATCHFD_CSR_NARROW, NULL}), __VA_ARGS__); \
+      else if (b_->format == PATCHFD_CSR_WINDOWED) Work(A, b_, ((Columns){j_ - i_, PATCHFD_CSR_WINDOWED, b_->window}), __VA_ARGS__); \
+      else Work(A, b_, ((Columns){(const int32_t *)j_ - i_, PATCHFD_CSR_WIDE, NULL}), __VA_ARGS__); \
     } \
   } while (0)
 #define WORK static inline __attribute__((always_inline)) void

@@ -302,8 +302,8 @@ static PetscErrorCode MatDestroy_AIJSingle(Mat A)
   `MatConvert()` makes it from a matrix of type `MATAIJ`, `MATBAIJ` or `MATSBAIJ`, and with `MAT_REUSE_MATRIX` gives it the entries of
   another one with the same nonzeros; others are an error. Entries cannot be set otherwise. It converts back to `MATAIJ`.
 
-  An entry takes 6 bytes, or 8 where the columns of a group of 64 rows are more than 65536 apart, in place of the 12 (with 64-bit
-  indices 16) of `MATAIJ`.
+  An entry takes 6 bytes, or 8 where the columns of a group of 64 rows are more than 65536 apart (on a GPU: are not within 16384 of each
+  of four columns), in place of the 12 (with 64-bit indices 16) of `MATAIJ`.
 
   The vectors that it makes are of type `VECSINGLE`, or `VECSINGLECUDA` if it is made from a `MATAIJCUSPARSE`: then the entries are
   converted and stay in GPU memory, where products and the diagonal are computed; for all else, and transposed products on several ranks,

@@ -2,20 +2,29 @@
 /*
   Sparse rows of floats (src/host/csr.c), for the matrices of type MATAIJSINGLE and the factors made of them.
 
-  Columns are 16 bits wide, counted from the first column of a block of rows, where the block's columns are that close to each other, and
-  otherwise 32 bits.
+  Columns are 16 bits wide where those of a block of rows are close to each other or, in matrices made on a GPU, close to a few places, as
+  those of a stencil in three layers of nodes are, and otherwise 32 bits.
 */
 #include <patchfd/private/kernels.h>
 
 typedef struct _n_PatchFDCSR *PatchFDCSR;
 
 enum {
-  PATCHFD_CSR_BLOCK = 64 /* rows that have their columns in one format */
+  PATCHFD_CSR_BLOCK   = 64, /* rows that have their columns in one format */
+  PATCHFD_CSR_WINDOWS = 4,
+  PATCHFD_CSR_BITS    = 14, /* of a column in its window */
+  PATCHFD_CSR_RANGE   = PATCHFD_CSR_WINDOWS + 2
 };
+typedef enum {
+  PATCHFD_CSR_WIDE,
+  PATCHFD_CSR_NARROW, /* the windows follow each other */
+  PATCHFD_CSR_WINDOWED
+} PatchFDCSRFormat;
 typedef struct {
-  PetscInt   row, first; /* the first row, and the column from which the others count */
-  PetscCount at;         /* where the columns of the first row begin, in numbers of 16 bits */
-  PetscBool  narrow;
+  PetscInt         row, first; /* the first row, and the column from which the others count */
+  PetscCount       at;         /* where the columns of the first row begin, in numbers of 16 bits */
+  PatchFDCSRFormat format;
+  int32_t          window[PATCHFD_CSR_WINDOWS]; /* where the columns begin whose number in 16 bits has this above the lowest 14 */
 } PatchFDCSRBlock;
 
 /* what a PatchFDCSR consists of */
@@ -29,7 +38,10 @@ typedef struct {
 
 /* m rows of n columns: row r has the columns j[i[r]] .. j[i[r + 1] - 1], in ascending order */
 PETSC_INTERN PetscErrorCode PatchFDCSRCreate(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], PatchFDCSR *);
-/* the same without entries: block b has columns from range[2 b] to range[2 b + 1] */
+/*
+  The same without entries. range[] has PATCHFD_CSR_RANGE numbers a block: its first column; the first one that is 2^14 or more behind that;
+  and so on, PETSC_INT_MAX where there is none; and the last column. Behind the first, numbers are not read if that is less than 2^16 away.
+*/
 PETSC_INTERN PetscErrorCode PatchFDCSRCreateOutline(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt range[], PatchFDCSR *);
 /* room for values and columns */
 PETSC_INTERN PetscErrorCode PatchFDCSRNeedEntries(PatchFDCSR);
