@@ -7,6 +7,30 @@
 #include "elasticityplex.h"
 #include "catch.h"
 
+typedef void Side(RESIDUAL, const PetscReal normal[], PetscInt n, const PetscScalar constants[], PetscScalar f[]);
+
+/* a solid on a mesh with a traction on the faces of a label */
+static PetscErrorCode CreateLoaded(const Case *c, DM dm, DMLabel label, Side *traction, DMBoxPlaneType plane, Mat *A, Vec *x, Vec *b)
+{
+  const PetscInt id = 1;
+  const char    *name;
+  PetscInt       bd;
+  PetscDS        ds;
+  PetscWeakForm  wf;
+
+  PetscFunctionBeginUser;
+  PetscCall(SetSpace(c, -1, dm));
+  PetscCall(DMGetDS(dm, &ds));
+  PetscCall(PetscObjectGetName((PetscObject)label, &name));
+  PetscCall(DMAddBoundary(dm, DM_BC_NATURAL, name, label, 1, &id, 0, 0, NULL, NULL, NULL, NULL, &bd));
+  PetscCall(PetscDSGetBoundary(ds, bd, &wf, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(PetscWeakFormSetIndexBdResidual(wf, label, id, 0, 0, 0, traction, 0, NULL));
+  PetscCall(MatCreateElasticityPlex(dm, A));
+  PetscCall(MatElasticityPlexSetModuli(*A, 1, c->ratio, plane, 0));
+  PetscCall(MatCreateVecs(*A, x, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- tests ---- */
 
 static void Traction(RESIDUAL, const PetscReal normal[], PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscScalar constants[],
@@ -19,14 +43,10 @@ static void Traction(RESIDUAL, const PetscReal normal[], PETSC_UNUSED PetscInt n
 static PetscErrorCode TestTraction(Case *c)
 {
   const PetscReal mu = 0.5 / (1 + c->ratio), lambda = 2 * mu * c->ratio / (1 - 2 * c->ratio);
-  const PetscInt  id = 1;
   PetscReal       iterations;
   PetscScalar     energy;
-  PetscInt        bd;
   DM              dm;
   DMLabel         label;
-  PetscDS         ds;
-  PetscWeakForm   wf;
   Mat             A;
   Vec             x, b;
 
@@ -36,14 +56,7 @@ static PetscErrorCode TestTraction(Case *c)
   PetscCall(DMCreateLabel(dm, "sides"));
   PetscCall(DMGetLabel(dm, "sides", &label));
   PetscCall(DMPlexMarkBoundaryFaces(dm, 1, label));
-  PetscCall(SetSpace(c, -1, dm));
-  PetscCall(DMGetDS(dm, &ds));
-  PetscCall(DMAddBoundary(dm, DM_BC_NATURAL, "sides", label, 1, &id, 0, 0, NULL, NULL, NULL, NULL, &bd));
-  PetscCall(PetscDSGetBoundary(ds, bd, &wf, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
-  PetscCall(PetscWeakFormSetIndexBdResidual(wf, label, id, 0, 0, 0, Traction, 0, NULL));
-  PetscCall(MatCreateElasticityPlex(dm, &A));
-  PetscCall(MatElasticityPlexSetModuli(A, 1, c->ratio, DMBOX_PLANE_STRAIN, 0));
-  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(CreateLoaded(c, dm, label, Traction, DMBOX_PLANE_STRAIN, &A, &x, &b));
   PetscCall(GetLoad(dm, b));
   PetscCall(Solve(A, KSPCG, b, x, &iterations));
   PetscCall(VecDot(b, x, &energy));
@@ -94,16 +107,12 @@ static PetscErrorCode CheckBar(Mat A, Vec x)
 static PetscErrorCode TestTension(Case *c)
 {
   PetscErrorCode (*stretched[])(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar *, void *) = {Stretched};
-  const PetscInt id                                                                                      = 1;
-  void          *ctx[]                                                                                   = {&c->ratio};
-  PetscReal      iterations[3], error;
-  PetscInt       bd;
-  DM             dm;
-  DMLabel        label;
-  PetscDS        ds;
-  PetscWeakForm  wf;
-  Mat            A;
-  Vec            x, b;
+  void     *ctx[]                                                                                        = {&c->ratio};
+  PetscReal iterations[3], error;
+  DM        dm;
+  DMLabel   label;
+  Mat       A;
+  Vec       x, b;
 
   PetscFunctionBeginUser;
   for (int clamped = 0; clamped < 2; clamped++) {
@@ -111,14 +120,7 @@ static PetscErrorCode TestTension(Case *c)
     c->clamped = clamped ? c->dim : 0;
     PetscCall(CreateMesh(c, &dm));
     PetscCall(MarkSide(dm, "end", 0, 1, &label));
-    PetscCall(SetSpace(c, -1, dm));
-    PetscCall(DMGetDS(dm, &ds));
-    PetscCall(DMAddBoundary(dm, DM_BC_NATURAL, "end", label, 1, &id, 0, 0, NULL, NULL, NULL, NULL, &bd));
-    PetscCall(PetscDSGetBoundary(ds, bd, &wf, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
-    PetscCall(PetscWeakFormSetIndexBdResidual(wf, label, id, 0, 0, 0, Pull, 0, NULL));
-    PetscCall(MatCreateElasticityPlex(dm, &A));
-    PetscCall(MatElasticityPlexSetModuli(A, 1, c->ratio, DMBOX_PLANE_STRESS, 0));
-    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(CreateLoaded(c, dm, label, Pull, DMBOX_PLANE_STRESS, &A, &x, &b));
     if (!clamped) {
       PetscCall(GetLoad(dm, b));
       PetscCall(Solve(A, KSPCG, b, x, &iterations[2]));

@@ -281,17 +281,8 @@ static PetscErrorCode TestMethods(DM dm, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* flows; A is the matrix of the DMBOX poisson, whose operator is poisson, and other one of its vectors */
-static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
+static PetscErrorCode TestStokesOptions(void)
 {
-  const DMBoxBoundaryType open[]  = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
-  const PetscInt          cells[] = {4, 4};
-  const PetscReal         D[] = {1, 1}, graded[] = {0, 0.1, 0.3, 0.6, 1};
-  PetscReal               e;
-  DM                      dm;
-  Mat                     B;
-  PC                      pc;
-
   PetscFunctionBeginUser;
   PetscCall(TestBox("-dm_box_operator stokes", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is q", "stokes takes rt"));
   PetscCall(TestBox("-dm_box_operator stokes -dm_box_space dgq", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is dgq",
@@ -315,7 +306,45 @@ static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
                     "-dm_box_viscosity (DMBoxSetStokes()) is -2", "positive"));
   PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_shift -1", PETSC_ERR_ARG_OUTOFRANGE,
                     "-dm_box_shift (DMBoxSetStokes()) is -1", "not negative"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
+/* no velocity is given anywhere */
+static PetscErrorCode TestStokesOpen(void)
+{
+  const DMBoxBoundaryType open[]  = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
+  const PetscInt          cells[] = {4, 4};
+  DM                      dm;
+  Mat                     B;
+  PC                      pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_RT));
+  PetscCall(DMBoxSetOperator(dm, "stokes"));
+  PetscCall(DMBoxSetBoundary(dm, open));
+  PetscCall(DMCreateMatrix(dm, &B));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, B, B));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  FAILS("stokes with open sides only", PCSetUp(pc), PETSC_ERR_ARG_INCOMP, "no side of -dm_box_boundary", "-dm_box_shift");
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* flows; A is the matrix of the DMBOX poisson, whose operator is poisson, and other one of its vectors */
+static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
+{
+  const PetscInt  cells[] = {4, 4};
+  const PetscReal D[] = {1, 1}, graded[] = {0, 0.1, 0.3, 0.6, 1};
+  PetscReal       e;
+  DM              dm;
+  Mat             B;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestStokesOptions());
   FAILS("DMBoxSetStokes of poisson", DMBoxSetStokes(poisson, 1, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetStokes()", "poisson");
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
   PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_RT));
@@ -352,20 +381,7 @@ static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
   PetscCall(TestMethods(dm, B));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&dm));
-
-  /* no velocity is given anywhere */
-  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
-  PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_RT));
-  PetscCall(DMBoxSetOperator(dm, "stokes"));
-  PetscCall(DMBoxSetBoundary(dm, open));
-  PetscCall(DMCreateMatrix(dm, &B));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, B, B));
-  PetscCall(PCSetType(pc, PCPATCHFD));
-  FAILS("stokes with open sides only", PCSetUp(pc), PETSC_ERR_ARG_INCOMP, "no side of -dm_box_boundary", "-dm_box_shift");
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&dm));
+  PetscCall(TestStokesOpen());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -249,6 +249,52 @@ static PetscErrorCode TestZero(Mat A, Mat B, Mat C, Mat BC)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a symmetric F, which becomes 3 F, as assembled BF does; C: its transpose */
+static PetscErrorCode TestTranspose(Mat *F, Mat BF, Mat *C)
+{
+  PetscBool flag;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatTranspose(*F, MAT_INPLACE_MATRIX, F));
+  PetscCall(Same("MatTranspose in place", *F, BF));
+  PetscCall(MatTranspose(*F, MAT_INITIAL_MATRIX, C));
+  PetscCall(Same("MatTranspose", *C, BF));
+  PetscCall(MatScale(*F, 3));
+  PetscCall(MatScale(BF, 3));
+  PetscCall(MatTranspose(*F, MAT_REUSE_MATRIX, C));
+  PetscCall(Same("MatTranspose again", *C, BF));
+  PetscCall(MatIsSymmetric(*C, 1e-10, &flag));
+  EXPECT(flag, "MatIsSymmetric");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatBoxUpdate() starts from the DM's coefficients; a KSP only if those have changed (before PETSc 3.26 it makes its own matrix).  B: the
+   matrix with those of now, assembled; BF: 3 times the one with D and shift; C: any other one of the DM */
+static PetscErrorCode TestUpdate(DM dm, Mat B, const PetscReal D[], PetscReal shift, Mat BF, Mat C)
+{
+  PetscReal old[3], oldshift;
+  Mat       BC;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxGetPoisson(dm, old, &oldshift));
+  PetscCall(MatBoxUpdate(C));
+  PetscCall(Same("MatBoxUpdate of a copy without values", C, B));
+  PetscCall(MatScale(C, 7));
+  PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &BC));
+  PetscCall(MatScale(BC, 7));
+  for (int changed = 0; changed < 2 && PETSC_VERSION_GE(3, 26, 0); changed++) {
+    if (changed) PetscCall(DMBoxSetPoisson(dm, D, shift));
+    PetscCall(SetUpKSP(dm, C));
+    if (changed) PetscCall(MatScale(C, 3));
+    PetscCall(Same(changed ? "KSPSetUp after DMBoxSetPoisson" : "KSPSetUp with a scaled operator", C, changed ? BF : BC));
+  }
+  PetscCall(DMBoxSetPoisson(dm, old, oldshift));
+  PetscCall(MatBoxUpdate(C));
+  PetscCall(Same("MatBoxUpdate", C, B));
+  PetscCall(MatDestroy(&BC));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* operators are a linear space: B is A assembled */
 static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
 {
@@ -256,7 +302,6 @@ static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
   PetscReal       old[3], shift;
   DM              other;
   Mat             C, F, BC, BF;
-  PetscBool       flag;
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxGetPoisson(dm, old, &shift));
@@ -290,17 +335,8 @@ static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
   PetscCall(Same("MatAXPY with itself", C, BC));
   PetscCall(MatCopy(F, C, SAME_NONZERO_PATTERN));
   PetscCall(Same("MatCopy", C, BF));
-  PetscCall(MatTranspose(F, MAT_INPLACE_MATRIX, &F));
-  PetscCall(Same("MatTranspose in place", F, BF));
   PetscCall(MatDestroy(&C));
-  PetscCall(MatTranspose(F, MAT_INITIAL_MATRIX, &C));
-  PetscCall(Same("MatTranspose", C, BF));
-  PetscCall(MatScale(F, 3));
-  PetscCall(MatScale(BF, 3));
-  PetscCall(MatTranspose(F, MAT_REUSE_MATRIX, &C));
-  PetscCall(Same("MatTranspose again", C, BF));
-  PetscCall(MatIsSymmetric(C, 1e-10, &flag));
-  EXPECT(flag, "MatIsSymmetric");
+  PetscCall(TestTranspose(&F, BF, &C));
 
   PetscCall(TestZero(A, B, C, BC));
   PetscCall(MatDestroy(&C));
@@ -309,22 +345,7 @@ static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
   REFUSES(MatScale(A, INFINITY), "finite");
   PetscCall(MatScale(A, 1));
 
-  /* MatBoxUpdate() starts from the DM's coefficients; a KSP only if those have changed (before PETSc 3.26 it makes its own matrix) */
-  PetscCall(MatBoxUpdate(C));
-  PetscCall(Same("MatBoxUpdate of a copy without values", C, B));
-  PetscCall(MatScale(C, 7));
-  PetscCall(MatDestroy(&BC));
-  PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &BC));
-  PetscCall(MatScale(BC, 7));
-  for (int changed = 0; changed < 2 && PETSC_VERSION_GE(3, 26, 0); changed++) {
-    if (changed) PetscCall(DMBoxSetPoisson(dm, D, shift + 5)); /* F is 3 times this operator */
-    PetscCall(SetUpKSP(dm, C));
-    if (changed) PetscCall(MatScale(C, 3));
-    PetscCall(Same(changed ? "KSPSetUp after DMBoxSetPoisson" : "KSPSetUp with a scaled operator", C, changed ? BF : BC));
-  }
-  PetscCall(DMBoxSetPoisson(dm, old, shift));
-  PetscCall(MatBoxUpdate(C));
-  PetscCall(Same("MatBoxUpdate", C, B));
+  PetscCall(TestUpdate(dm, B, D, shift + 5, BF, C));
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&F));
   PetscCall(MatDestroy(&BC));

@@ -304,78 +304,98 @@ static PetscErrorCode ConvergedSeventh(KSP ksp, PetscInt it, PetscReal norm, KSP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Settings(Case *c)
+static PetscErrorCode Guesses(Case *c)
 {
   const PetscScalar factors[] = {1e-150, 1e150, 0};
-  const PetscReal   nu        = 3;
-  PetscErrorCode    ierr;
-  PetscReal         rate;
 
   PetscFunctionBeginUser;
-  for (int slow = 0; slow < 2; slow++) {
-    const PetscReal scale = slow ? 1e-3 : 0.9;
+  PetscCall(Solve(c, "first"));
+  PetscCall(Solve(c, "again"));
+  PetscCall(KSPSetInitialGuessNonzero(c->ksp, PETSC_TRUE));
+  PetscCall(Solve(c, "from the solution"));
+  PetscCall(VecSet(c->x, 2e-3));
+  PetscCall(Solve(c, "from a guess"));
+  PetscCall(KSPSetInitialGuessNonzero(c->ksp, PETSC_FALSE));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(VecCopy(c->b, c->y));
+    PetscCall(VecScale(c->b, factors[i]));
+    PetscCall(Solve(c, i == 0 ? "tiny" : i == 1 ? "huge" : "zero"));
+    PetscCall(VecCopy(c->y, c->b));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    /* good cycles, and bad ones */
+static PetscErrorCode Limits(Case *c)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, 3));
+  PetscCall(Solve(c, "three iterations"));
+  PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, 0));
+  PetscCall(Solve(c, "no iteration"));
+  PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, MAX_HISTORY - 1));
+  PetscCall(KSPSetMinimumIterations(c->ksp, 6));
+  PetscCall(Solve(c, "six iterations at least"));
+  PetscCall(KSPSetMinimumIterations(c->ksp, 0));
+  PetscCall(KSPRefineSetRate(c->ksp, 0));
+  PetscCall(Solve(c, "one cycle"));
+  PetscCall(KSPRefineGetKSP(c->ksp, &c->inner));
+  PetscCall(KSPSetType(c->inner, KSPGMRES));
+  PetscCall(Solve(c, "one cycle, then gmres"));
+  PetscCall(KSPSetPCSide(c->ksp, PC_RIGHT));
+  PetscCall(Solve(c, "from the right"));
+  PetscCall(KSPSetPCSide(c->ksp, PC_LEFT));
+  PetscCall(KSPRefineSetRate(c->ksp, 0.5));
+  PetscCall(KSPSetConvergenceTest(c->ksp, ConvergedSeventh, NULL, NULL));
+  c->monitored = 0;
+  PetscCall(KSPSolve(c->ksp, c->b, c->x));
+  PetscCall(KSPConvergedReasonView(c->ksp, PETSC_VIEWER_STDOUT_WORLD));
+  PetscCall(KSPSetType(c->ksp, KSPFGMRES));
+  PetscCall(KSPSetType(c->ksp, KSPREFINE));
+  PetscCall(KSPSetNormType(c->ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetConvergenceTest(c->ksp, KSPConvergedSkip, NULL, NULL));
+  PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, 5));
+  PetscCall(Solve(c, "skip"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Changes(Case *c)
+{
+  const PetscReal nu = 3;
+
+  PetscFunctionBeginUser;
+  PetscCall(Solve(c, "another one"));
+  PetscCall(DMBoxSetPoisson(c->dm, (PetscReal[]){nu, nu, nu}, 0));
+  PetscCall(MatBoxUpdate(c->A));
+  PetscCall(KSPSetOperators(c->ksp, c->A, c->A));
+  PetscCall(Solve(c, "another matrix"));
+  PetscCall(DMBoxSetPoisson(c->dm, (PetscReal[]){1, 1, 1}, 0));
+  PetscCall(MatBoxUpdate(c->A));
+  PetscCall(KSPReset(c->ksp));
+  PetscCall(KSPSetOperators(c->ksp, c->A, c->A));
+  PetscCall(Solve(c, "after reset"));
+  PetscCall(KSPSetNormType(c->ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, 4));
+  PetscCall(KSPMonitorCancel(c->ksp));
+  PetscCall(KSPSetFromOptions(c->ksp));
+  PetscCall(KSPSolve(c->ksp, c->b, c->x));
+  PetscCall(KSPConvergedReasonView(c->ksp, PETSC_VIEWER_STDOUT_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Settings(Case *c)
+{
+  PetscErrorCode ierr;
+  PetscReal      rate;
+
+  PetscFunctionBeginUser;
+  for (int slow = 0; slow < 2; slow++) { /* good cycles, and bad ones */
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "-- %s cycles\n", slow ? "slow" : "fast"));
     PetscCall(Guarded(c, slow ? PCSHELL : PCPATCHMG));
-    c->shell.scale = scale;
-    PetscCall(Solve(c, "first"));
-    PetscCall(Solve(c, "again"));
-    PetscCall(KSPSetInitialGuessNonzero(c->ksp, PETSC_TRUE));
-    PetscCall(Solve(c, "from the solution"));
-    PetscCall(VecSet(c->x, 2e-3));
-    PetscCall(Solve(c, "from a guess"));
-    PetscCall(KSPSetInitialGuessNonzero(c->ksp, PETSC_FALSE));
-    for (int i = 0; i < 3; i++) {
-      PetscCall(VecCopy(c->b, c->y));
-      PetscCall(VecScale(c->b, factors[i]));
-      PetscCall(Solve(c, i == 0 ? "tiny" : i == 1 ? "huge" : "zero"));
-      PetscCall(VecCopy(c->y, c->b));
-    }
-    PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, 3));
-    PetscCall(Solve(c, "three iterations"));
-    PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, 0));
-    PetscCall(Solve(c, "no iteration"));
-    PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, MAX_HISTORY - 1));
-    PetscCall(KSPSetMinimumIterations(c->ksp, 6));
-    PetscCall(Solve(c, "six iterations at least"));
-    PetscCall(KSPSetMinimumIterations(c->ksp, 0));
-    PetscCall(KSPRefineSetRate(c->ksp, 0));
-    PetscCall(Solve(c, "one cycle"));
-    PetscCall(KSPRefineGetKSP(c->ksp, &c->inner));
-    PetscCall(KSPSetType(c->inner, KSPGMRES));
-    PetscCall(Solve(c, "one cycle, then gmres"));
-    PetscCall(KSPSetPCSide(c->ksp, PC_RIGHT));
-    PetscCall(Solve(c, "from the right"));
-    PetscCall(KSPSetPCSide(c->ksp, PC_LEFT));
-    PetscCall(KSPRefineSetRate(c->ksp, 0.5));
-    PetscCall(KSPSetConvergenceTest(c->ksp, ConvergedSeventh, NULL, NULL));
-    c->monitored = 0;
-    PetscCall(KSPSolve(c->ksp, c->b, c->x));
-    PetscCall(KSPConvergedReasonView(c->ksp, PETSC_VIEWER_STDOUT_WORLD));
-    PetscCall(KSPSetType(c->ksp, KSPFGMRES));
-    PetscCall(KSPSetType(c->ksp, KSPREFINE));
-    PetscCall(KSPSetNormType(c->ksp, KSP_NORM_UNPRECONDITIONED));
-    PetscCall(KSPSetConvergenceTest(c->ksp, KSPConvergedSkip, NULL, NULL));
-    PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, 5));
-    PetscCall(Solve(c, "skip"));
+    c->shell.scale = slow ? 1e-3 : 0.9;
+    PetscCall(Guesses(c));
+    PetscCall(Limits(c));
     PetscCall(Guarded(c, slow ? PCSHELL : PCPATCHMG));
-    PetscCall(Solve(c, "another one"));
-    PetscCall(DMBoxSetPoisson(c->dm, (PetscReal[]){nu, nu, nu}, 0));
-    PetscCall(MatBoxUpdate(c->A));
-    PetscCall(KSPSetOperators(c->ksp, c->A, c->A));
-    PetscCall(Solve(c, "another matrix"));
-    PetscCall(DMBoxSetPoisson(c->dm, (PetscReal[]){1, 1, 1}, 0));
-    PetscCall(MatBoxUpdate(c->A));
-    PetscCall(KSPReset(c->ksp));
-    PetscCall(KSPSetOperators(c->ksp, c->A, c->A));
-    PetscCall(Solve(c, "after reset"));
-    PetscCall(KSPSetNormType(c->ksp, KSP_NORM_NONE));
-    PetscCall(KSPSetTolerances(c->ksp, 1e-9, 1e-200, 1e4, 4));
-    PetscCall(KSPMonitorCancel(c->ksp));
-    PetscCall(KSPSetFromOptions(c->ksp));
-    PetscCall(KSPSolve(c->ksp, c->b, c->x));
-    PetscCall(KSPConvergedReasonView(c->ksp, PETSC_VIEWER_STDOUT_WORLD));
+    PetscCall(Changes(c));
   }
   PetscCall(KSPSetNormType(c->ksp, KSP_NORM_UNPRECONDITIONED));
   PetscCall(KSPSetErrorIfNotConverged(c->ksp, PETSC_TRUE));

@@ -566,14 +566,13 @@ static PetscErrorCode TestNullSpace(const Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a Jacobian is what it was when it was computed; a SNES computes a new one in each solve */
-static PetscErrorCode TestJacobian(const Problem *p, Vec x, Vec y[])
+/* a Jacobian is what it was when it was computed */
+static PetscErrorCode TestTS(const Problem *p, Vec x, Vec y[])
 {
-  Vec  z[2];
-  DM   dm;
-  Mat  J;
-  TS   ts;
-  SNES snes;
+  Vec z[2];
+  DM  dm;
+  Mat J;
+  TS  ts;
 
   PetscFunctionBeginUser;
   for (int aij = 0; aij < 2; aij++) {
@@ -616,7 +615,16 @@ static PetscErrorCode TestJacobian(const Problem *p, Vec x, Vec y[])
     PetscCall(DMDestroy(&dm));
     for (int s = 0; s < 2; s++) PetscCall(VecDestroy(&z[s]));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
+/* a SNES computes a new Jacobian in each solve */
+static PetscErrorCode TestSNES(const Problem *p, Vec x, Vec y[])
+{
+  DM   dm;
+  SNES snes;
+
+  PetscFunctionBeginUser;
   PetscCall(NewDM(p, 0, &dm));
   PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
   PetscCall(SNESSetDM(snes, dm));
@@ -677,7 +685,8 @@ int main(int argc, char **argv)
     PetscCall(TestAssembled(p, x, y));
     if (p->data) PetscCall(TestRefused(p, x, y));
     PetscCall(TestRelatives(p, x, y));
-    PetscCall(TestJacobian(p, x, y));
+    PetscCall(TestTS(p, x, y));
+    PetscCall(TestSNES(p, x, y));
     PetscCall(TestSolvers(p, y));
     if (p->patches && !p->data) PetscCall(TestCopySolver(p, y));
     PetscCall(PetscStrcmpAny(name, &same, "poisson", "diffusion", ""));

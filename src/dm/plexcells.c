@@ -192,7 +192,7 @@ static PetscErrorCode GetUnknowns(DM dm, PetscSection local, PlexCells *p, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* number[local unknown]: those of vectors become those of all components of all nodes; n: how many this rank owns */
+/* number[local unknown] among all components of all nodes; n: how many this rank owns */
 static PetscErrorCode NumberAll(DM dm, PetscSection local, PetscInt number[], PetscInt *n)
 {
   PetscSection all;
@@ -250,8 +250,8 @@ static PetscErrorCode GetNodes(DM dm, PlexCells *p)
 {
   PetscSection           local, global;
   ISLocalToGlobalMapping map;
-  const PetscInt        *number;
-  PetscInt              *all, n, nowned;
+  const PetscInt        *number, *first;
+  PetscInt              *all = NULL, n, nowned;
   PetscBool              partial;
 
   PetscFunctionBegin;
@@ -263,11 +263,13 @@ static PetscErrorCode GetNodes(DM dm, PlexCells *p)
   PetscCall(GetUnknowns(dm, local, p, &partial));
   PetscCall(PetscSectionGetConstrainedStorageSize(global, &nowned));
   PetscCall(PetscSectionGetStorageSize(local, &n));
-  PetscCall(PetscMalloc1(n, &all));
-  PetscCall(PetscArraycpy(all, number, n));
-  if (partial) PetscCall(NumberAll(dm, local, all, &nowned));
+  if (partial) {
+    PetscCall(PetscMalloc1(n, &all));
+    PetscCall(NumberAll(dm, local, all, &nowned));
+  }
   PetscCall(PetscLayoutCreateFromSizes(PetscObjectComm((PetscObject)dm), nowned / p->ncomp, PETSC_DETERMINE, 1, &p->nodes));
-  for (PetscCount i = 0; i < p->ncells * p->size; i++) p->index[i] = all[p->index[i]] < 0 ? -1 : all[p->index[i]] / p->ncomp;
+  first = partial ? all : number;
+  for (PetscCount i = 0; i < p->ncells * p->size; i++) p->index[i] = first[p->index[i]] < 0 ? -1 : first[p->index[i]] / p->ncomp;
   PetscCall(NumberGhosts(p));
   if (partial) PetscCall(GetDirichlet(p, n, all, number));
   PetscCall(PetscFree(all));

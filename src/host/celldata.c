@@ -70,14 +70,20 @@ PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange from, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void PatchFDHostMeanStresses(PetscInt dim, PetscBool plane, size_t count, const PetscReal sum[], PetscScalar stress[])
+void PatchFDHostCopyBody(PetscInt count, PetscInt n, const PetscInt body[], PetscInt which, const PetscScalar from[], PetscScalar to[])
+{
+  for (PetscInt i = 0; i < count * n; i++) to[i] = body[i / n] == which ? from[i] : 0;
+}
+
+void PatchFDHostMeanStresses(PetscInt dim, PetscBool plane, size_t count, const size_t stride[2], const PetscReal sum[],
+                             PetscScalar stress[])
 {
   const PetscInt n = dim == 3 ? 6 : 4;
 
-  for (size_t i = 0; i < count; i++, stress += n + 1) {
+  for (size_t i = 0; i < count; i++, stress += n + 1, sum += stride[1]) {
     PetscReal s[6], x, y, z, shear;
 
-    for (PetscInt c = 0; c < n; c++) s[c] = sum[c * count + i] / sum[n * count + i];
+    for (PetscInt c = 0; c < n; c++) s[c] = sum[c * stride[0]] / sum[n * stride[0]];
     if (plane) s[3] = 0;
     x     = s[0];
     y     = s[dim];

@@ -30,7 +30,7 @@ static PetscErrorCode SetRows(Mat A, From from, Mat_AIJSingle *single, PetscBool
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "No rows of a matrix of type %s", ((PetscObject)A)->type_name);
   if (*csr && *same && !from.known) {
-    PetscCall(MatAIJSingleGetRows(single, off, csr));
+    PetscCall(MatAIJSingleNeedHost(single, off));
     PetscCall(PatchFDCSRHasPattern(*csr, m, A->cmap->n, i, j, same));
   }
   if (*same && from.cuda) PetscCall(MatAIJSingleSetRowsCUDA(single, off, A, m, i));
@@ -98,12 +98,10 @@ PetscErrorCode MatCreateAIJSingle_Private(Mat like, PatchFDCSR diag, Mat *B)
 /* what was computed of the old entries, in whose place new ones come */
 static PetscErrorCode Forget(Mat_AIJSingle *m, PetscBool cuda)
 {
-  PatchFDCSR rows;
-
   PetscFunctionBegin;
   PetscCall(PetscFree2(m->scale, m->work));
-  if (!cuda && m->diag) PetscCall(MatAIJSingleGetRows(m, PETSC_FALSE, &rows));
-  if (!cuda && m->off) PetscCall(MatAIJSingleGetRows(m, PETSC_TRUE, &rows));
+  if (!cuda && m->diag) PetscCall(MatAIJSingleNeedHost(m, PETSC_FALSE));
+  if (!cuda && m->off) PetscCall(MatAIJSingleNeedHost(m, PETSC_TRUE));
   PetscCall(MatAIJSingleForgetCUDA(m, cuda));
   PetscCall(MatDestroy(&m->aij));
   PetscCall(MatDestroy(&m->source));
@@ -118,7 +116,6 @@ PetscErrorCode MatConvertFrom_AIJSingle(Mat A, PETSC_UNUSED MatType type, MatReu
 {
   Mat            B = reuse == MAT_REUSE_MATRIX ? *single : NULL, rows = A;
   Mat_AIJSingle *m;
-  PatchFDCSR     block;
   From           from;
   PetscBool      aij, cpu, same = PETSC_TRUE;
 
@@ -137,7 +134,7 @@ PetscErrorCode MatConvertFrom_AIJSingle(Mat A, PETSC_UNUSED MatType type, MatReu
   PetscCall(Forget(m, from.cuda));
   if (A->rmap->size == 1) PetscCall(SetRows(rows, from, m, PETSC_FALSE, &same));
   else PetscCall(SetRowsParallel(rows, from, m, &same));
-  if (m->block) PetscCall(MatAIJSingleGetRows(m, PETSC_FALSE, &block)); /* which it shares */
+  if (m->block) PetscCall(MatAIJSingleNeedHost(m, PETSC_FALSE)); /* which it shares */
   if (!aij) PetscCall(MatDestroy(&rows));
   if (reuse == MAT_REUSE_MATRIX) {
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, PATCHFD_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));

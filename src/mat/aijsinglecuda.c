@@ -1,16 +1,23 @@
 /* MATAIJSINGLE: rows, and numbers of other ranks, in the memory where the vectors are */
 #include <patchfd/private/aijsingle.h>
 
-PetscErrorCode MatAIJSingleGetRows(Mat_AIJSingle *m, PetscBool off, PatchFDCSR *rows)
+PetscErrorCode MatAIJSingleNeedHost(PETSC_UNUSED Mat_AIJSingle *m, PETSC_UNUSED PetscBool off)
 {
+  PetscFunctionBegin;
+#if defined(PETSC_HAVE_CUDA)
   PatchFDCSRArrays arrays;
 
-  PetscFunctionBegin;
-  *rows = off ? m->off : m->diag;
-  PetscCall(PatchFDCSRGetArrays(*rows, &arrays));
-#if defined(PETSC_HAVE_CUDA)
-  if (!arrays.a) PetscCall(PatchFDCSRCUDAGet(m->cuda[off][0], *rows));
+  PetscCall(PatchFDCSRGetArrays(off ? m->off : m->diag, &arrays));
+  if (!arrays.a) PetscCall(PatchFDCSRCUDAGet(m->cuda[off][0], off ? m->off : m->diag));
 #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJSingleGetRows(Mat_AIJSingle *m, PetscBool off, PatchFDCSR *rows)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJSingleNeedHost(m, off));
+  *rows = off ? m->off : m->diag;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

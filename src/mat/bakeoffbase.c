@@ -308,6 +308,24 @@ PetscErrorCode BakeoffFromNodes(const Mat_Bakeoff *m, PatchFDKernels kern, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode BakeoffGetUnknowns(const Mat_Bakeoff *m, Vec nodes, Vec unknowns)
+{
+  const PetscScalar *from;
+  PetscScalar       *to;
+  Vec                own;
+
+  PetscFunctionBegin;
+  PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)nodes), (PetscInt)m->nfree, PETSC_DETERMINE, &own));
+  PetscCall(VecGetArrayRead(nodes, &from));
+  PetscCall(VecGetArrayWrite(own, &to));
+  PetscCall(BakeoffFromNodes(m, PatchFDKernelTables[PATCHFD_KERNELS_HOST_DOUBLE], PETSC_FALSE, from, to));
+  PetscCall(VecRestoreArrayWrite(own, &to));
+  PetscCall(VecRestoreArrayRead(nodes, &from));
+  PetscCall(VecSingleConvert(own, 1, unknowns));
+  PetscCall(VecDestroy(&own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatBakeoffGlobalToLocal(Mat_Bakeoff *m, PatchFDKernels kern, const void *global, const void **local)
 {
   void *x;
@@ -468,121 +486,5 @@ PetscErrorCode MatBakeoffElementToGlobal(Mat A, Vec element, Vec global)
   PetscCall(BakeoffSum(m, kern, aw, ag));
   PetscCall(PatchFDVecRestoreArrayWrite(global, kern, &ag));
   PetscCall(PatchFDVecRestoreArrayRead(w, kern, &aw));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* one component of a body, of norm one, or NULL if it has Dirichlet conditions */
-static PetscErrorCode BakeoffConstant(Mat A, const Mat_Bakeoff *m, const PetscInt body[], PetscInt which, PetscInt component, Vec *z)
-{
-  const PetscInt n     = m->cells.ncomp;
-  PetscBool      fixed = PETSC_FALSE;
-  PetscScalar   *a, *nodes;
-  Vec            g;
-
-  PetscFunctionBegin;
-  *z = NULL;
-  PetscCall(PetscMalloc1(m->nowned, &nodes));
-  for (PetscInt i = 0; i < m->cells.nodes->n * n; i++) {
-    nodes[i] = body[i / n] == which && i % n == component;
-    fixed    = (PetscBool)(fixed || (m->cells.dirichlet && m->cells.dirichlet[i] && nodes[i] != 0));
-  }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fixed, 1, PATCHFD_MPI_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
-  if (!fixed) {
-    if (m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL) PetscCall(MatCreateVecs(A, &g, NULL)); /* the DM may be that of a higher degree */
-    else PetscCall(DMCreateGlobalVector(m->dm, &g));
-    PetscCall(VecGetArrayWrite(g, &a));
-    BakeoffUnknowns(m, nodes, a);
-    PetscCall(VecRestoreArrayWrite(g, &a));
-    if (m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) {
-      PetscCall(MatCreateVecs(A, z, NULL));
-      PetscCall(MatBakeoffGlobalToElement(A, g, *z));
-      PetscCall(VecDestroy(&g));
-    } else *z = g;
-    PetscCall(VecNormalize(*z, NULL));
-  }
-  PetscCall(PetscFree(nodes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* stiffness without lambda: the constants of each component of each body without Dirichlet nodes, or its rigid motions */
-PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
-{
-  const PetscInt ncomp     = m->cells.ncomp;
-  MatNullSpace   constants = NULL;
-  PetscInt       nbody = 0, *body = NULL, n = 0;
-  Vec           *z = NULL;
-
-  PetscFunctionBegin;
-  if (!BakeoffIsMass(m) && m->lambda == 0 && !m->values.shift)
-    PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &m->sides, &nbody, &body));
-  if (m->values.solid && nbody) PetscCall(BakeoffMotionsOfBodies(A, m, nbody, body, &n, &z));
-  else PetscCall(PetscMalloc1(nbody * ncomp, &z));
-  for (PetscInt i = 0; i < nbody * ncomp && !m->values.solid; i++) {
-    PetscCall(BakeoffConstant(A, m, body, i / ncomp, i % ncomp, &z[n]));
-    if (z[n]) n++;
-  }
-  if (n) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, n, z, &constants));
-  for (PetscInt i = 0; i < n; i++) PetscCall(VecDestroy(&z[i]));
-  PetscCall(PetscFree(z));
-  PetscCall(PetscFree(body));
-  PetscCall(MatSetNullSpace(A, constants));
-  PetscCall(MatSetTransposeNullSpace(A, constants));
-  PetscCall(MatNullSpaceDestroy(&constants));
-  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
-  PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
-  /* in the layout element definite on consistent vectors only */
-  if ((!m->values.shift || m->values.leastshift >= 0) && m->sides.least >= 0)
-    PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!n && m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL)));
-  else A->spd = PETSC_BOOL3_UNKNOWN;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDiffusionPlexSetSides_Private(Mat A, const PlexRobin *robin)
-{
-  Mat_Bakeoff  *m;
-  PatchFDPoints points;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  if (robin) {
-    PlexRobin own = *robin;
-
-    PetscCall(PetscObjectReference((PetscObject)own.label));
-    PetscCall(PetscMalloc1(own.n, &own.value));
-    PetscCall(PetscArraycpy(own.value, robin->value, own.n));
-    PetscCall(PlexRobinDestroy(&m->robin));
-    m->robin = own;
-  }
-  BakeoffDescribe(m, &points);
-  PetscCall(BakeoffReset(m));
-  PetscCall(PlexSidesDestroy(&m->sides));
-  PetscCall(PlexSidesCreate(&m->robin, &m->from, m->dm, &m->cells, points.gauss, &m->sides));
-  m->version++;
-  PetscCall(MatSetNullSpace_Bakeoff(A, m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDiffusionPlexSet_Private(Mat A, const PlexCoefficients *from)
-{
-  PlexPointValues values;
-  Mat_Bakeoff    *m;
-  PatchFDPoints   points;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  PetscCall(PetscLogEventBegin(PATCHFD_Function, A, 0, 0, 0));
-  BakeoffDescribe(m, &points);
-  PetscCall(PlexPointValuesCreate(from, &m->cells, points.gauss, &values));
-  PetscCall(PetscLogEventEnd(PATCHFD_Function, A, 0, 0, 0));
-  PetscCall(PlexPointValuesDestroy(&m->values));
-  m->values = values;
-  PetscCall(PetscObjectReference((PetscObject)from->dm));
-  PetscCall(PetscObjectReference((PetscObject)from->local));
-  PetscCall(PetscObjectReference((PetscObject)from->cellK));
-  PetscCall(PetscObjectReference((PetscObject)from->cellshift));
-  PetscCall(PlexCoefficientsDestroy(&m->from));
-  m->from = *from;
-  PetscCall(MatDiffusionPlexSetSides_Private(A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

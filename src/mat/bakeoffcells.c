@@ -91,9 +91,8 @@ static PetscErrorCode Noise(const CellSpace *s, Vec v)
 {
   const Mat_Bakeoff *m      = (const Mat_Bakeoff *)s->ctx;
   PetscReal          low[3] = {0}, high[3] = {0}, size = 0;
-  PetscInt           n, N;
   PetscScalar       *a;
-  Vec                u;
+  Vec                nodes;
 
   PetscFunctionBegin;
   PetscCall(DMGetBoundingBox(m->dm, low, high));
@@ -104,12 +103,9 @@ static PetscErrorCode Noise(const CellSpace *s, Vec v)
     PetscCall(PetscSFReduceBegin(m->sf, MPIU_SCALAR, a + m->nowned, a, MPI_SUM));
     PetscCall(PetscSFReduceEnd(m->sf, MPIU_SCALAR, a + m->nowned, a, MPI_SUM));
   }
-  BakeoffUnknowns(m, a, a);
-  PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(VecGetSize(v, &N));
-  PetscCall(VecCreateMPIWithArray(PetscObjectComm((PetscObject)v), 1, n, N, a, &u));
-  PetscCall(VecSingleConvert(u, 1, v));
-  PetscCall(VecDestroy(&u));
+  PetscCall(VecCreateMPIWithArray(PetscObjectComm((PetscObject)v), 1, (PetscInt)m->nowned, PETSC_DETERMINE, a, &nodes));
+  PetscCall(BakeoffGetUnknowns(m, nodes, v));
+  PetscCall(VecDestroy(&nodes));
   PetscCall(PetscFree(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

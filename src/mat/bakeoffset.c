@@ -1,6 +1,7 @@
 /* The bake-off problems: settings */
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/options.h>
+#include <patchfd/private/sysimpl.h>
 
 /* the body of the getter of a number of Mat_Bakeoff *m */
 #define BAKEOFF_GET(A, number, value) \
@@ -183,6 +184,60 @@ PetscErrorCode MatBakeoffGetHaloType(Mat A, PatchFDHaloType *type)
 {
   BAKEOFF_GET(A, m->halotype, type);
 }
+
+/* ---- coefficients ---- */
+
+PetscErrorCode MatDiffusionPlexSetSides_Private(Mat A, const PlexRobin *robin)
+{
+  Mat_Bakeoff  *m;
+  PatchFDPoints points;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  if (robin) {
+    PlexRobin own = *robin;
+
+    PetscCall(PetscObjectReference((PetscObject)own.label));
+    PetscCall(PetscMalloc1(own.n, &own.value));
+    PetscCall(PetscArraycpy(own.value, robin->value, own.n));
+    PetscCall(PlexRobinDestroy(&m->robin));
+    m->robin = own;
+  }
+  BakeoffDescribe(m, &points);
+  PetscCall(BakeoffReset(m));
+  PetscCall(PlexSidesDestroy(&m->sides));
+  PetscCall(PlexSidesCreate(&m->robin, &m->from, m->dm, &m->cells, points.gauss, &m->sides));
+  m->version++;
+  PetscCall(MatSetNullSpace_Bakeoff(A, m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDiffusionPlexSet_Private(Mat A, const PlexCoefficients *from)
+{
+  PlexPointValues values;
+  Mat_Bakeoff    *m;
+  PatchFDPoints   points;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PetscLogEventBegin(PATCHFD_Function, A, 0, 0, 0));
+  BakeoffDescribe(m, &points);
+  PetscCall(PlexPointValuesCreate(from, &m->cells, points.gauss, &values));
+  PetscCall(PetscLogEventEnd(PATCHFD_Function, A, 0, 0, 0));
+  PetscCall(PlexPointValuesDestroy(&m->values));
+  m->values = values;
+  PetscCall(PetscObjectReference((PetscObject)from->dm));
+  PetscCall(PetscObjectReference((PetscObject)from->local));
+  PetscCall(PetscObjectReference((PetscObject)from->cellK));
+  PetscCall(PetscObjectReference((PetscObject)from->cellshift));
+  PetscCall(PlexCoefficientsDestroy(&m->from));
+  m->from = *from;
+  PetscCall(MatDiffusionPlexSetSides_Private(A, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- options ---- */
 
 PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PatchFDOptionItems PetscOptionsObject)
 {

@@ -101,7 +101,7 @@ PetscErrorCode DMBoxComputeStresses(DM dm, Vec u, Vec *stress)
   PetscCall(PetscCalloc1((dm->dim == 3 ? 7 : 5) * n, &sum));
   PetscCall(SumStresses(dm, op, u, sum));
   PetscCall(VecGetArrayWrite(*stress, &array));
-  PatchFDHostMeanStresses(dm->dim, plane, n, sum, array);
+  PatchFDHostMeanStresses(dm->dim, plane, n, (const size_t[2]){n, 1}, sum, array);
   PetscCall(VecRestoreArrayWrite(*stress, &array));
   PetscCall(PetscFree(sum));
   PetscCall(DMDestroy(&da));

@@ -73,25 +73,6 @@ static PetscErrorCode SumStresses(const Mat_Bakeoff *m, Vec u, DM nodes, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* from sums of all cells to means and von Mises' stress, in place */
-static PetscErrorCode FinishStresses(const Mat_Bakeoff *m, PetscInt n, Vec stress)
-{
-  const PetscBool plane = (PetscBool)(m->from.solid && m->from.missing < 2 && m->cells.dim == 2);
-  PetscInt        size;
-  PetscReal      *sum;
-  PetscScalar    *array;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(stress, &size));
-  PetscCall(PetscMalloc1(size, &sum));
-  PetscCall(VecGetArray(stress, &array));
-  for (PetscInt i = 0; i < size; i++) sum[i % n * (size / n) + i / n] = PetscRealPart(array[i]);
-  PatchFDHostMeanStresses(m->cells.dim, plane, (size_t)(size / n), sum, array);
-  PetscCall(VecRestoreArray(stress, &array));
-  PetscCall(PetscFree(sum));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   MatElasticityPlexComputeStresses - Computes the stresses of a displacement at the nodes, and von Mises' stress
 
@@ -125,8 +106,10 @@ PetscErrorCode MatElasticityPlexComputeStresses(Mat A, Vec u, Vec *stress)
 {
   static const char *const names[2][7] = {{"xx", "xy", "yy", "zz", "von_mises"}, {"xx", "xy", "xz", "yy", "yz", "zz", "von_mises"}};
   Mat_Bakeoff             *m;
-  PetscInt                 n;
+  PetscInt                 n, size;
+  PetscBool                plane;
   PetscSection             section;
+  PetscScalar             *array;
   DM                       nodes;
   Vec                      sum;
 
@@ -138,7 +121,8 @@ PetscErrorCode MatElasticityPlexComputeStresses(Mat A, Vec u, Vec *stress)
   PetscCheck(m->values.solid && m->values.nkappa == 2, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
              "The matrix is that of %s; stresses are those of a solid with lambda and mu, of MatCreateElasticityPlex()",
              m->values.solid ? "a tangent" : "no solid");
-  n = m->cells.dim == 3 ? 7 : 5;
+  n     = m->cells.dim == 3 ? 7 : 5;
+  plane = (PetscBool)(m->from.solid && m->from.missing < 2 && m->cells.dim == 2);
   PetscCall(CreateNodes(m, n, &nodes));
   PetscCall(DMGetLocalSection(nodes, &section));
   for (PetscInt c = 0; c < n; c++) PetscCall(PetscSectionSetComponentName(section, 0, c, names[m->cells.dim == 3][c]));
@@ -149,7 +133,10 @@ PetscErrorCode MatElasticityPlexComputeStresses(Mat A, Vec u, Vec *stress)
   PetscCall(SumStresses(m, u, nodes, n, sum));
   PetscCall(VecSet(*stress, 0));
   PetscCall(DMLocalToGlobal(nodes, sum, ADD_VALUES, *stress));
-  PetscCall(FinishStresses(m, n, *stress));
+  PetscCall(VecGetLocalSize(*stress, &size));
+  PetscCall(VecGetArray(*stress, &array));
+  PatchFDHostMeanStresses(m->cells.dim, plane, (size_t)(size / n), (const size_t[2]){1, (size_t)n}, array, array);
+  PetscCall(VecRestoreArray(*stress, &array));
   PetscCall(VecDestroy(&sum));
   PetscCall(DMDestroy(&nodes));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -219,12 +219,14 @@ static PetscErrorCode SetUpSolver(KSP ksp, PetscBool gpu)
 {
   const char *const name = "-matptap_backend_cpu"; /* there is no routine for it */
   PetscBool         set;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsHasName(NULL, NULL, name, &set));
   if (gpu && !set) PetscCall(PetscOptionsSetValue(NULL, name, NULL));
-  PetscCall(KSPSetUp(ksp));
+  ierr = KSPSetUp(ksp);
   if (gpu && !set) PetscCall(PetscOptionsClearValue(NULL, name));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

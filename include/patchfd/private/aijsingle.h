@@ -28,7 +28,8 @@ PETSC_INTERN PetscErrorCode MatAIJSingleMultLocal(Mat_AIJSingle *, PetscBool off
 PETSC_INTERN PetscErrorCode MatAIJSingleGetDiagonalLocal(Mat_AIJSingle *, PetscMemType, float d[]);
 /* an array for as many numbers as there are ghosts */
 PETSC_INTERN PetscErrorCode MatAIJSingleGetGhosts(Mat_AIJSingle *, PetscMemType, float **);
-/* diag or off with entries on the host */
+/* diag's or off's entries are on the host; diag or off itself with them */
+PETSC_INTERN PetscErrorCode MatAIJSingleNeedHost(Mat_AIJSingle *, PetscBool off);
 PETSC_INTERN PetscErrorCode MatAIJSingleGetRows(Mat_AIJSingle *, PetscBool off, PatchFDCSR *);
 /* the entries of a MATSEQAIJCUSPARSE, in GPU memory: the rows, unless they are known, and the values */
 #if defined(PETSC_HAVE_CUDA)

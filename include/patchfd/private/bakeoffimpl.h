@@ -40,13 +40,6 @@ static inline PetscBool BakeoffIsMass(const Mat_Bakeoff *m)
   return (PetscBool)(!m->diffusion && (m->problem == MAT_BAKEOFF_BP1 || m->problem == MAT_BAKEOFF_BP2));
 }
 
-/* the unknowns among numbers of this rank's nodes, on the host; may be one array */
-static inline void BakeoffUnknowns(const Mat_Bakeoff *m, const PetscScalar nodes[], PetscScalar unknowns[])
-{
-  for (size_t i = 0; i < m->nowned; i++)
-    if (!m->cells.dirichlet || !m->cells.dirichlet[i]) *unknowns++ = nodes[i];
-}
-
 /* behind the rank's own numbers in an array of the layout global */
 static inline void *BakeoffGhosts(const Mat_Bakeoff *m, PatchFDKernels kern, const void *local)
 {
@@ -80,6 +73,8 @@ PETSC_INTERN PetscErrorCode BakeoffAXPBY(const Mat_Bakeoff *, PatchFDKernels, Pe
    And back: copied, or added */
 PETSC_INTERN PetscErrorCode BakeoffToNodes(const Mat_Bakeoff *, PatchFDKernels, const void *global, void *nodes);
 PETSC_INTERN PetscErrorCode BakeoffFromNodes(const Mat_Bakeoff *, PatchFDKernels, PetscBool add, const void *nodes, void *global);
+/* from a Vec on the host, in double precision, to a global one of any type */
+PETSC_INTERN PetscErrorCode BakeoffGetUnknowns(const Mat_Bakeoff *, Vec nodes, Vec unknowns);
 /* leaf = the numbers of its nodes, other leaves stay as they are; root += the sum of the leaves */
 PETSC_INTERN PetscErrorCode BakeoffBroadcast(Mat_Bakeoff *, PatchFDKernels, const void *root, void *leaf);
 PETSC_INTERN PetscErrorCode BakeoffSum(Mat_Bakeoff *, PatchFDKernels, const void *leaf, void *root);
@@ -87,11 +82,10 @@ PETSC_INTERN PetscErrorCode BakeoffSum(Mat_Bakeoff *, PatchFDKernels, const void
 PETSC_INTERN PetscErrorCode BakeoffGetScale(Mat_Bakeoff *, PatchFDKernels, Vec like, Vec *scale, Vec *inverse);
 /* k->work[i] is there */
 PETSC_INTERN PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like);
+/* the null space of the matrix, of stiffness without lambda; and the rigid motions of all nodes, on the host: translations, and, if the mesh
+   is not periodic, rotations: plexmotions.c */
 PETSC_INTERN PetscErrorCode MatSetNullSpace_Bakeoff(Mat, const Mat_Bakeoff *);
-/* the rigid motions of all nodes, on the host: translations, and, if the mesh is not periodic, rotations; and those of each body that make
-   no stresses, and that Dirichlet conditions leave, n orthonormal vectors of the matrix: plexmotions.c */
 PETSC_INTERN PetscErrorCode BakeoffMotions(Mat, const Mat_Bakeoff *, MatNullSpace *);
-PETSC_INTERN PetscErrorCode BakeoffMotionsOfBodies(Mat, const Mat_Bakeoff *, PetscInt nbody, const PetscInt body[], PetscInt *n, Vec **);
 PETSC_INTERN PetscErrorCode MatSetFromOptions_Bakeoff(Mat, PatchFDOptionItems);
 /* a vector with n numbers for each cell, or an error; what: its name */
 PETSC_INTERN PetscErrorCode BakeoffCheckCellVec(const Mat_Bakeoff *, PetscInt n, const char *what, Vec);

@@ -97,6 +97,7 @@ PETSC_INTERN PetscErrorCode PlexSidesCreate(const PlexRobin *, const PlexCoeffic
                                             PlexSides *);
 PETSC_INTERN PetscErrorCode PlexSidesDestroy(PlexSides *);
 PETSC_INTERN PetscErrorCode PlexRobinDestroy(PlexRobin *);
+
 /* ---- bodies: src/dm/plexbodies.c ---- */
 
 /* Bodies: cells that hang together.  How many have neither Dirichlet conditions nor such sides; which of these each owned node belongs to,
