@@ -471,63 +471,40 @@ PetscErrorCode MatBakeoffElementToGlobal(Mat A, Vec element, Vec global)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* one component of a body, of norm one, or NULL if it has Dirichlet conditions */
-static PetscErrorCode BakeoffConstant(Mat A, const Mat_Bakeoff *m, const PetscInt body[], PetscInt which, PetscInt component, Vec *z)
+/* a vector of the matrix in place of a global one on the host */
+static PetscErrorCode BakeoffConvert(Mat A, const Mat_Bakeoff *m, Vec *v)
 {
-  const PetscInt n     = m->cells.ncomp;
-  PetscBool      fixed = PETSC_FALSE;
-  PetscScalar   *a, *nodes;
-  Vec            g;
+  Vec from = *v, global;
 
   PetscFunctionBegin;
-  *z = NULL;
-  PetscCall(PetscMalloc1(m->nowned, &nodes));
-  for (PetscInt i = 0; i < m->cells.nodes->n * n; i++) {
-    nodes[i] = body[i / n] == which && i % n == component;
-    fixed    = (PetscBool)(fixed || (m->cells.dirichlet && m->cells.dirichlet[i] && nodes[i] != 0));
+  PetscCall(MatCreateVecs(A, v, NULL));
+  if (m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL) PetscCall(VecSingleConvert(from, 1, *v));
+  else {
+    PetscCall(DMCreateGlobalVector(m->dm, &global));
+    PetscCall(VecSingleConvert(from, 1, global));
+    PetscCall(MatBakeoffGlobalToElement(A, global, *v));
+    PetscCall(VecDestroy(&global));
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fixed, 1, PATCHFD_MPI_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
-  if (!fixed) {
-    if (m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL) PetscCall(MatCreateVecs(A, &g, NULL)); /* the DM may be that of a higher degree */
-    else PetscCall(DMCreateGlobalVector(m->dm, &g));
-    PetscCall(VecGetArrayWrite(g, &a));
-    BakeoffUnknowns(m, nodes, a);
-    PetscCall(VecRestoreArrayWrite(g, &a));
-    if (m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) {
-      PetscCall(MatCreateVecs(A, z, NULL));
-      PetscCall(MatBakeoffGlobalToElement(A, g, *z));
-      PetscCall(VecDestroy(&g));
-    } else *z = g;
-    PetscCall(VecNormalize(*z, NULL));
-  }
-  PetscCall(PetscFree(nodes));
+  PetscCall(VecDestroy(&from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* stiffness without lambda: the constants of each component of each body without Dirichlet nodes, or its rigid motions */
+/* stiffness without lambda: the constants of each component of each body, or its rigid motions, that Dirichlet conditions leave */
 PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
 {
-  const PetscInt ncomp     = m->cells.ncomp;
-  MatNullSpace   constants = NULL;
-  PetscInt       nbody = 0, *body = NULL, n = 0;
-  Vec           *z = NULL;
+  MatNullSpace motions = NULL;
+  PetscInt     n       = 0;
+  Vec         *z       = NULL;
 
   PetscFunctionBegin;
-  if (!BakeoffIsMass(m) && m->lambda == 0 && !m->values.shift)
-    PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &m->sides, &nbody, &body));
-  if (m->values.solid && nbody) PetscCall(BakeoffMotionsOfBodies(A, m, nbody, body, &n, &z));
-  else PetscCall(PetscMalloc1(nbody * ncomp, &z));
-  for (PetscInt i = 0; i < nbody * ncomp && !m->values.solid; i++) {
-    PetscCall(BakeoffConstant(A, m, body, i / ncomp, i % ncomp, &z[n]));
-    if (z[n]) n++;
-  }
-  if (n) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, n, z, &constants));
+  if (!BakeoffIsMass(m) && m->lambda == 0 && !m->values.shift) PetscCall(BakeoffMotionsOfBodies(A, m, &n, &z));
+  for (PetscInt i = 0; i < n; i++) PetscCall(BakeoffConvert(A, m, &z[i]));
+  if (n) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, n, z, &motions));
   for (PetscInt i = 0; i < n; i++) PetscCall(VecDestroy(&z[i]));
   PetscCall(PetscFree(z));
-  PetscCall(PetscFree(body));
-  PetscCall(MatSetNullSpace(A, constants));
-  PetscCall(MatSetTransposeNullSpace(A, constants));
-  PetscCall(MatNullSpaceDestroy(&constants));
+  PetscCall(MatSetNullSpace(A, motions));
+  PetscCall(MatSetTransposeNullSpace(A, motions));
+  PetscCall(MatNullSpaceDestroy(&motions));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   /* in the layout element definite on consistent vectors only */

@@ -1,48 +1,45 @@
-/* The rigid motions of a solid on a DMPLEX: null spaces, and near null spaces for PCGAMG */
+/* The rigid motions of a solid on a DMPLEX, and the constants of other operators: null spaces, and near null spaces for PCGAMG */
 #include <patchfd/private/bakeoffimpl.h>
 #include <petscblaslapack.h>
 
-enum {
-  MAX_MOTIONS = 6
-};
-
-/* of all nodes, with their fixed components: translations, and, if they are wanted, and the mesh is not periodic, rotations */
-static PetscErrorCode Motions(Mat A, const Mat_Bakeoff *m, PetscBool rotations, MatNullSpace *motions)
+/* translations, and, if they are wanted, and the mesh is not periodic, rotations, for which there are the places of nodes */
+static PetscErrorCode GetMotions(const Mat_Bakeoff *m, PetscBool rotations, PatchFDMotions *motions)
 {
-  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
-  const PetscInt n    = m->cells.ncomp;
-  const Vec     *v;
-  PetscScalar   *place;
-  PetscBool      periodic;
-  MatNullSpace   all;
-  Vec            x;
+  PetscReal low[3] = {0}, high[3] = {0}, size = 0;
+  PetscBool periodic;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(m->nlocal, &place));
-  PetscCall(PlexCellsGetPlaces(m->dm, &m->cells, place));
-  if (m->sf) { /* those of nodes whose cells are on other ranks */
-    PetscCall(PetscSFReduceBegin(m->sf, MPIU_SCALAR, place + m->nowned, place, MPI_REPLACE));
-    PetscCall(PetscSFReduceEnd(m->sf, MPIU_SCALAR, place + m->nowned, place, MPI_REPLACE));
-  }
-  PetscCall(VecCreateMPIWithArray(comm, n, m->cells.nodes->n * n, m->cells.nodes->N * n, place, &x));
-  PetscCall(MatNullSpaceCreateRigidBody(x, motions));
-  PetscCall(VecDestroy(&x));
-  PetscCall(PetscFree(place));
+  *motions = (PatchFDMotions){.n = m->cells.ncomp, .ncomp = m->cells.ncomp};
   PetscCall(DMGetCoordinatesLocalized(m->dm, &periodic));
-  if (rotations && !periodic) PetscFunctionReturn(PETSC_SUCCESS);
-  all = *motions;
-  PetscCall(MatNullSpaceGetVecs(all, NULL, NULL, &v));
-  PetscCall(MatNullSpaceCreate(comm, PETSC_FALSE, n, v, motions));
-  PetscCall(MatNullSpaceDestroy(&all));
+  if (!rotations || periodic) PetscFunctionReturn(PETSC_SUCCESS);
+  motions->n += motions->ncomp * (motions->ncomp - 1) / 2;
+  PetscCall(DMGetBoundingBox(m->dm, low, high));
+  for (int d = 0; d < 3; d++) {
+    motions->middle[d] = (low[d] + high[d]) / 2;
+    size               = PetscMax(size, high[d] - low[d]);
+  }
+  motions->rate = 1 / size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* orthonormal vectors from n ones, of which those are left out that depend on others but for rounding */
+static PetscErrorCode GetPlaces(const Mat_Bakeoff *m, PetscScalar **place)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(m->nlocal, place));
+  PetscCall(PlexCellsGetPlaces(m->dm, &m->cells, *place));
+  if (m->sf) { /* those of nodes whose cells are on other ranks */
+    PetscCall(PetscSFReduceBegin(m->sf, MPIU_SCALAR, *place + m->nowned, *place, MPI_REPLACE));
+    PetscCall(PetscSFReduceEnd(m->sf, MPIU_SCALAR, *place + m->nowned, *place, MPI_REPLACE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* orthonormal vectors from n ones, of which those are destroyed that depend on others but for rounding */
 static PetscErrorCode Orthonormalize(PetscInt *n, Vec v[])
 {
   const PetscReal small = 1e-8;
   PetscInt        count = 0;
-  PetscScalar     dot[MAX_MOTIONS];
+  PetscScalar     dot[PATCHFD_MAX_MOTIONS];
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < *n; i++) {
@@ -60,134 +57,96 @@ static PetscErrorCode Orthonormalize(PetscInt *n, Vec v[])
     if (i > count) PetscCall(VecSwap(v[i], v[count]));
     count++;
   }
+  for (PetscInt i = count; i < *n; i++) PetscCall(VecDestroy(&v[i]));
   *n = count;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the unknowns among numbers of nodes */
-static PetscErrorCode ToUnknowns(Mat A, const Mat_Bakeoff *m, Vec nodes, Vec *unknowns)
+/* n orthonormal vectors of unknowns, combinations mix[n][motion] of the motions of a body, or, if that is NULL, of all nodes */
+static PetscErrorCode Combine(Mat A, const Mat_Bakeoff *m, const PatchFDMotions *motions, const PetscScalar place[], const PetscInt body[],
+                              PetscInt which, const PetscReal mix[], PetscInt *n, Vec v[])
 {
-  const PetscScalar *from;
-  PetscScalar       *to;
+  PetscScalar *nodes, *unknowns;
 
   PetscFunctionBegin;
-  PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)A), A->rmap->n, A->rmap->N, unknowns));
-  PetscCall(VecGetArrayRead(nodes, &from));
-  PetscCall(VecGetArrayWrite(*unknowns, &to));
-  BakeoffUnknowns(m, from, to);
-  PetscCall(VecRestoreArrayWrite(*unknowns, &to));
-  PetscCall(VecRestoreArrayRead(nodes, &from));
+  PetscCall(PetscMalloc1(m->nowned, &nodes));
+  for (PetscInt i = 0; i < *n; i++) {
+    PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)A), (PetscInt)m->nfree, PETSC_DETERMINE, &v[i]));
+    PatchFDHostMotion(motions, mix + i * motions->n, m->cells.nodes->n, place, body, which, nodes);
+    PetscCall(VecGetArrayWrite(v[i], &unknowns));
+    BakeoffUnknowns(m, nodes, unknowns);
+    PetscCall(VecRestoreArrayWrite(v[i], &unknowns));
+  }
+  PetscCall(PetscFree(nodes));
+  PetscCall(Orthonormalize(n, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BakeoffMotions(Mat A, const Mat_Bakeoff *m, MatNullSpace *motions)
+PetscErrorCode BakeoffMotions(Mat A, const Mat_Bakeoff *m, MatNullSpace *space)
 {
-  const Vec *v;
-  Vec        own[MAX_MOTIONS];
-  PetscInt   count, n;
+  PetscReal      unit[PATCHFD_MAX_MOTIONS * PATCHFD_MAX_MOTIONS] = {0};
+  PatchFDMotions motions;
+  PetscScalar   *place;
+  PetscInt       n;
+  Vec            v[PATCHFD_MAX_MOTIONS];
 
   PetscFunctionBegin;
-  PetscCall(Motions(A, m, PETSC_TRUE, motions));
-  if (!m->expand) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatNullSpaceGetVecs(*motions, NULL, &count, &v));
-  for (PetscInt i = 0; i < count; i++) PetscCall(ToUnknowns(A, m, v[i], &own[i]));
-  PetscCall(MatNullSpaceDestroy(motions));
-  n = count;
-  PetscCall(Orthonormalize(&n, own));
-  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, n, own, motions));
-  for (PetscInt i = 0; i < count; i++) PetscCall(VecDestroy(&own[i]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* to = from at the nodes of a body, otherwise zero */
-static PetscErrorCode CopyBody(const Mat_Bakeoff *m, const PetscInt body[], PetscInt which, Vec from, Vec to)
-{
-  const PetscInt     n = m->cells.ncomp;
-  const PetscScalar *a;
-  PetscScalar       *b;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(from, &a));
-  PetscCall(VecGetArrayWrite(to, &b));
-  for (PetscInt i = 0; i < m->cells.nodes->n * n; i++) b[i] = body[i / n] == which ? a[i] : 0;
-  PetscCall(VecRestoreArrayWrite(to, &b));
-  PetscCall(VecRestoreArrayRead(from, &a));
+  PetscCall(GetMotions(m, PETSC_TRUE, &motions));
+  PetscCall(GetPlaces(m, &place));
+  n = motions.n;
+  for (PetscInt i = 0; i < n; i++) unit[i * n + i] = 1;
+  PetscCall(Combine(A, m, &motions, place, NULL, 0, unit, &n, v));
+  PetscCall(PetscFree(place));
+  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, n, v, space));
+  for (PetscInt i = 0; i < n; i++) PetscCall(VecDestroy(&v[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Of n orthonormal motions, how many combinations are zero wherever components have Dirichlet conditions: the null space of the matrix of
-  products of what they are there.  mix[combination][motion]
+  The combinations of `size` motions that are zero wherever Dirichlet conditions fix them: the null space of the matrix of products of what
+  they are there, which becomes product[combination][motion], the first n of which are free
 */
-static PetscErrorCode FindFree(MPI_Comm comm, const Mat_Bakeoff *m, PetscInt *n, const Vec v[], PetscScalar mix[])
+static PetscErrorCode FindFree(PetscInt size, PetscReal product[], PetscInt *n)
 {
-  const PetscReal    small = 1e-12; /* a node of a thousand million holds a body, too */
-  const PetscInt     size  = *n;
-  const PetscScalar *a[MAX_MOTIONS];
-  PetscReal          value[MAX_MOTIONS];
-  PetscScalar        work[8 * MAX_MOTIONS];
-  PetscBLASInt       order, most = PETSC_STATIC_ARRAY_LENGTH(work), info;
+  const PetscReal small = 1e-12; /* a node of a thousand million holds a body, too */
+  PetscReal       value[PATCHFD_MAX_MOTIONS];
+  PetscScalar     work[8 * PATCHFD_MAX_MOTIONS];
+  PetscBLASInt    order, most = PETSC_STATIC_ARRAY_LENGTH(work), info;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(mix, size * size));
-  for (PetscInt k = 0; k < size; k++) PetscCall(VecGetArrayRead(v[k], &a[k]));
-  for (size_t i = 0; i < m->nowned; i++) {
-    for (PetscInt k = 0; k < size * size && m->cells.dirichlet[i]; k++) mix[k] += a[k / size][i] * a[k % size][i];
-  }
-  for (PetscInt k = 0; k < size; k++) PetscCall(VecRestoreArrayRead(v[k], &a[k]));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, mix, size * size, MPIU_SCALAR, MPIU_SUM, comm));
   PetscCall(PetscBLASIntCast(size, &order));
-  PetscCallBLAS("LAPACKsyev", LAPACKsyev_("V", "U", &order, mix, &order, value, work, &most, &info));
+  PetscCallBLAS("LAPACKsyev", LAPACKsyev_("V", "U", &order, product, &order, value, work, &most, &info));
   PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK's syev returned %d", (int)info);
   for (*n = 0; *n < size && value[*n] <= small * value[size - 1];) (*n)++;
-  if (!(value[size - 1] > 0)) *n = size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* own[]: the motions of a body; what is left of them, as vectors of the matrix */
-static PetscErrorCode MotionsOfBody(Mat A, const Mat_Bakeoff *m, PetscInt n, Vec own[], PetscInt *nz, Vec z[])
+PetscErrorCode BakeoffMotionsOfBodies(Mat A, const Mat_Bakeoff *m, PetscInt *n, Vec **z)
 {
-  PetscScalar mix[MAX_MOTIONS * MAX_MOTIONS];
-  PetscInt    nfree;
-  Vec         nodes, unknowns;
+  const PetscBool rotations = (PetscBool)(m->values.solid && m->values.nkappa == 2); /* a stressed body resists them */
+  PatchFDMotions  motions;
+  PetscScalar    *place = NULL;
+  PetscReal      *product;
+  PetscInt        nbody, *body, nfree;
 
   PetscFunctionBegin;
-  PetscCall(Orthonormalize(&n, own));
-  nfree = n;
-  PetscCall(VecDuplicate(own[0], &nodes));
-  if (m->expand) PetscCall(FindFree(PetscObjectComm((PetscObject)A), m, &nfree, own, mix));
-  for (PetscInt i = 0; i < nfree; i++) {
-    if (m->expand) {
-      PetscCall(VecZeroEntries(nodes));
-      PetscCall(VecMAXPY(nodes, n, mix + i * n, own));
-    } else PetscCall(VecCopy(own[i], nodes));
-    PetscCall(ToUnknowns(A, m, nodes, &unknowns));
-    PetscCall(MatCreateVecs(A, &z[*nz], NULL));
-    PetscCall(VecSingleConvert(unknowns, 1, z[(*nz)++]));
-    PetscCall(VecDestroy(&unknowns));
-  }
-  PetscCall(VecDestroy(&nodes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BakeoffMotionsOfBodies(Mat A, const Mat_Bakeoff *m, PetscInt nbody, const PetscInt body[], PetscInt *n, Vec **z)
-{
-  MatNullSpace motions;
-  const Vec   *v;
-  Vec         *own;
-  PetscInt     count;
-
-  PetscFunctionBegin;
-  PetscCall(Motions(A, m, (PetscBool)(m->values.nkappa == 2), &motions)); /* a stressed body resists rotations */
-  PetscCall(MatNullSpaceGetVecs(motions, NULL, &count, &v));
-  PetscCall(VecDuplicateVecs(v[0], count, &own));
-  PetscCall(PetscMalloc1(nbody * count, z));
   *n = 0;
+  PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &m->sides, &nbody, &body));
+  PetscCall(GetMotions(m, rotations, &motions));
+  PetscCall(PetscCalloc1(nbody * PetscSqr(motions.n), &product));
+  PetscCall(PetscMalloc1(nbody * motions.n, z));
+  PetscCall(PlexCellsGetFixed(m->dm, &m->cells, body, &motions, product));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, product, nbody * PetscSqr(motions.n), MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
   for (PetscInt i = 0; i < nbody; i++) {
-    for (PetscInt k = 0; k < count; k++) PetscCall(CopyBody(m, body, i, v[k], own[k]));
-    PetscCall(MotionsOfBody(A, m, count, own, n, *z));
+    PetscReal *mix = product + i * PetscSqr(motions.n);
+
+    PetscCall(FindFree(motions.n, mix, &nfree));
+    if (nfree && !place && motions.n > motions.ncomp) PetscCall(GetPlaces(m, &place));
+    PetscCall(Combine(A, m, &motions, place, body, i, mix, &nfree, *z + *n));
+    *n += nfree;
   }
-  PetscCall(VecDestroyVecs(count, &own));
-  PetscCall(MatNullSpaceDestroy(&motions));
+  PetscCall(PetscFree(place));
+  PetscCall(PetscFree(product));
+  PetscCall(PetscFree(body));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

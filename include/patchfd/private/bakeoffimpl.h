@@ -88,10 +88,10 @@ PETSC_INTERN PetscErrorCode BakeoffGetScale(Mat_Bakeoff *, PatchFDKernels, Vec l
 /* k->work[i] is there */
 PETSC_INTERN PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like);
 PETSC_INTERN PetscErrorCode MatSetNullSpace_Bakeoff(Mat, const Mat_Bakeoff *);
-/* the rigid motions of all nodes, on the host: translations, and, if the mesh is not periodic, rotations; and those of each body that make
-   no stresses, and that Dirichlet conditions leave, n orthonormal vectors of the matrix: plexmotions.c */
+/* the rigid motions of all nodes: translations, and, if the mesh is not periodic, rotations; and those of each body that make no stresses,
+   or its constants, that Dirichlet conditions leave, n orthonormal vectors of unknowns, on the host: plexmotions.c */
 PETSC_INTERN PetscErrorCode BakeoffMotions(Mat, const Mat_Bakeoff *, MatNullSpace *);
-PETSC_INTERN PetscErrorCode BakeoffMotionsOfBodies(Mat, const Mat_Bakeoff *, PetscInt nbody, const PetscInt body[], PetscInt *n, Vec **);
+PETSC_INTERN PetscErrorCode BakeoffMotionsOfBodies(Mat, const Mat_Bakeoff *, PetscInt *n, Vec **);
 PETSC_INTERN PetscErrorCode MatSetFromOptions_Bakeoff(Mat, PatchFDOptionItems);
 /* a vector with n numbers for each cell, or an error; what: its name */
 PETSC_INTERN PetscErrorCode BakeoffCheckCellVec(const Mat_Bakeoff *, PetscInt n, const char *what, Vec);
