@@ -202,14 +202,14 @@ static PetscErrorCode TestCells(Case *c)
 /* rigid motions, and what is solved up to them */
 static PetscErrorCode TestMotions(Case *c)
 {
-  const PetscInt rest = c->dim - (c->pins ? c->pins : c->planes), all = c->dim * (c->dim + 1) / 2; /* rest: in all planes */
+  const PetscInt rest = c->dim - (c->pins ? c->pins + c->edge : c->planes), all = c->dim * (c->dim + 1) / 2; /* rest: in all planes */
   const PetscInt wanted = c->clamped ? 0 : (c->planes || c->pins ? rest * (rest + 1) / 2 : all);
   DM             dm;
   Mat            A, B;
-  Vec            x, b;
+  Vec            x, b, y;
   const Vec     *v;
-  PetscInt       n;
-  PetscReal      norm, size, iterations;
+  PetscInt       n = 0;
+  PetscReal      iterations;
   PetscBool      constants, is;
   MatNullSpace   motions;
 
@@ -217,7 +217,6 @@ static PetscErrorCode TestMotions(Case *c)
   c->free = PETSC_TRUE;
   PetscCall(CreateSolid(c, &dm, &A));
   PetscCall(MatGetNullSpace(A, &motions));
-  n         = 0;
   constants = PETSC_FALSE;
   is        = PETSC_TRUE;
   if (motions) PetscCall(MatNullSpaceGetVecs(motions, &constants, &n, &v));
@@ -229,15 +228,14 @@ static PetscErrorCode TestMotions(Case *c)
   if (!c->planes && !c->pins) PetscCall(MatNullSpaceTest(motions, B, &is));
   if (!is) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the near null space is none\n"));
   PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
   PetscCall(VecSetRandom(x, NULL));
   PetscCall(MatMult(A, x, b));
-  PetscCall(VecSet(x, 0));
-  PetscCall(Solve(A, KSPCG, b, x, &iterations));
-  PetscCall(VecNorm(b, NORM_2, &size));
-  PetscCall(VecScale(b, -1));
-  PetscCall(MatMultAdd(A, x, b, b));
-  PetscCall(VecNorm(b, NORM_2, &norm));
-  PetscCall(Check("residual of a free body", norm, size, 1e-8));
+  PetscCall(Solve(A, KSPCG, b, y, &iterations));
+  if (iterations > 12) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%.1f iterations\n", (double)iterations));
+  PetscCall(MatGetNullSpace(A, &motions));
+  for (int i = 0; i < 2 && motions; i++) PetscCall(MatNullSpaceRemove(motions, i ? x : y));
+  PetscCall(Compare("solution up to motions", y, x, 1e-5));
   PetscCall(MatDestroy(&A));
   PetscCall(MatCreateDiffusionPlex(dm, &A));
   PetscCall(MatGetNullSpace(A, &motions));
@@ -247,6 +245,7 @@ static PetscErrorCode TestMotions(Case *c)
   if (n != (c->clamped || c->pins ? 0 : c->dim - c->planes) || !is)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " constants of components\n", n));
   PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
@@ -546,6 +545,11 @@ int main(int argc, char **argv)
       suffix: pins
       nsize: {{1 3}}
       args: -test {{operator motions}} -pins {{2 3}} -turned
+
+    test:
+      suffix: pins_clamped
+      nsize: {{1 3}}
+      args: -test {{operator motions}} -pins 1 -dim {{2 3}} -degree {{1 4}} -edge {{0 1}} -turned
 
     test:
       suffix: cuda

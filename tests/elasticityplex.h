@@ -7,7 +7,8 @@
 
 typedef struct {
   PetscInt  dim, degree, cells;
-  PetscInt  pins;            /* corners that are held, the first one in all components */
+  PetscInt  pins;            /* corners that are held, the first one in all components; */
+  PetscBool edge;            /* and with it the edge in direction x */
   PetscInt  planes, clamped; /* not all sides are clamped: those with x_d = 0 for d < clamped; for other d < planes they are of symmetry */
   PetscReal bend, ratio;
   PetscBool free, turned, cuda, varies; /* no side is clamped; cells list their vertices in other orders; E and nu are functions */
@@ -151,14 +152,15 @@ static PetscErrorCode SetPlanes(const Case *c, PetscInt only, DM dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* corner 0, then 1 but for component x, and 2 in z: after dim of them a body cannot move */
+/* corner 0, or an edge, then 1 but for component x, and 2 in z: after dim of them a body cannot move */
 static PetscErrorCode SetPins(const Case *c, DM dm)
 {
-  const PetscInt id = 1, component[] = {0, 1, 2};
-  PetscInt       first, end;
-  DM             cdm;
-  Vec            places;
-  PetscScalar   *array, *x;
+  const PetscInt  id = 1, component[] = {0, 1, 2};
+  const PetscInt *cone;
+  PetscInt        first, end, start, stop, value[2];
+  DM              cdm;
+  Vec             places;
+  PetscScalar    *array, *x;
 
   PetscFunctionBeginUser;
   PetscCall(DMGetCoordinateDM(dm, &cdm));
@@ -175,8 +177,14 @@ static PetscErrorCode SetPins(const Case *c, DM dm)
       PetscReal distance = 0;
 
       PetscCall(DMPlexPointLocalRef(cdm, v, array, &x));
-      for (PetscInt d = 0; d < c->dim; d++) distance += PetscAbsScalar(x[d] - (p == d + 1));
+      for (PetscInt d = c->edge; d < c->dim; d++) distance += PetscAbsScalar(x[d] - (p == d + 1));
       if (distance < 1e-10) PetscCall(DMLabelSetValue(label, v, 1));
+    }
+    PetscCall(DMPlexGetDepthStratum(dm, 1, &start, &stop));
+    for (PetscInt e = start; e < stop; e++) {
+      PetscCall(DMPlexGetCone(dm, e, &cone));
+      for (int i = 0; i < 2; i++) PetscCall(DMLabelGetValue(label, cone[i], &value[i]));
+      if (value[0] == 1 && value[1] == 1) PetscCall(DMLabelSetValue(label, e, 1));
     }
     PetscCall(DMAddBoundary(dm, DM_BC_ESSENTIAL, name, label, 1, &id, 0, c->dim - p, component + p, NULL, NULL, NULL, NULL));
   }
@@ -331,6 +339,7 @@ static PetscErrorCode RunCase(size_t n, const CaseTest tests[])
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-planes", &c.planes, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-clamped", &c.clamped, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-pins", &c.pins, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-edge", &c.edge, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-ratio", &c.ratio, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-turned", &c.turned, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-cuda", &c.cuda, NULL));

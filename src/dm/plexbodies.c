@@ -1,6 +1,6 @@
 /* The bodies of a DMPLEX: cells that hang together, and what holds them */
 #include <patchfd/private/compat.h>
-#include <patchfd/private/plexcells.h>
+#include <patchfd/private/plexpoints.h>
 #include <petscsf.h>
 
 static PetscInt Root(PetscInt *parent, PetscInt i)
@@ -9,21 +9,34 @@ static PetscInt Root(PetscInt *parent, PetscInt i)
   return i;
 }
 
-/* parent: nodes of cells that hang together on this rank have one root; label: numbers of nodes, or -1 at one of a cell with Dirichlet
-   conditions, and of a side with h u v */
+static PetscBool IsFixed(const PlexCells *p, PetscInt node, PetscInt component)
+{
+  return (PetscBool)(node < 0 || (p->dirichlet && p->dirichlet[node * p->ncomp + component]));
+}
+
+/* how many components of a node are fixed */
+static PetscInt CountFixed(const PlexCells *p, PetscInt node)
+{
+  PetscInt n = 0;
+
+  for (PetscInt k = 0; k < p->ncomp; k++) n += IsFixed(p, node, k);
+  return n;
+}
+
+/* parent: nodes of cells that hang together on this rank have one root; label: numbers of nodes, or -1 at one of a side with h u v.  Nodes
+   that are fixed in all components have -1, too, and join nothing */
 static void JoinCells(const PlexCells *p, const PlexSides *sides, PetscInt *parent, PetscInt *label)
 {
   for (PetscCount c = 0; c < p->ncells; c++) {
     const PetscInt *node  = &p->index[c * p->size];
     PetscInt        first = -1;
-    PetscBool       fixed = PETSC_FALSE;
 
     for (PetscInt i = 0; i < p->size; i++) {
-      if (node[i] < 0) fixed = PETSC_TRUE;
+      if (node[i] < 0) continue;
+      if (CountFixed(p, node[i]) == p->ncomp) label[node[i]] = -1;
       else if (first < 0) first = node[i];
       else parent[Root(parent, node[i])] = Root(parent, first);
     }
-    if (fixed && first >= 0) label[first] = -1;
   }
   for (PetscCount i = 0; i < sides->n * p->size; i++)
     if (sides->mean[i / p->size] > 0 && sides->index[i] >= 0) label[sides->index[i]] = -1;
@@ -72,9 +85,9 @@ PetscErrorCode PlexCellsFindBodies(MPI_Comm comm, const PlexCells *p, const Plex
   for (PetscInt i = 0; i < p->nodes->n; i++) mine += label[i] == start + i;
   PetscCallMPI(MPI_Exscan(&mine, &first, 1, MPIU_INT, MPI_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(&mine, nbody, 1, MPIU_INT, MPI_SUM, comm));
-  PetscCall(PetscMalloc1(p->nodes->n, body));
-  for (PetscInt i = 0; i < p->nodes->n; i++) {
-    number[i]  = label[i] == start + i ? first++ : -1;
+  PetscCall(PetscMalloc1(n, body));
+  for (PetscInt i = 0; i < n; i++) {
+    if (i < p->nodes->n) number[i] = label[i] == start + i ? first++ : -1;
     (*body)[i] = -1;
     if (label[i] < 0) continue;
     parent[nleaf]  = i;
@@ -86,5 +99,32 @@ PetscErrorCode PlexCellsFindBodies(MPI_Comm comm, const PlexCells *p, const Plex
   PetscCall(PetscSFBcastEnd(sf, MPIU_INT, number, *body, MPI_REPLACE));
   PetscCall(PetscSFDestroy(&sf));
   PetscCall(PetscFree3(parent, label, number));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PlexCellsGetFixed(DM dm, const PlexCells *cells, const PetscInt body[], const PatchFDMotions *motions, PetscReal product[])
+{
+  PlexPoints p;
+
+  PetscFunctionBegin;
+  PetscCall(PlexPointsCreate(&(PlexCoefficients){.dm = dm, .n = 1}, cells, 0, -1, &p));
+  for (PetscCount i = 0; i < cells->ncells; i++) {
+    const PetscInt *node = cells->index + i * cells->size;
+    PetscInt        of = -1, n = 0;
+    PetscReal       x[3];
+
+    for (PetscInt q = 0; q < cells->size; q++) { /* the free ones are of one body */
+      n += CountFixed(cells, node[q]);
+      if (node[q] >= 0) of = PetscMax(of, body[node[q]]);
+    }
+    if (!n || of < 0) continue;
+    PetscCall(PlexPointsGoTo(cells, i, &p));
+    for (PetscInt q = 0; q < cells->size; q++) {
+      PlexPointsPlace(&p, q, x, NULL);
+      for (PetscInt k = 0; k < cells->ncomp; k++)
+        if (IsFixed(cells, node[q], k)) PatchFDMotionsAddProducts(motions, k, x, product + of * PetscSqr(motions->n));
+    }
+  }
+  PetscCall(PlexPointsDestroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -70,11 +70,6 @@ PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange from, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void PatchFDHostCopyBody(PetscInt count, PetscInt n, const PetscInt body[], PetscInt which, const PetscScalar from[], PetscScalar to[])
-{
-  for (PetscInt i = 0; i < count * n; i++) to[i] = body[i / n] == which ? from[i] : 0;
-}
-
 void PatchFDHostMeanStresses(PetscInt dim, PetscBool plane, size_t count, const size_t stride[2], const PetscReal sum[],
                              PetscScalar stress[])
 {

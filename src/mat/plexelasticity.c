@@ -228,8 +228,8 @@ PetscErrorCode MatElasticityPlexSetVec(Mat A, Vec moduli, Vec shift, DMBoxPlaneT
   Integrals are computed with N + 1 Gauss points in a direction. Cells may have any orientation and valence, and multilinear or curved
   geometry. The vectors do not have nodes with Dirichlet conditions (`DMAddBoundary()`), which are clamped. Where these conditions are for
   some of the components, the vectors do not have these components: x on a side across x is a plane of symmetry. Other sides are free,
-  or have a traction that the right-hand side brings in, or springs (`MatDiffusionPlexSetRobin()`). Rigid motions that planes of symmetry
-  leave to bodies without any clamped node or spring are the null space of the matrix. `MatConvert()` to `MATAIJ` makes an assembled
+  or have a traction that the right-hand side brings in, or springs (`MatDiffusionPlexSetRobin()`). Rigid motions that Dirichlet
+  conditions leave to bodies without springs are the null space of the matrix. `MatConvert()` to `MATAIJ` makes an assembled
   matrix, which has the rigid motions as near null space, for `PCGAMG`.
 
   With conditions for some of the components each product and each step of the smoother copies its vectors to arrays with all components

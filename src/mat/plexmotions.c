@@ -1,65 +1,45 @@
 /* The null spaces of matrices on a DMPLEX: constants, and the rigid motions of solids, which are near null spaces for PCGAMG, too */
 #include <patchfd/private/bakeoffimpl.h>
-#include <patchfd/private/celldata.h>
 #include <petscblaslapack.h>
 
-enum {
-  MAX_MOTIONS = 6
-};
-
-static PetscErrorCode Translations(MPI_Comm comm, const Mat_Bakeoff *m, MatNullSpace *translations)
+/* translations, and, if they are wanted, and the mesh is not periodic, rotations, for which there are the places of nodes */
+static PetscErrorCode GetMotions(const Mat_Bakeoff *m, PetscBool rotations, PatchFDMotions *motions)
 {
-  const PetscInt n = m->cells.ncomp;
-  Vec            x, *v;
+  PetscReal low[3] = {0}, high[3] = {0}, size = 0;
+  PetscBool periodic;
 
   PetscFunctionBegin;
-  PetscCall(VecCreateMPI(comm, m->cells.nodes->n * n, m->cells.nodes->N * n, &x));
-  PetscCall(VecSetBlockSize(x, n));
-  PetscCall(VecDuplicateVecs(x, n, &v));
-  for (PetscInt c = 0; c < n; c++) {
-    PetscCall(VecStrideSet(v[c], c, 1));
-    PetscCall(VecNormalize(v[c], NULL));
-  }
-  PetscCall(MatNullSpaceCreate(comm, PETSC_FALSE, n, v, translations));
-  PetscCall(VecDestroyVecs(n, &v));
-  PetscCall(VecDestroy(&x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* of all nodes, with their fixed components: translations, and, if they are wanted, and the mesh is not periodic, rotations */
-static PetscErrorCode Motions(Mat A, const Mat_Bakeoff *m, PetscBool rotations, MatNullSpace *motions)
-{
-  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
-  const PetscInt n    = m->cells.ncomp;
-  PetscScalar   *place;
-  PetscBool      periodic;
-  Vec            x;
-
-  PetscFunctionBegin;
+  *motions = (PatchFDMotions){.n = m->cells.ncomp, .ncomp = m->cells.ncomp};
   PetscCall(DMGetCoordinatesLocalized(m->dm, &periodic));
-  if (periodic || !rotations) {
-    PetscCall(Translations(comm, m, motions));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (!rotations || periodic) PetscFunctionReturn(PETSC_SUCCESS);
+  motions->n += motions->ncomp * (motions->ncomp - 1) / 2;
+  PetscCall(DMGetBoundingBox(m->dm, low, high));
+  for (int d = 0; d < 3; d++) {
+    motions->middle[d] = (low[d] + high[d]) / 2;
+    size               = PetscMax(size, high[d] - low[d]);
   }
-  PetscCall(PetscCalloc1(m->nlocal, &place));
-  PetscCall(PlexCellsGetPlaces(m->dm, &m->cells, place));
-  if (m->sf) { /* those of nodes whose cells are on other ranks */
-    PetscCall(PetscSFReduceBegin(m->sf, MPIU_SCALAR, place + m->nowned, place, MPI_REPLACE));
-    PetscCall(PetscSFReduceEnd(m->sf, MPIU_SCALAR, place + m->nowned, place, MPI_REPLACE));
-  }
-  PetscCall(VecCreateMPIWithArray(comm, n, m->cells.nodes->n * n, m->cells.nodes->N * n, place, &x));
-  PetscCall(MatNullSpaceCreateRigidBody(x, motions));
-  PetscCall(VecDestroy(&x));
-  PetscCall(PetscFree(place));
+  motions->rate = 1 / size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* orthonormal vectors from n ones, of which those are left out that depend on others but for rounding */
+static PetscErrorCode GetPlaces(const Mat_Bakeoff *m, PetscScalar **place)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(m->nlocal, place));
+  PetscCall(PlexCellsGetPlaces(m->dm, &m->cells, *place));
+  if (m->sf) { /* those of nodes whose cells are on other ranks */
+    PetscCall(PetscSFReduceBegin(m->sf, MPIU_SCALAR, *place + m->nowned, *place, MPI_REPLACE));
+    PetscCall(PetscSFReduceEnd(m->sf, MPIU_SCALAR, *place + m->nowned, *place, MPI_REPLACE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* orthonormal vectors from n ones, of which those are destroyed that depend on others but for rounding */
 static PetscErrorCode Orthonormalize(PetscInt *n, Vec v[])
 {
   const PetscReal small = 1e-8;
   PetscInt        count = 0;
-  PetscScalar     dot[MAX_MOTIONS];
+  PetscScalar     dot[PATCHFD_MAX_MOTIONS];
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < *n; i++) {
@@ -77,137 +57,133 @@ static PetscErrorCode Orthonormalize(PetscInt *n, Vec v[])
     if (i > count) PetscCall(VecSwap(v[i], v[count]));
     count++;
   }
+  for (PetscInt i = count; i < *n; i++) PetscCall(VecDestroy(&v[i]));
   *n = count;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BakeoffMotions(Mat A, const Mat_Bakeoff *m, MatNullSpace *motions)
+/* n orthonormal vectors of unknowns, combinations mix[n][motion] of the motions of a body, or, if that is NULL, of all nodes */
+static PetscErrorCode Combine(Mat A, const Mat_Bakeoff *m, const PatchFDMotions *motions, const PetscScalar place[], const PetscInt body[],
+                              PetscInt which, const PetscReal mix[], PetscInt *n, Vec v[])
 {
-  const Vec *v;
-  Vec        own[MAX_MOTIONS];
-  PetscInt   count, n;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  Vec            nodes;
+  PetscScalar   *a;
 
   PetscFunctionBegin;
-  PetscCall(Motions(A, m, PETSC_TRUE, motions));
-  if (!m->expand) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatNullSpaceGetVecs(*motions, NULL, &count, &v));
-  for (PetscInt i = 0; i < count; i++) {
-    PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)A), A->rmap->n, A->rmap->N, &own[i]));
-    PetscCall(BakeoffGetUnknowns(m, v[i], own[i]));
+  PetscCall(VecCreateMPI(comm, (PetscInt)m->nowned, PETSC_DETERMINE, &nodes));
+  for (PetscInt i = 0; i < *n; i++) {
+    PetscCall(VecCreateMPI(comm, (PetscInt)m->nfree, PETSC_DETERMINE, &v[i]));
+    PetscCall(VecGetArrayWrite(nodes, &a));
+    PatchFDHostMotion(motions, mix + i * motions->n, m->cells.nodes->n, place, body, which, a);
+    PetscCall(VecRestoreArrayWrite(nodes, &a));
+    PetscCall(BakeoffGetUnknowns(m, nodes, v[i]));
   }
-  PetscCall(MatNullSpaceDestroy(motions));
-  n = count;
-  PetscCall(Orthonormalize(&n, own));
-  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, n, own, motions));
-  for (PetscInt i = 0; i < count; i++) PetscCall(VecDestroy(&own[i]));
+  PetscCall(VecDestroy(&nodes));
+  PetscCall(Orthonormalize(n, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BakeoffMotions(Mat A, const Mat_Bakeoff *m, MatNullSpace *space)
+{
+  PetscReal      unit[PATCHFD_MAX_MOTIONS * PATCHFD_MAX_MOTIONS] = {0};
+  PatchFDMotions motions;
+  PetscScalar   *place;
+  PetscInt       n;
+  Vec            v[PATCHFD_MAX_MOTIONS];
+
+  PetscFunctionBegin;
+  PetscCall(GetMotions(m, PETSC_TRUE, &motions));
+  PetscCall(GetPlaces(m, &place));
+  n = motions.n;
+  for (PetscInt i = 0; i < n; i++) unit[i * n + i] = 1;
+  PetscCall(Combine(A, m, &motions, place, NULL, 0, unit, &n, v));
+  PetscCall(PetscFree(place));
+  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, n, v, space));
+  for (PetscInt i = 0; i < n; i++) PetscCall(VecDestroy(&v[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Of n orthonormal motions, how many combinations are zero wherever components have Dirichlet conditions: the null space of the matrix of
-  products of what they are there.  mix[combination][motion]; fixed: room for one
+  The combinations of `size` motions that are zero wherever Dirichlet conditions fix them: the null space of the matrix of products of what
+  they are there, which becomes product[combination][motion], the first n of which are free
 */
-static PetscErrorCode FindFree(const Mat_Bakeoff *m, PetscInt *n, const Vec v[], Vec fixed, PetscScalar mix[])
+static PetscErrorCode FindFree(PetscInt size, PetscReal product[], PetscInt *n)
 {
   const PetscReal small = 1e-12; /* a node of a thousand million holds a body, too */
-  const PetscInt  size  = *n;
-  PetscReal       value[MAX_MOTIONS];
-  PetscScalar     work[8 * MAX_MOTIONS], *zero, *a;
+  PetscReal       value[PATCHFD_MAX_MOTIONS];
+  PetscScalar     work[8 * PATCHFD_MAX_MOTIONS];
   PetscBLASInt    order, most = PETSC_STATIC_ARRAY_LENGTH(work), info;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(m->nfree, &zero));
-  for (PetscInt k = 0; k < size; k++) {
-    PetscCall(VecCopy(v[k], fixed));
-    PetscCall(VecGetArray(fixed, &a));
-    PetscCall(BakeoffToNodes(m, PatchFDKernelTables[PATCHFD_KERNELS_HOST_DOUBLE], zero, a));
-    PetscCall(VecRestoreArray(fixed, &a));
-    PetscCall(VecMDot(fixed, size, v, mix + k * size));
-  }
-  PetscCall(PetscFree(zero));
   PetscCall(PetscBLASIntCast(size, &order));
-  PetscCallBLAS("LAPACKsyev", LAPACKsyev_("V", "U", &order, mix, &order, value, work, &most, &info));
+  PetscCallBLAS("LAPACKsyev", LAPACKsyev_("V", "U", &order, product, &order, value, work, &most, &info));
   PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK's syev returned %d", (int)info);
   for (*n = 0; *n < size && value[*n] <= small * value[size - 1];) (*n)++;
-  if (!(value[size - 1] > 0)) *n = size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* own[]: the motions of a body; what is left of them, as vectors of the matrix, of norm one */
-static PetscErrorCode MotionsOfBody(Mat A, const Mat_Bakeoff *m, PetscInt n, Vec own[], PetscInt *nz, Vec z[])
+/* those of each body that make no stresses, or its constants, that Dirichlet conditions leave: n orthonormal vectors of unknowns */
+static PetscErrorCode MotionsOfBodies(Mat A, const Mat_Bakeoff *m, PetscInt *n, Vec **z)
 {
-  PetscScalar mix[MAX_MOTIONS * MAX_MOTIONS];
-  PetscInt    nfree;
-  Vec         nodes, global;
+  const PetscBool rotations = (PetscBool)(m->values.solid && m->values.nkappa == 2); /* a stressed body resists them */
+  PatchFDMotions  motions;
+  PetscScalar    *place = NULL;
+  PetscReal      *product;
+  PetscInt        nbody, *body, nfree;
 
   PetscFunctionBegin;
-  PetscCall(Orthonormalize(&n, own));
-  nfree = n;
-  PetscCall(VecDuplicate(own[0], &nodes));
-  if (m->expand) PetscCall(FindFree(m, &nfree, own, nodes, mix));
-  for (PetscInt i = 0; i < nfree; i++, (*nz)++) {
-    if (m->expand) {
-      PetscCall(VecZeroEntries(nodes));
-      PetscCall(VecMAXPY(nodes, n, mix + i * n, own));
-    } else PetscCall(VecCopy(own[i], nodes));
-    PetscCall(MatCreateVecs(A, &z[*nz], NULL));
-    if (m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) {
-      PetscCall(DMCreateGlobalVector(m->dm, &global));
-      PetscCall(BakeoffGetUnknowns(m, nodes, global));
-      PetscCall(MatBakeoffGlobalToElement(A, global, z[*nz]));
-      PetscCall(VecDestroy(&global));
-    } else PetscCall(BakeoffGetUnknowns(m, nodes, z[*nz]));
-    PetscCall(VecNormalize(z[*nz], NULL)); /* which numbers in single precision are not yet */
+  *n = 0;
+  PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &m->sides, &nbody, &body));
+  PetscCall(GetMotions(m, rotations, &motions));
+  PetscCall(PetscCalloc1(nbody * PetscSqr(motions.n), &product));
+  PetscCall(PetscMalloc1(nbody * motions.n, z));
+  PetscCall(PlexCellsGetFixed(m->dm, &m->cells, body, &motions, product));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, product, nbody * PetscSqr(motions.n), MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
+  for (PetscInt i = 0; i < nbody; i++) {
+    PetscReal *mix = product + i * PetscSqr(motions.n);
+
+    PetscCall(FindFree(motions.n, mix, &nfree));
+    if (nfree && !place && motions.n > motions.ncomp) PetscCall(GetPlaces(m, &place));
+    PetscCall(Combine(A, m, &motions, place, body, i, mix, &nfree, *z + *n));
+    *n += nfree;
   }
-  PetscCall(VecDestroy(&nodes));
+  PetscCall(PetscFree(place));
+  PetscCall(PetscFree(product));
+  PetscCall(PetscFree(body));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* those of each body that make no stresses, and that Dirichlet conditions leave: n orthonormal vectors */
-static PetscErrorCode MotionsOfBodies(Mat A, const Mat_Bakeoff *m, PetscInt nbody, const PetscInt body[], PetscInt *n, Vec **z)
+/* a vector of the matrix, of norm one, in place of a global one on the host */
+static PetscErrorCode Convert(Mat A, const Mat_Bakeoff *m, Vec *v)
 {
-  MatNullSpace       motions;
-  const Vec         *v;
-  const PetscScalar *from;
-  PetscScalar       *to;
-  Vec               *own;
-  PetscInt           count, step;
+  Vec from = *v, global;
 
   PetscFunctionBegin;
-  PetscCall(Motions(A, m, (PetscBool)(m->values.solid && m->values.nkappa == 2), &motions)); /* a stressed body resists rotations */
-  PetscCall(MatNullSpaceGetVecs(motions, NULL, &count, &v));
-  step = m->values.solid ? count : 1; /* other components have nothing to do with each other */
-  PetscCall(VecDuplicateVecs(v[0], step, &own));
-  PetscCall(PetscMalloc1(nbody * count, z));
-  for (PetscInt i = 0; i < nbody * count; i += step) {
-    for (PetscInt k = 0; k < step; k++) {
-      PetscCall(VecGetArrayRead(v[i % count + k], &from));
-      PetscCall(VecGetArrayWrite(own[k], &to));
-      PatchFDHostCopyBody(m->cells.nodes->n, m->cells.ncomp, body, i / count, from, to);
-      PetscCall(VecRestoreArrayWrite(own[k], &to));
-      PetscCall(VecRestoreArrayRead(v[i % count + k], &from));
-    }
-    PetscCall(MotionsOfBody(A, m, step, own, n, *z));
-  }
-  PetscCall(VecDestroyVecs(step, &own));
-  PetscCall(MatNullSpaceDestroy(&motions));
+  PetscCall(MatCreateVecs(A, v, NULL));
+  if (m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) {
+    PetscCall(DMCreateGlobalVector(m->dm, &global));
+    PetscCall(VecSingleConvert(from, 1, global));
+    PetscCall(MatBakeoffGlobalToElement(A, global, *v));
+    PetscCall(VecDestroy(&global));
+  } else PetscCall(VecSingleConvert(from, 1, *v));
+  PetscCall(VecNormalize(*v, NULL));
+  PetscCall(VecDestroy(&from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
 {
   MatNullSpace motions = NULL;
-  PetscInt     nbody = 0, *body = NULL, n = 0;
-  Vec         *z = NULL;
+  PetscInt     n       = 0;
+  Vec         *z       = NULL;
 
   PetscFunctionBegin;
-  if (!BakeoffIsMass(m) && m->lambda == 0 && !m->values.shift)
-    PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &m->sides, &nbody, &body));
-  if (nbody) PetscCall(MotionsOfBodies(A, m, nbody, body, &n, &z));
+  if (!BakeoffIsMass(m) && m->lambda == 0 && !m->values.shift) PetscCall(MotionsOfBodies(A, m, &n, &z));
+  for (PetscInt i = 0; i < n; i++) PetscCall(Convert(A, m, &z[i]));
   if (n) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, n, z, &motions));
   for (PetscInt i = 0; i < n; i++) PetscCall(VecDestroy(&z[i]));
   PetscCall(PetscFree(z));
-  PetscCall(PetscFree(body));
   PetscCall(MatSetNullSpace(A, motions));
   PetscCall(MatSetTransposeNullSpace(A, motions));
   PetscCall(MatNullSpaceDestroy(&motions));

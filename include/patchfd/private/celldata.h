@@ -44,9 +44,6 @@ PETSC_INTERN void PatchFDHostComponentTensors(PetscCount count, PetscInt dim, Pe
    from a number of a node to the next and from a node to the next.  May be one array, if it is in the same order */
 PETSC_INTERN void PatchFDHostMeanStresses(PetscInt dim, PetscBool plane, size_t count, const size_t stride[2], const PetscReal sum[],
                                           PetscScalar stress[]);
-/* to[count][n] = from[count][n] at the nodes of body `which`, otherwise zero */
-PETSC_INTERN void PatchFDHostCopyBody(PetscInt count, PetscInt n, const PetscInt body[], PetscInt which, const PetscScalar from[],
-                                      PetscScalar to[]);
 #if defined(PETSC_HAVE_CUDA)
 PETSC_INTERN const struct _PatchFDCellKernels PatchFDCellKernelsCUDA;
 #endif

@@ -1,5 +1,6 @@
 #pragma once
 /* The cells of a DMPLEX of quadrilaterals or hexahedra with nodes and geometry as operators by quadrature want them */
+#include <patchfd/private/motions.h>
 #include <petscdmplex.h>
 #include <petscpatchfd.h>
 
@@ -100,6 +101,8 @@ PETSC_INTERN PetscErrorCode PlexRobinDestroy(PlexRobin *);
 
 /* ---- bodies: src/dm/plexbodies.c ---- */
 
-/* Bodies: cells that hang together.  How many have neither Dirichlet conditions nor such sides; which of these each owned node belongs to,
-   or -1: the caller frees.  Collective */
+/* Bodies: cells that hang together, by more than nodes fixed in all components.  How many have no such sides; which of these each node, own
+   or ghost, belongs to, or -1: the caller frees.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsFindBodies(MPI_Comm, const PlexCells *, const PlexSides *, PetscInt *nbody, PetscInt **body);
+/* product[body][motion][motion] += what motions are where Dirichlet conditions fix them, on this rank */
+PETSC_INTERN PetscErrorCode PlexCellsGetFixed(DM, const PlexCells *, const PetscInt body[], const PatchFDMotions *, PetscReal product[]);
