@@ -40,8 +40,8 @@ PETSC_INTERN void PatchFDHostLame(PetscCount count, PetscReal missing, const Pet
    mu I + (lambda + mu) e e' with the unit vector e of its direction, or that block of the tangent */
 PETSC_INTERN void PatchFDHostComponentTensors(PetscCount count, PetscInt dim, PetscInt component, PetscInt n, const PetscReal kappa[],
                                               PetscReal K[]);
-/* stress[count][...] = means of the stresses in sum (kernels.h), of plane stress if there are two dimensions, and von Mises'; stride: in sum,
-   from a number of a node to the next and from a node to the next.  May be one array, if it is in the same order */
+/* stress[count][...] = means of the stresses in sum (kernels.h), of plane stress if there are two dimensions, and von Mises'; stride: from
+   a number of a node to the next in sum, and from a node to the next.  May be one array, if it is in the same order */
 PETSC_INTERN void PatchFDHostMeanStresses(PetscInt dim, PetscBool plane, size_t count, const size_t stride[2], const PetscReal sum[],
                                           PetscScalar stress[]);
 #if defined(PETSC_HAVE_CUDA)
