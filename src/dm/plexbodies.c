@@ -111,7 +111,7 @@ PetscErrorCode PlexCellsGetFixed(DM dm, const PlexCells *cells, const PetscInt b
   for (PetscCount i = 0; i < cells->ncells; i++) {
     const PetscInt *node = cells->index + i * cells->size;
     PetscInt        of = -1, n = 0;
-    PetscReal       x[3];
+    PetscReal       x[3] = {0};
 
     for (PetscInt q = 0; q < cells->size; q++) { /* the free ones are of one body */
       n += CountFixed(cells, node[q]);
@@ -120,7 +120,7 @@ PetscErrorCode PlexCellsGetFixed(DM dm, const PlexCells *cells, const PetscInt b
     if (!n || of < 0) continue;
     PetscCall(PlexPointsGoTo(cells, i, &p));
     for (PetscInt q = 0; q < cells->size; q++) {
-      PlexPointsPlace(&p, q, x, NULL);
+      if (CountFixed(cells, node[q])) PlexPointsPlace(&p, q, x, NULL);
       for (PetscInt k = 0; k < cells->ncomp; k++)
         if (IsFixed(cells, node[q], k)) PatchFDMotionsAddProducts(motions, k, x, product + of * PetscSqr(motions->n));
     }

@@ -152,7 +152,7 @@ PetscErrorCode DMPlexRegister_PatchFD(void)
   `PCPATCHMG`.
 
   Jacobians with other terms (g1, g2, on boundaries others than g0) are errors, but with `-snes_mf_operator`: then the operator is PETSc's
-  finite differences, and the preconditioner leaves these terms out.
+  finite differences, and the preconditioner leaves these terms out. `TSARKIMEX` scales its first Jacobian, which takes an assembled one.
 
   The type is known to a `DMPLEX` that was made after the library was loaded (`-dll_append`, or `PatchFDInitializePackage()`).
 

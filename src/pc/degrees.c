@@ -53,14 +53,15 @@ PetscErrorCode PCPatchMGDegreesAreStale(PC pc, PetscBool *stale)
 
 /*
   The matrix of a step in time is J0 + a J1 with an a that only the TS knows, and J1 the derivative by u_t: what its diagonal says.  Other
-  matrices are J0.
+  matrices are J0.  TSARKIMEX starts with J0 + J1 / epsilon times epsilon: less than J0, and a comes out as negative.
 */
 static PetscErrorCode FindDerivativeInTime(PC pc, Vec u, PlexCoefficients *from)
 {
-  Mat         cells = PATCHMG(pc)->cells;
-  Vec         d, d0, d1;
-  PetscScalar product;
-  PetscReal   norm;
+  const PetscReal least = 0.1; /* not rounding, nor terms of the matrix that are not in J0 */
+  Mat             cells = PATCHMG(pc)->cells;
+  Vec             d, d0, d1;
+  PetscScalar     product;
+  PetscReal       norm, stiff;
 
   PetscFunctionBegin;
   if (!pc->dm->dmts) PetscFunctionReturn(PETSC_SUCCESS);
@@ -77,7 +78,9 @@ static PetscErrorCode FindDerivativeInTime(PC pc, Vec u, PlexCoefficients *from)
   PetscCall(VecAXPY(d, -1, d0));
   PetscCall(VecDot(d, d1, &product));
   PetscCall(VecNorm(d1, NORM_2, &norm));
+  PetscCall(VecNorm(d0, NORM_2, &stiff));
   from->shift_t = norm > 0 ? PetscRealPart(product) / (norm * norm) : 0;
+  if (from->shift_t * norm < -least * stiff) from->shift_t = 1 / PETSC_MACHINE_EPSILON;
   PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&d0));
   PetscCall(VecDestroy(&d1));

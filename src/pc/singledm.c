@@ -2,6 +2,7 @@
 #include "single.h"
 #include <petsc/private/dmimpl.h>
 #include <petsc/private/kspimpl.h>
+#include <petsc/private/tsimpl.h>
 #include <patchfd/private/heatimpl.h>
 #include <petscdmda.h>
 
@@ -77,6 +78,7 @@ static PetscErrorCode PCSingleConnectDM(PC pc)
 
   PetscFunctionBegin;
   PetscCall(DMCopyDMKSP(dm, s->dm));
+  if (dm->dmts) PetscCall(DMCopyDMTS(dm, s->dm)); /* a PCPATCHMG inside asks whether there are steps in time */
   PetscCall(DMKSPGetComputeOperators(dm, &compute, NULL));
   if (compute) PetscCall(DMKSPSetComputeOperators(s->dm, KSPComputeOperators_Single, s));
   PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &isda));
