@@ -549,7 +549,7 @@ int main(int argc, char **argv)
     test:
       suffix: pins_clamped
       nsize: {{1 3}}
-      args: -test {{operator motions}} -pins 1 -dim {{2 3}} -degree {{1 4}} -edge {{0 1}} -turned
+      args: -test {{operator motions}} -pins 1 -dim {{2 3}} -degree {{1 3}} -edge {{0 1}} -cells 2 -turned
 
     test:
       suffix: cuda
