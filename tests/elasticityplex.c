@@ -549,12 +549,7 @@ int main(int argc, char **argv)
     test:
       suffix: pins_clamped
       nsize: {{1 3}}
-      args: -test motions -pins 1 -dim {{2 3}} -degree {{1 4}} -edge {{0 1}} -turned
-
-    test:
-      suffix: pins_operator
-      nsize: {{1 3}}
-      args: -test operator -pins 1 -dim {{2 3}} -degree 1 -edge {{0 1}} -turned
+      args: -test {{operator motions}} -pins 1 -dim {{2 3}} -degree {{1 3}} -edge {{0 1}} -cells 2 -turned
 
     test:
       suffix: cuda
