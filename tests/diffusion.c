@@ -1,6 +1,6 @@
 static char help[] = "The operator diffusion of a DMBOX: -div(K grad u) + s u by quadrature on mapped boxes.\n\
   -test action   : products, diagonals and assembled matrices against dense matrices of the cells, made here from the definition\n\
-  -test poisson  : constants on the box as it is are the operator poisson\n\
+  -test poisson  : constants on the box as it is, times -scale, are the operator poisson\n\
   -test order    : L2 and H1 errors on two meshes\n\
   -test jump     : the same for a K that jumps along faces of cells\n\
   -test solve    : iterations\n\
@@ -279,21 +279,22 @@ static PetscErrorCode TestSolve(Problem *p)
 
 static PetscErrorCode TestPoisson(Problem *p)
 {
-  const PetscReal D[3]     = {1, 2.5, 0.5};
-  const PetscInt  cells[3] = {3, 4, 2};
-  PetscReal       largest, error;
-  DM              dm[2];
-  Mat             A[2];
-  Vec             x, y[2];
+  const PetscInt cells[3] = {3, 4, 2};
+  PetscReal      D[3] = {1, 2.5, 0.5}, scale = 1, largest, error;
+  DM             dm[2];
+  Mat            A[2];
+  Vec            x, y[2];
 
   PetscFunctionBeginUser;
   (void)p;
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-scale", &scale, NULL));
+  for (int d = 0; d < 3; d++) D[d] *= scale;
   for (int i = 0; i < 2; i++) {
     PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 3, &dm[i]));
     if (i) PetscCall(DMBoxSetOperator(dm[i], "diffusion"));
     PetscCall(DMSetFromOptions(dm[i]));
-    if (i) PetscCall(DMBoxSetDiffusion(dm[i], dm[i]->dim, D, 0.75));
-    else PetscCall(DMBoxSetPoisson(dm[i], D, 0.75));
+    if (i) PetscCall(DMBoxSetDiffusion(dm[i], dm[i]->dim, D, 0.75 * scale));
+    else PetscCall(DMBoxSetPoisson(dm[i], D, 0.75 * scale));
     PetscCall(DMSetUp(dm[i]));
     PetscCall(DMCreateMatrix(dm[i], &A[i]));
     PetscCall(DMCreateGlobalVector(dm[i], &y[i]));
@@ -783,6 +784,9 @@ int main(int argc, char **argv)
     test:
       suffix: poisson
       nsize: {{1 3}}
+    test:
+      suffix: poisson_tiny
+      args: -scale 1e-120
     test:
       suffix: poisson_2d
       args: -dm_box_dim 2 -dm_box_boundary neumann -dm_box_degree 6

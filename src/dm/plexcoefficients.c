@@ -2,6 +2,7 @@
   Coefficients at the points of the cells of a DMPLEX: numbers of cells, functions of the user's, or the pointwise functions of the Jacobian
   of its PetscDS.  Those of a solid are lambda and mu.
 */
+#include <patchfd/private/assembly.h>
 #include <patchfd/private/celldata.h>
 #include <patchfd/private/compat.h>
 #include <patchfd/private/plexpoints.h>
@@ -76,11 +77,9 @@ static PetscErrorCode CellNumbers(const PlexCoefficients *c, const PlexCells *ce
 
 PetscErrorCode PlexPointsCheckBlocks(PetscInt cell, PetscInt nc, PetscInt size, const PetscScalar x[])
 {
-  const PetscReal tolerance = 1e-10;
-  PetscReal       largest   = 0;
+  const PetscReal tolerance = 1e-10, largest = PatchFDHostLargest(nc * nc * size, x);
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < nc * nc * size; i++) largest = PetscMax(largest, PetscAbsScalar(x[i]));
   for (PetscInt i = 0; i < nc * nc * size; i++) {
     const PetscInt    row = i / size / nc, col = i / size % nc;
     const PetscScalar wanted = row == col ? x[i % size] : 0;
@@ -117,11 +116,9 @@ static PetscErrorCode CheckTensor(PetscInt cell, PetscInt dim, const PetscScalar
 static PetscErrorCode GetTangent(PetscInt cell, PetscInt dim, const PetscScalar g[], PetscReal A[])
 {
   const PetscInt  n         = dim * dim;
-  const PetscReal tolerance = 1e-10;
-  PetscReal       largest   = 0;
+  const PetscReal tolerance = 1e-10, largest = PatchFDHostLargest(n * n, g);
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < n * n; i++) largest = PetscMax(largest, PetscAbsScalar(g[i]));
   for (PetscInt i = 0; i < n; i++) {
     for (PetscInt j = i; j < n; j++) {
       const PetscReal up  = PetscRealPart(g[((i / dim * dim + j / dim) * dim + i % dim) * dim + j % dim]);
@@ -136,39 +133,19 @@ static PetscErrorCode GetTangent(PetscInt cell, PetscInt dim, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* is a tangent that of lambda and mu? */
-static PetscBool GetLame(PetscInt dim, const PetscReal A[], PetscReal lame[2])
-{
-  const PetscReal tolerance = 1e-10, lambda = A[PatchFDTangentPlace(dim, 0, dim + 1)], mu = A[PatchFDTangentPlace(dim, 1, 1)];
-
-  for (PetscInt i = 0; i < dim * dim; i++) {
-    for (PetscInt j = i; j < dim * dim; j++) {
-      const PetscInt  c = i / dim, a = i % dim, d = j / dim, b = j % dim;
-      const PetscReal wanted = lambda * (c == a && d == b) + mu * ((c == d && a == b) + (c == b && d == a));
-
-      if (!(PetscAbsReal(*A++ - wanted) <= tolerance * (PetscAbsReal(lambda) + PetscAbsReal(mu)))) return PETSC_FALSE;
-    }
-  }
-  lame[0] = lambda;
-  lame[1] = mu;
-  return PETSC_TRUE;
-}
-
 /* lambda and mu in place of tangents, where these are such everywhere */
 static PetscErrorCode SimplifyTangents(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPointValues *v)
 {
-  PetscBool all = PETSC_TRUE;
-  PetscReal lame[2];
+  PetscBool  all;
+  PetscReal *lame;
 
   PetscFunctionBegin;
-  for (PetscCount i = 0; i < n && all; i++) all = GetLame(dim, v->kappa + i * v->nkappa, lame);
+  PetscCall(PetscMalloc1(2 * n, &lame));
+  all = PatchFDHostTangentsToLame(n, dim, v->kappa, lame);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, PATCHFD_MPI_BOOL, MPI_LAND, comm));
-  if (!all) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscCount i = 0; i < n; i++) {
-    (void)GetLame(dim, v->kappa + i * v->nkappa, lame);
-    PetscCall(PetscArraycpy(v->kappa + 2 * i, lame, 2));
-  }
-  v->nkappa = 2;
+  if (all) PetscCall(PetscArraycpy(v->kappa, lame, 2 * n));
+  if (all) v->nkappa = 2;
+  PetscCall(PetscFree(lame));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -274,139 +251,64 @@ static PetscErrorCode IsSolid(const PlexCoefficients *c, const PlexCells *cells,
 
 /* ---- all cells ---- */
 
-/* the leading minors of K / trace K, which do not overflow: K is positive definite where they, and the trace, are positive numbers */
-static PetscReal Minors(PetscInt dim, const PetscReal k[], PetscReal minor[3])
-{
-  const PetscInt  yy    = dim == 2 ? 2 : 3;
-  const PetscReal trace = k[0] + k[yy] + (dim == 3 ? k[5] : 0);
-  PetscReal       K[6];
-
-  for (PetscInt i = 0; i < dim * (dim + 1) / 2; i++) K[i] = k[i] / trace;
-  minor[0] = K[0];
-  minor[1] = minor[2] = K[0] * K[yy] - K[1] * K[1];
-  if (dim == 3) minor[2] = K[2] * (K[1] * K[4] - K[yy] * K[2]) - K[4] * (K[0] * K[4] - K[1] * K[2]) + K[5] * minor[1];
-  return trace;
-}
-
-static PetscBool IsPositive(PetscReal trace, const PetscReal minor[3])
-{
-  return (PetscBool)(trace > 0 && trace < PETSC_MAX_REAL && minor[0] > 0 && minor[1] > 0 && minor[2] > 0);
-}
-
-/* K + least I where K is not as large in all directions; a multiple of I where K is not positive, as at folds of an energy */
-static void RaiseTensor(PetscInt dim, PetscReal least, PetscReal K[])
-{
-  const PetscInt diagonal[3] = {0, dim == 2 ? 2 : 3, 5};
-  PetscReal      m[3], trace = Minors(dim, K, m);
-
-  /* the smallest eigenvalue is at least det / (trace / (dim - 1))^(dim - 1) */
-  if (IsPositive(trace, m)) {
-    if (m[2] * trace * PetscPowRealInt((PetscReal)(dim - 1), dim - 1) > least) return;
-  } else {
-    for (PetscInt k = 0; k < dim * (dim + 1) / 2; k++) K[k] = 0;
-    for (PetscInt d = 0; d < dim; d++) K[diagonal[d]] = PetscMax(0, trace) / (PetscReal)dim;
-  }
-  for (PetscInt d = 0; d < dim; d++) K[diagonal[d]] += least;
-}
-
 static PetscErrorCode Raise(MPI_Comm comm, PetscInt dim, PetscCount n, PetscReal floor, PetscReal kappa[])
 {
-  const PetscInt full    = dim * (dim + 1) / 2;
-  PetscReal      largest = 0;
+  PetscReal largest = PatchFDHostLargest(n * dim * (dim + 1) / 2, kappa);
 
   PetscFunctionBegin;
-  for (PetscCount i = 0; i < n * full; i++) largest = PetscMax(largest, PetscAbsReal(kappa[i]));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &largest, 1, MPIU_REAL, MPI_MAX, comm));
-  for (PetscCount i = 0; i < n && largest > 0; i++) RaiseTensor(dim, floor * largest, kappa + i * full);
+  if (largest > 0) PatchFDHostRaiseTensors(n, dim, floor * largest, kappa);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* each component of all tangents is positive definite, or an error */
-static PetscErrorCode CheckTangents(const PlexCells *cells, PetscInt npoint, PlexPointValues *v)
-{
-  const PetscInt dim = cells->dim;
-
-  PetscFunctionBegin;
-  for (PetscCount i = 0; i < cells->ncells * npoint; i++) {
-    PetscBool positive = PETSC_TRUE;
-    PetscReal K[6], m[3];
-
-    for (PetscInt c = 0; c < dim; c++) {
-      PatchFDHostComponentTensors(1, dim, c, v->nkappa, v->kappa + i * v->nkappa, K);
-      positive = (PetscBool)(positive && IsPositive(Minors(dim, K, m), m));
-    }
-    if (positive) continue;
-    PetscCall(PlexPointValuesDestroy(v));
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-            "g3 of the Jacobian of the PetscDS, the tangent of a solid, is not positive definite in cell %" PetscInt_FMT
-            " of the DMPLEX for a single component",
-            cells->cell[i / npoint]);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* all materials are some, or an error, before which the values are freed */
-static PetscErrorCode CheckSolid(const PlexCells *cells, PetscInt npoint, PlexPointValues *v)
-{
-  PetscFunctionBegin;
-  v->largest = -1;
-  if (v->nkappa > 2) {
-    PetscCall(CheckTangents(cells, npoint, v));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  for (PetscCount i = 0; i < cells->ncells * npoint; i++) {
-    const PetscReal lambda = v->kappa[2 * i], mu = v->kappa[2 * i + 1];
-
-    v->largest = PetscMax(v->largest, lambda / mu);
-    if (mu > 0 && mu < PETSC_MAX_REAL && (PetscReal)cells->dim * lambda + 2 * mu > 0 && lambda < PETSC_MAX_REAL) continue;
-    PetscCall(PlexPointValuesDestroy(v));
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-            "The material of the solid is none in cell %" PetscInt_FMT
-            " of the DMPLEX: Young's modulus has to be positive and finite, Poisson's ratio more than -1 and less than 0.5",
-            cells->cell[i / npoint]);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* all K positive definite, or an error, before which the values are freed */
+/* all K are positive definite, of tangents those of each component, and lambda and mu are some of a material; or an error, before which the
+   values are freed */
 static PetscErrorCode CheckPositive(const PlexCells *cells, PetscInt npoint, PlexPointValues *v)
 {
-  const PetscInt dim = cells->dim, full = dim * (dim + 1) / 2;
+  const PetscInt   dim = cells->dim, full = dim * (dim + 1) / 2;
+  const PetscCount n   = cells->ncells * npoint;
+  PetscCount       bad = n;
+  PetscReal       *K, found;
+  PetscInt         cell;
 
   PetscFunctionBegin;
-  if (v->solid) {
-    PetscCall(CheckSolid(cells, npoint, v));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (v->solid) v->largest = -1;
+  if (!v->solid) bad = PatchFDHostFirstIndefinite(n, dim, full, v->kappa);
+  else if (v->nkappa == 2) bad = PatchFDHostFirstNoMaterial(n, dim, v->kappa, &v->largest);
+  else {
+    PetscCall(PetscMalloc1(n * full, &K));
+    for (PetscInt c = 0; c < dim; c++) {
+      PatchFDHostComponentTensors(n, dim, c, v->nkappa, v->kappa, K);
+      bad = PetscMin(bad, PatchFDHostFirstIndefinite(n, dim, full, K));
+    }
+    PetscCall(PetscFree(K));
   }
-  for (PetscCount i = 0; i < cells->ncells * npoint; i++) {
-    const PetscReal k = v->kappa[i * full];
-    PetscReal       m[3];
-
-    if (IsPositive(Minors(dim, v->kappa + i * full, m), m)) continue;
-    PetscCall(PlexPointValuesDestroy(v));
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-            "K is %g, ... in cell %" PetscInt_FMT " of the DMPLEX; it has to be positive definite", (double)k, cells->cell[i / npoint]);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (bad == n) PetscFunctionReturn(PETSC_SUCCESS);
+  found = v->kappa[bad * v->nkappa];
+  cell  = cells->cell[bad / npoint];
+  PetscCall(PlexPointValuesDestroy(v));
+  PetscCheck(v->solid, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "K is %g, ... in cell %" PetscInt_FMT " of the DMPLEX; it has to be positive definite", (double)found, cell);
+  PetscCheck(v->nkappa == 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "g3 of the Jacobian of the PetscDS, the tangent of a solid, is not positive definite in cell %" PetscInt_FMT
+             " of the DMPLEX for a single component",
+             cell);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+          "The material of the solid is none in cell %" PetscInt_FMT
+          " of the DMPLEX: Young's modulus has to be positive and finite, Poisson's ratio more than -1 and less than 0.5",
+          cell);
 }
 
 /* is K one number at all points, and is it, and the shift, the same at all of them?  Then that is what there is of them */
 static PetscErrorCode Simplify(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPointValues *v)
 {
   const PetscInt full     = v->nkappa;
-  PetscInt       is[4]    = {!v->solid, full <= 6, 1, 1}; /* one number, constant K, constant shift, no shift */
+  PetscInt       is[4]    = {!v->solid, full <= 6, 1, 1}; /* see PatchFDHostFindConstants() */
   PetscReal      first[7] = {0}, most[7];
 
   PetscFunctionBegin;
   v->leastshift = PETSC_MAX_REAL;
-  for (PetscCount i = 0; i < n; i++) {
-    v->leastshift = PetscMin(v->leastshift, v->shift[i]);
-    for (PetscInt a = 0, next = 0; a < dim && is[0]; a++)
-      for (PetscInt b = a; b < dim; b++, next++) is[0] &= v->kappa[i * full + next] == (a == b ? v->kappa[i * full] : 0);
-    for (PetscInt k = 0; k < full && is[1]; k++) is[1] &= v->kappa[i * full + k] == v->kappa[k];
-    is[2] &= v->shift[i] == v->shift[0];
-    is[3] &= v->shift[i] == 0;
-  }
+  PatchFDHostFindConstants(n, dim, full, v->kappa, v->shift, is, &v->leastshift);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, is, 4, MPIU_INT, MPI_MIN, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &v->leastshift, 1, MPIU_REAL, MPI_MIN, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &v->largest, 1, MPIU_REAL, MPI_MAX, comm));
@@ -421,7 +323,7 @@ static PetscErrorCode Simplify(MPI_Comm comm, PetscInt dim, PetscCount n, PlexPo
   v->nkappa        = is[0] ? 1 : full;
   v->kappaconstant = (PetscBool)is[1];
   v->shiftconstant = (PetscBool)is[2];
-  for (PetscCount i = 0; i < n && is[0]; i++) v->kappa[i] = v->kappa[i * full];
+  if (is[0]) PatchFDHostGetComponent(n, full, 0, v->kappa, v->kappa);
   for (PetscInt k = 0; k < v->nkappa && is[1]; k++) v->kappa[k] = most[k];
   if (is[2]) v->shift[0] = most[6];
   PetscCall(PetscRealloc((size_t)(is[1] ? v->nkappa : n * v->nkappa + 1) * sizeof(PetscReal), &v->kappa));

@@ -59,10 +59,14 @@ static inline void FillTensor(PetscInt dim, PetscInt n, const PetscReal k[], Pet
   }
 }
 
-/* by its leading minors (Sylvester's criterion); not a number is not positive */
-static inline PetscBool TensorIsPositive(PetscInt dim, const PetscReal K[3][3])
+/* by its leading minors (Sylvester's criterion); not a number is not positive.  It is divided by its trace, so that they do not overflow */
+static inline PetscBool TensorIsPositive(PetscInt dim, PetscReal K[3][3], PetscReal *trace)
 {
+  *trace = 0;
+  for (PetscInt a = 0; a < dim; a++) *trace += K[a][a];
+  if (!(*trace > 0 && *trace < PETSC_MAX_REAL)) return PETSC_FALSE;
+  for (PetscInt i = 0; i < dim * dim; i++) K[i / dim][i % dim] /= *trace;
   for (PetscInt n = 1; n <= dim; n++)
-    if (!(Determinant(n, K) > 0) || PetscIsInfReal(K[n - 1][n - 1])) return PETSC_FALSE;
+    if (!(Determinant(n, (const PetscReal(*)[3])K) > 0)) return PETSC_FALSE;
   return PETSC_TRUE;
 }

@@ -116,3 +116,88 @@ void PatchFDHostComponentTensors(PetscCount count, PetscInt dim, PetscInt compon
     }
   }
 }
+
+PetscReal PatchFDHostLargest(PetscCount count, const PetscReal v[])
+{
+  PetscReal largest = 0;
+
+  for (PetscCount i = 0; i < count; i++) largest = PetscMax(largest, PetscAbsReal(v[i]));
+  return largest;
+}
+
+PetscCount PatchFDHostFirstIndefinite(PetscCount count, PetscInt dim, PetscInt n, const PetscReal K[])
+{
+  for (PetscCount i = 0; i < count; i++) {
+    PetscReal full[3][3], trace;
+
+    FillTensor(dim, n, K + i * n, full);
+    if (!TensorIsPositive(dim, full, &trace)) return i;
+  }
+  return count;
+}
+
+PetscCount PatchFDHostFirstNoMaterial(PetscCount count, PetscInt dim, const PetscReal kappa[], PetscReal *largest)
+{
+  for (PetscCount i = 0; i < count; i++) {
+    const PetscReal lambda = kappa[2 * i], mu = kappa[2 * i + 1];
+
+    *largest = PetscMax(*largest, lambda / mu);
+    if (!(mu > 0 && mu < PETSC_MAX_REAL && (PetscReal)dim * lambda + 2 * mu > 0 && lambda < PETSC_MAX_REAL)) return i;
+  }
+  return count;
+}
+
+PetscBool PatchFDHostTangentsToLame(PetscCount count, PetscInt dim, const PetscReal A[], PetscReal lame[])
+{
+  const PetscReal tolerance = 1e-10;
+
+  for (PetscCount k = 0; k < count; k++) {
+    const PetscReal lambda = A[PatchFDTangentPlace(dim, 0, dim + 1)], mu = A[PatchFDTangentPlace(dim, 1, 1)];
+
+    for (PetscInt i = 0; i < dim * dim; i++) {
+      for (PetscInt j = i; j < dim * dim; j++) {
+        const PetscInt  c = i / dim, a = i % dim, d = j / dim, b = j % dim;
+        const PetscReal wanted = lambda * (c == a && d == b) + mu * ((c == d && a == b) + (c == b && d == a));
+
+        if (!(PetscAbsReal(*A++ - wanted) <= tolerance * (PetscAbsReal(lambda) + PetscAbsReal(mu)))) return PETSC_FALSE;
+      }
+    }
+    *lame++ = lambda;
+    *lame++ = mu;
+  }
+  return PETSC_TRUE;
+}
+
+void PatchFDHostRaiseTensors(PetscCount count, PetscInt dim, PetscReal least, PetscReal K[])
+{
+  const PetscInt n = dim * (dim + 1) / 2, diagonal[3] = {0, dim == 2 ? 2 : 3, 5};
+
+  for (PetscCount i = 0; i < count; i++, K += n) {
+    PetscReal full[3][3], trace;
+
+    FillTensor(dim, n, K, full);
+    /* the smallest eigenvalue is at least det / (trace / (dim - 1))^(dim - 1) */
+    if (TensorIsPositive(dim, full, &trace)) {
+      if (Determinant(dim, (const PetscReal(*)[3])full) * trace * PetscPowRealInt((PetscReal)(dim - 1), dim - 1) > least) continue;
+    } else {
+      for (PetscInt k = 0; k < n; k++) K[k] = 0;
+      for (PetscInt d = 0; d < dim; d++) K[diagonal[d]] = PetscMax(0, trace) / (PetscReal)dim;
+    }
+    for (PetscInt d = 0; d < dim; d++) K[diagonal[d]] += least;
+  }
+}
+
+void PatchFDHostFindConstants(PetscCount count, PetscInt dim, PetscInt n, const PetscReal kappa[], const PetscReal shift[], PetscInt is[4],
+                              PetscReal *least)
+{
+  for (PetscCount i = 0; i < count; i++) {
+    const PetscReal *k = kappa + i * n;
+
+    for (PetscInt a = 0, next = 0; a < dim && is[0]; a++)
+      for (PetscInt b = a; b < dim; b++, next++) is[0] &= k[next] == (a == b ? k[0] : 0);
+    for (PetscInt j = 0; j < n && is[1]; j++) is[1] &= k[j] == kappa[j];
+    is[2] &= shift[i] == shift[0];
+    is[3] &= shift[i] == 0;
+    *least = PetscMin(*least, shift[i]);
+  }
+}

@@ -6,6 +6,7 @@
   Arrays over one cell have x fastest: nodes a[i2][i1][i0], points v[q2][q1][q0].
 */
 #include "cell.h"
+#include <patchfd/private/celldata.h>
 #include <patchfd/private/assembly.h>
 
 PetscErrorCode PatchFDHostPointwise(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[],
@@ -444,13 +445,7 @@ static PetscCount FirstDefect(PetscCount count, PetscBool zero, const PetscReal 
 static PetscCount FirstIndefinite(const PatchFDPoints *points, PetscCount count)
 {
   if (points->nkappa == 1) return FirstDefect(count, PETSC_FALSE, points->kappa);
-  for (PetscCount i = 0; i < count; i++) {
-    PetscReal K[3][3];
-
-    FillTensor(points->dim, points->nkappa, &points->kappa[points->nkappa * i], K);
-    if (!TensorIsPositive(points->dim, (const PetscReal(*)[3])K)) return i;
-  }
-  return count;
+  return PatchFDHostFirstIndefinite(count, points->dim, points->nkappa, points->kappa);
 }
 
 void PatchFDHostCheckCoefficients(const PatchFDPoints *points, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *m)

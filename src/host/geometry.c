@@ -180,11 +180,11 @@ static PetscErrorCode PointConductivity(PatchFDGeometry *g, PetscCount first, Pe
   PetscFunctionBegin;
   for (PetscInt l = 0; l < LANES; l++) {
     const PetscReal *k       = p->kappa + (p->kappaconstant ? 0 : (PetscMin(first + l, p->ncells - 1) * g->npoint + q) * p->nkappa);
-    PetscReal        K[3][3] = {{0}};
+    PetscReal        K[3][3] = {{0}}, trace;
 
     for (PetscInt i = 0; i < p->nkappa; i++) g->K[i][l] = k[i];
     if (p->nkappa > 1) FillTensor(p->dim, p->nkappa, k, K);
-    PetscCheck(p->nkappa == 1 ? *k > 0 && *k < PETSC_MAX_REAL : TensorIsPositive(p->dim, (const PetscReal(*)[3])K), PETSC_COMM_SELF,
+    PetscCheck(p->nkappa == 1 ? *k > 0 && *k < PETSC_MAX_REAL : TensorIsPositive(p->dim, K, &trace), PETSC_COMM_SELF,
                PETSC_ERR_ARG_OUTOFRANGE, "The coefficient of the stiffness is %g%s in cell %" PetscCount_FMT "; it has to be positive%s",
                (double)k[0], p->nkappa == 1 ? "" : ", ...", PetscMin(first + l, p->ncells - 1), p->nkappa == 1 ? "" : " definite");
   }

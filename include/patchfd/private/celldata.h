@@ -36,6 +36,21 @@ PETSC_INTERN PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange f
 */
 PETSC_INTERN void PatchFDHostLame(PetscCount count, PetscReal missing, const PetscReal constant[2], const PetscReal *const moduli[2],
                                   const PetscReal factor[2], PetscReal kappa[], PetscReal *largest, PetscCount *bad);
+/* the largest |v| */
+PETSC_INTERN PetscReal PatchFDHostLargest(PetscCount count, const PetscReal v[]);
+/* the first of K[count][n] that is not positive definite, n as in PatchFDPoints and more than 1, or count */
+PETSC_INTERN PetscCount PatchFDHostFirstIndefinite(PetscCount count, PetscInt dim, PetscInt n, const PetscReal K[]);
+/* the first of kappa[count][2], lambda and mu, that is no material, or count; the largest lambda / mu if it is larger than what it was */
+PETSC_INTERN PetscCount PatchFDHostFirstNoMaterial(PetscCount count, PetscInt dim, const PetscReal kappa[], PetscReal *largest);
+/* lambda and mu of tangents, if all of them are of some */
+PETSC_INTERN PetscBool PatchFDHostTangentsToLame(PetscCount count, PetscInt dim, const PetscReal tangent[], PetscReal lame[]);
+/* K[count][...] + least I where a symmetric matrix is not as large in all directions; a multiple of I where it is not positive, as at folds
+   of an energy */
+PETSC_INTERN void PatchFDHostRaiseTensors(PetscCount count, PetscInt dim, PetscReal least, PetscReal K[]);
+/* is[0]: kappa[count][n], symmetric matrices, are multiples of I; is[1]: they are the same; is[2], is[3]: the shifts are, and are zero.
+   Those that are not become 0; and the least shift if it is less than what it was */
+PETSC_INTERN void PatchFDHostFindConstants(PetscCount count, PetscInt dim, PetscInt n, const PetscReal kappa[], const PetscReal shift[],
+                                           PetscInt is[4], PetscReal *least);
 /* K[count][...] of component `component` of a solid without the others, from kappa[count][n], lambda and mu or a tangent:
    mu I + (lambda + mu) e e' with the unit vector e of its direction, or that block of the tangent */
 PETSC_INTERN void PatchFDHostComponentTensors(PetscCount count, PetscInt dim, PetscInt component, PetscInt n, const PetscReal kappa[],
