@@ -143,7 +143,7 @@ static inline PetscInt Column(Columns c, PetscInt k)
   const uint16_t *packed = (const uint16_t *)c.j;
 
   if (c.format == PATCHFD_CSR_WIDE) return ((const int32_t *)c.j)[k];
-  return c.format == PATCHFD_CSR_NARROW ? packed[k] : c.window[packed[k] >> PATCHFD_CSR_BITS] + (packed[k] & ((1 << PATCHFD_CSR_BITS) - 1));
+  return c.format == PATCHFD_CSR_NARROW ? packed[k] : c.window[packed[k] >> PATCHFD_CSR_BITS] + (packed[k] & PATCHFD_CSR_MASK);
 }
 
 /*

@@ -16,8 +16,8 @@ PetscErrorCode MatAIJSingleNeedHost(PETSC_UNUSED Mat_AIJSingle *m, PETSC_UNUSED 
 PetscErrorCode MatAIJSingleGetRows(Mat_AIJSingle *m, PetscBool off, PatchFDCSR *rows)
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJSingleNeedHost(m, off));
   *rows = off ? m->off : m->diag;
+  PetscCall(MatAIJSingleNeedHost(m, off));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

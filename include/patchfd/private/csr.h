@@ -13,6 +13,7 @@ enum {
   PATCHFD_CSR_BLOCK   = 64, /* rows that have their columns in one format */
   PATCHFD_CSR_WINDOWS = 4,
   PATCHFD_CSR_BITS    = 14, /* of a column in its window */
+  PATCHFD_CSR_MASK    = (1 << PATCHFD_CSR_BITS) - 1,
   PATCHFD_CSR_RANGE   = PATCHFD_CSR_WINDOWS + 2
 };
 typedef enum {

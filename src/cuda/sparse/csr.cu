@@ -20,7 +20,7 @@ struct RowBlock {
   __device__ int column(int k) const
   {
     if (format == PATCHFD_CSR_WIDE) return first + ((const int32_t *)j)[k];
-    return first + window[j[k] >> PATCHFD_CSR_BITS] + (j[k] & ((1 << PATCHFD_CSR_BITS) - 1));
+    return first + window[j[k] >> PATCHFD_CSR_BITS] + (j[k] & PATCHFD_CSR_MASK);
   }
   __device__ void pack(int k, int column) const
   {
@@ -39,7 +39,7 @@ struct RowBlock {
     if constexpr (FORMAT == PATCHFD_CSR_WINDOWED) { /* the windows stay in registers */
       const int even = c & 2 << PATCHFD_CSR_BITS ? window[2] : window[0], odd = c & 2 << PATCHFD_CSR_BITS ? window[3] : window[1];
 
-      return __ldg(x + (c & 1 << PATCHFD_CSR_BITS ? odd : even) + (c & ((1 << PATCHFD_CSR_BITS) - 1)));
+      return __ldg(x + (c & 1 << PATCHFD_CSR_BITS ? odd : even) + (c & PATCHFD_CSR_MASK));
     } else return __ldg(x + c);
   }
 };
@@ -226,15 +226,16 @@ struct _n_PatchFDCSRCUDA {
   PetscCount entries, words; /* the latter: numbers of 16 bits that the columns take */
   PlanMemory memory;
 
-  static constexpr size_t AHEAD = 16; /* bytes that Stage() may read beyond the last number */
+  static constexpr size_t AHEAD = 16;             /* bytes that Stage() may read beyond the last number */
+  static constexpr int    MOST  = INT_MAX - 4096; /* entries; loops count beyond the last one */
 
   PetscErrorCode create(PetscInt m, PetscInt columns, const PetscInt i[])
   {
     PetscFunctionBegin;
     n       = columns;
     entries = i[m];
-    PetscCheck(entries <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "A matrix on a GPU has at most %d entries a rank, found %" PetscCount_FMT, INT_MAX, entries);
+    PetscCheck(entries <= MOST, PETSC_COMM_SELF, PETSC_ERR_SUP, "A matrix on a GPU has at most %d entries a rank, found %" PetscCount_FMT,
+               MOST, entries);
     rows.m = (int)m;
     PetscCall(memory.upload((size_t)m + 1, i, &rows.i));
     PetscCall(memory.malloc((size_t)entries + AHEAD / sizeof(*rows.a), &rows.a));
