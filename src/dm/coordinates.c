@@ -143,12 +143,12 @@ PetscErrorCode DMCreateCoordinateDM_Box(DM dm, DM *cdm)
   PetscCall(DMShellSetGlobalToLocalVecScatter(*cdm, scatter));
   PetscCall(VecScatterDestroy(&scatter));
   PetscCall(ISDestroy(&global));
-  /* and back, for the nodes that this rank owns */
+  /* and back, for the nodes that this rank owns, without images of them */
   PetscCall(VecGetOwnershipRange(x, &start, &end));
   PetscCall(PetscMalloc1((end - start) / dm->dim, &own));
-  for (PetscInt i = 0; i < n; i++) {
-    if (index[i] >= start / dm->dim && index[i] < end / dm->dim) own[m++] = i;
-  }
+  for (PetscInt k = f->own[2][0]; k < f->own[2][1]; k++)
+    for (PetscInt j = f->own[1][0]; j < f->own[1][1]; j++)
+      for (PetscInt i = f->own[0][0]; i < f->own[0][1]; i++) own[m++] = (PetscInt)PatchFDBoxNode(&f->local, i, j, k);
   PetscCall(ISCreateBlock(PETSC_COMM_SELF, dm->dim, m, own, PETSC_OWN_POINTER, &local));
   PetscCall(ISCreateStride(PETSC_COMM_SELF, end - start, start, 1, &global));
   PetscCall(VecScatterCreate(xl, local, x, global, &scatter));
