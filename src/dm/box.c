@@ -366,7 +366,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_mapping_parameter a - its parameter, see `DMBoxMappingType`
 .  -dm_box_mapping_degree m    - of the images of cells: 1, or -1 (default) for the degree of the space
 .  -dm_box_mapping_file f      - diffusion: the points of a structured VTK file are those of the box in space
-.  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
+.  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: slabs while they are thick, see Notes)
 .  -dm_box_galerkin (true|false|auto) - coarse meshes have element-wise Galerkin operators, for `diffusion` (default auto: where they jump
   much inside coarse cells), see `DMBoxSetGalerkin()`
 .  -dm_box_semicoarsening t    - leave out directions that are coupled less than t times the strongest when cells are halved; 0: none
@@ -418,7 +418,8 @@ static PetscErrorCode DMDestroy_Box(DM dm)
    velocities as vectors and pressures, at the Gauss-Lobatto points of degree k + 1 in each cell. `DMView()` writes the mesh alone
    (`-dm_view vtk:mesh.vts`), with the rank of the process that owns each node.
 
-   If no grid of processes fits the cells, there is an error. On levels made by `DMCoarsen()` processes may own nothing.
+   Without `DMBoxSetProcesses()` processes get slabs of the last direction while these have several cells, otherwise the pieces for which
+   a V-cycle sends and copies least. If no grid of processes fits the cells, there is an error. On levels made by `DMCoarsen()` processes may own nothing.
 
    Call `DMSetMatType()` after `DMSetType()`, which replaces the type `MATAIJ`, PETSc's default for every `DM`. With 32-bit indices
    and more than 2^31 / dim nodes there are no coordinates: `DMGetCoordinates()` returns `NULL`.
