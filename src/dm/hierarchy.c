@@ -88,6 +88,10 @@ PetscErrorCode DMBoxCreateRedundant(DM dm, DM *newdm)
   PetscCall(DMSetType(*newdm, DMBOX));
   PetscCall(DMBoxCopy(dm, *newdm));
   box = (DM_Box *)(*newdm)->data;
+  if (box->mapfrom) {
+    PetscCall(DMBoxShapeDestroy(&box->mapfrom));
+    PetscCall(DMBoxShapeGather(dm, ((const DM_Box *)dm->data)->shape, &box->mapfrom));
+  }
   for (int d = 0; d < 3; d++) {
     box->processes[d] = 1;
     PetscCall(PetscFree(box->splits[d]));

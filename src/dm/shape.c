@@ -149,6 +149,31 @@ PetscErrorCode DMBoxShapeFillGhosts(DM dm, DMBoxShape *shape)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* with the nodes of all ranks, those that a ring begins with also at its end */
+PetscErrorCode DMBoxShapeGather(DM dm, const DMBoxShape *shape, DMBoxShape **whole)
+{
+  PatchFDBox  *box = NULL;
+  PatchFDRange here;
+  PetscMPIInt  n;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxShapeCreate(dm, whole));
+  box  = &(*whole)->nodes.box;
+  *box = DMBoxMesh(&((const DM_Box *)dm->data)->field[0]);
+  for (int d = 0; d < 3; d++) {
+    if (shape->line[d].turn) box->n[d]++;
+    here[d][0] = PetscMax(shape->nodes.box.lo[d], box->lo[d]);
+    here[d][1] = PetscMin(shape->nodes.box.lo[d] + shape->nodes.box.n[d], box->lo[d] + box->n[d]);
+  }
+  PetscCall(PetscMPIIntCast(dm->dim * (PetscInt64)PatchFDBoxSize(box), &n));
+  PetscCall(PetscFree((*whole)->nodes.x));
+  PetscCall(PetscMalloc1(n, &(*whole)->nodes.x));
+  for (PetscMPIInt i = 0; i < n; i++) (*whole)->nodes.x[i] = PETSC_MIN_REAL;
+  PatchFDHostCopyNodes(dm->dim, (const PetscInt(*)[2])here, &shape->nodes.box, shape->nodes.x, &(*whole)->nodes);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, (*whole)->nodes.x, n, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)dm)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* the nodes first .. first + n - 1 of a line in the cells of another one: which cell, and its basis there */
 static PetscErrorCode DMBoxLocateNodes(const PatchFDLine *line, PetscInt first, PetscInt n, const PatchFDLine *in, PetscInt **cell,
                                        PetscReal **B)

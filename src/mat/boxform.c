@@ -73,10 +73,8 @@ PetscErrorCode MatBoxFactorReset(Mat_Box *m)
   PetscFunctionBegin;
   PetscCall(PCDestroy(&m->factors));
   PetscCall(MatNullSpaceDestroy(&m->factor_null));
-  PetscCall(VecScatterDestroy(&m->toall));
+  PetscCall(VecDestroy(&m->factor_b));
   PetscCall(VecDestroy(&m->factor_x));
-  PetscCall(VecDestroy(&m->all_b));
-  PetscCall(VecDestroy(&m->all_x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -527,7 +527,7 @@ PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatche
   PetscCall(MatPatchesCheckSpec(comm, spec));
   PetscCall(MatBoxFind(A, &m));
   PetscCallMPI(MPI_Comm_size(comm, &size));
-  if (size > 1 && spec->patch == PC_PATCHFD_PATCH_BOX && !m->form.separable && !m->form.points) {
+  if (size > 1 && spec->patch == PC_PATCHFD_PATCH_BOX && !m->form.separable) {
     PetscCall(MatCreatePatches_BoxRedundant(A, spec, patches));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -100,6 +100,7 @@ PetscErrorCode MatCreatePatches_BoxRedundant(Mat A, const MatPatchesSpec *spec, 
   (*patches)->ops  = &ops;
   (*patches)->data = r;
   PetscCall(MatBoxFind(A, &m));
+  if (m->form.points) PetscCall(MatBoxCheckData(m)); /* the copy of the DM has those of now */
   r->dm = m->dm;
   PetscCall(PetscObjectReference((PetscObject)r->dm));
   PetscCall(DMBoxCreateRedundant(r->dm, &dm));

@@ -1,6 +1,6 @@
 /*
-  The whole box as one patch: fast diagonalization of a separable operator, or a factorization of the assembled matrix, which every rank
-  has all of.  On one rank a dense inverse takes the place of the factors (src/mat/local.c); for which meshes: wholelimits.c.
+  The whole box as one patch: fast diagonalization of a separable operator, or on one rank (for several see redundant.c) a factorization of
+  the assembled matrix, unless a dense inverse takes its place (local.c; for which meshes: wholelimits.c).
 */
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
@@ -262,44 +262,36 @@ PetscErrorCode MatBoxDirectSolve(Mat_Box *m, PatchFDKernels kern, const void *b,
   A saddle point has zeros on its diagonal, and so needs pivots: a dense matrix, which LAPACK factors with them.  With an orthonormal basis
   of the null space, A + s (the sum of its z z') solves consistent systems, and the solution has nothing of z.
 */
-static PetscErrorCode FactorDense(PetscInt nz, const Vec basis[], Mat *all)
+static PetscErrorCode FactorDense(PetscInt nz, const Vec basis[], Mat A)
 {
   PetscInt           n;
   PetscReal          s;
-  Vec                z;
-  VecScatter         toall;
-  const PetscScalar *az;
+  const PetscScalar *z;
   PetscScalar       *a;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(*all, &n, NULL));
-  PetscCall(MatConvert(*all, MATSEQDENSE, MAT_INPLACE_MATRIX, all));
-  PetscCall(MatNorm(*all, NORM_INFINITY, &s));
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatNorm(A, NORM_INFINITY, &s));
   for (PetscInt k = 0; k < nz; k++) {
-    PetscCall(VecScatterCreateToAll(basis[k], &toall, &z));
-    PetscCall(VecScatterBegin(toall, basis[k], z, INSERT_VALUES, SCATTER_FORWARD));
-    PetscCall(VecScatterEnd(toall, basis[k], z, INSERT_VALUES, SCATTER_FORWARD));
-    PetscCall(VecScatterDestroy(&toall));
-    PetscCall(VecGetArrayRead(z, &az));
-    PetscCall(MatDenseGetArray(*all, &a));
+    PetscCall(VecGetArrayRead(basis[k], &z));
+    PetscCall(MatDenseGetArray(A, &a));
     for (PetscInt j = 0; j < n; j++)
-      for (PetscInt i = 0; i < n && az[j] != 0; i++) a[(PetscCount)j * n + i] += s * az[i] * az[j];
-    PetscCall(MatDenseRestoreArray(*all, &a));
-    PetscCall(VecRestoreArrayRead(z, &az));
-    PetscCall(VecDestroy(&z));
+      for (PetscInt i = 0; i < n && z[j] != 0; i++) a[(PetscCount)j * n + i] += s * z[i] * z[j];
+    PetscCall(MatDenseRestoreArray(A, &a));
+    PetscCall(VecRestoreArrayRead(basis[k], &z));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* of an operator whose null space are the constants: the first unknown is fixed; what right-hand sides and solutions have of constants is
    removed (MatBoxFactorSolve()) */
-static PetscErrorCode FactorFix(Mat_Box *m, Mat all)
+static PetscErrorCode FactorFix(Mat_Box *m, Mat A)
 {
   const PetscInt first = 0;
 
   PetscFunctionBegin;
   PetscCall(MatNullSpaceCreate(PETSC_COMM_SELF, PETSC_TRUE, 0, NULL, &m->factor_null));
-  PetscCall(MatZeroRowsColumns(all, 1, &first, 1, NULL, NULL));
+  PetscCall(MatZeroRowsColumns(A, 1, &first, 1, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -353,7 +345,7 @@ static PetscErrorCode FactorDenseIsSingular(PC factors, PetscBool *singular)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* More than these take minutes and gigabytes, on each rank */
+/* More than these take minutes and gigabytes, on each rank (src/mat/redundant.c) */
 static PetscErrorCode FactorCheckSize(Mat A, const Mat_Box *m, PetscBool dense)
 {
   const PetscInt limit = dense ? 12000 : (m->dm->dim == 3 ? 30000 : 300000), *n = ((const DM_Box *)m->dm->data)->cells;
@@ -370,7 +362,7 @@ static PetscErrorCode FactorCheckSize(Mat A, const Mat_Box *m, PetscBool dense)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* every rank has the whole matrix and its factors, on the host */
+/* of one rank, on the host */
 PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
 {
   MatNullSpace   nullspace = NULL;
@@ -378,8 +370,7 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
   PetscInt       nz        = 0;
   const Vec     *z         = NULL;
   PCFailedReason reason;
-  PetscMPIInt    size;
-  Mat            assembled, all;
+  Mat            assembled;
 
   PetscFunctionBegin;
   if (m->factors) PetscFunctionReturn(PETSC_SUCCESS);
@@ -389,59 +380,57 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
   dense = (PetscBool)(MatBoxIsSaddlePoint(m) || nz);
   PetscCall(FactorCheckSize(A, m, dense));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &assembled));
-  PetscCall(MatCreateVecs(assembled, &m->factor_x, NULL));
-  PetscCall(VecScatterCreateToAll(m->factor_x, &m->toall, &m->all_b));
-  PetscCall(VecDuplicate(m->all_b, &m->all_x));
-  if (size > 1) {
-    PetscCall(MatCreateRedundantMatrix(assembled, size, MPI_COMM_NULL, MAT_INITIAL_MATRIX, &all));
-    PetscCall(MatDestroy(&assembled));
-  } else all = assembled;
-  if (dense) PetscCall(FactorDense(nz, z, &all));
-  else if (constants) PetscCall(FactorFix(m, all));
+  PetscCall(MatCreateVecs(assembled, &m->factor_x, &m->factor_b));
+  if (dense) {
+    PetscCall(MatConvert(assembled, MATSEQDENSE, MAT_INPLACE_MATRIX, &assembled));
+    PetscCall(FactorDense(nz, z, assembled));
+  } else if (constants) PetscCall(FactorFix(m, assembled));
   PetscCall(MatNullSpaceDestroy(&nullspace));
   PetscCall(PCCreate(PETSC_COMM_SELF, &m->factors));
-  PetscCall(PCSetOperators(m->factors, all, all));
+  PetscCall(PCSetOperators(m->factors, assembled, assembled));
   PetscCall(PCSetType(m->factors, PCLU));
   PetscCall(PCSetUp(m->factors));
   PetscCall(PCGetFailedReason(m->factors, &reason));
   m->wholesingular = (PetscBool)(reason != 0);
   if (!m->wholesingular && dense) PetscCall(FactorDenseIsSingular(m->factors, &m->wholesingular));
-  else if (!m->wholesingular) PetscCall(FactorIsSingular(m->factors, all, &m->wholesingular));
-  PetscCall(MatDestroy(&all));
+  else if (!m->wholesingular) PetscCall(FactorIsSingular(m->factors, assembled, &m->wholesingular));
+  PetscCall(MatDestroy(&assembled));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of any type, on the host and in double precision */
+static PetscErrorCode CopyThroughHost(Vec from, Vec to)
+{
+  const PetscScalar *a;
+  PetscScalar       *b;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(from, &n));
+  PetscCall(VecGetArrayRead(from, &a));
+  PetscCall(VecGetArrayWrite(to, &b));
+  PetscCall(PetscArraycpy(b, a, n));
+  PetscCall(VecRestoreArrayWrite(to, &b));
+  PetscCall(VecRestoreArrayRead(from, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatBoxFactorSolve(Mat_Box *m, Vec b, Vec x)
 {
-  const PetscScalar *ab, *all;
-  PetscScalar       *ax;
-  PetscInt           start, end;
-
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
-  PetscCall(VecGetArrayRead(b, &ab)); /* on the host, in double precision, whatever the type */
-  PetscCall(VecPlaceArray(m->factor_x, ab));
-  PetscCall(VecScatterBegin(m->toall, m->factor_x, m->all_b, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterEnd(m->toall, m->factor_x, m->all_b, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecResetArray(m->factor_x));
-  PetscCall(VecRestoreArrayRead(b, &ab));
+  PetscCall(CopyThroughHost(b, m->factor_b));
   if (m->factor_null) {
-    PetscCall(MatNullSpaceRemove(m->factor_null, m->all_b));
-    PetscCall(VecSetValue(m->all_b, 0, 0, INSERT_VALUES));
-    PetscCall(VecAssemblyBegin(m->all_b));
-    PetscCall(VecAssemblyEnd(m->all_b));
+    PetscCall(MatNullSpaceRemove(m->factor_null, m->factor_b));
+    PetscCall(VecSetValue(m->factor_b, 0, 0, INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(m->factor_b));
+    PetscCall(VecAssemblyEnd(m->factor_b));
   }
-  PetscCall(PCApply(m->factors, m->all_b, m->all_x));
-  if (m->factor_null) PetscCall(MatNullSpaceRemove(m->factor_null, m->all_x));
-  PetscCall(VecGetOwnershipRange(m->factor_x, &start, &end));
-  PetscCall(VecGetArrayRead(m->all_x, &all));
-  PetscCall(VecGetArrayWrite(x, &ax));
-  PetscCall(PetscArraycpy(ax, all + start, end - start));
-  PetscCall(VecRestoreArrayWrite(x, &ax));
-  PetscCall(VecRestoreArrayRead(m->all_x, &all));
+  PetscCall(PCApply(m->factors, m->factor_b, m->factor_x));
+  if (m->factor_null) PetscCall(MatNullSpaceRemove(m->factor_null, m->factor_x));
+  PetscCall(CopyThroughHost(m->factor_x, x));
   PetscCall(PetscLogEventEnd(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

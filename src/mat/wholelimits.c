@@ -157,8 +157,7 @@ PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
   PetscInt(*halvings)[3];
 
   PetscFunctionBegin;
-  if (!dm->setupcalled || !(box->op->saddle || points || box->op->reach) || (!box->op->saddle && box->halo))
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (!dm->setupcalled || !(box->op->saddle || points || box->op->reach)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(*n + 1, &halvings));

@@ -79,9 +79,9 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
   In a pure Neumann problem on several processes the solution contains an arbitrary constant, which the `KSP` removes by the null
   space.
 
-  For other operators it is the dense inverse if the mesh has no more cells than a patch, or if there is one process and the
-  inverse, in parity blocks, has less than 2e7 entries (`diffusion`: 5e6, with vectors on a GPU 1.2e7). Otherwise it is a
-  factorization of the assembled matrix on the host of every process (`PCREDUNDANT`).
+  For other operators every process solves the whole problem. It has the dense inverse if the mesh has no more cells than a patch, or if
+  the inverse, in parity blocks, has less than 2e7 entries (by quadrature: 5e6, with vectors on a GPU 1.2e7). Otherwise it factors the
+  assembled matrix on the host.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetPatch()`, `MatCreateKroneckerSum()`, `PCPATCHMG`
 @*/

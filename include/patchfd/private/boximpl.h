@@ -320,6 +320,7 @@ static inline PetscBool DMBoxHasPoints(const DM_Box *box)
 }
 PETSC_INTERN PetscErrorCode DMBoxShapeCreate(DM dm, DMBoxShape **shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeFillGhosts(DM dm, DMBoxShape *shape);
+PETSC_INTERN PetscErrorCode DMBoxShapeGather(DM dm, const DMBoxShape *shape, DMBoxShape **whole);
 PETSC_INTERN PetscErrorCode DMBoxShapeEvaluate(DM dm, const DMBoxShape *from, DMBoxShape *shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeInterpolate(DM dm, DMBoxShape *shape);
 PETSC_INTERN PetscErrorCode DMBoxShapeStraighten(DM dm, PetscInt images, DMBoxShape *shape);

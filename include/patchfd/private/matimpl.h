@@ -235,10 +235,9 @@ struct _Mat_Box {
   MatBoxForm         form;
   PatchFDEigen       whole[3]; /* eigenvectors of the lines of the whole box */
   PetscBool          havewhole[3];
-  PC                 factors; /* of the whole box, where there are no such eigenvectors, on every rank */
-  VecScatter         toall;
-  MatNullSpace       factor_null;            /* the constants, if these are what the first unknown is fixed for */
-  Vec                factor_x, all_b, all_x; /* layout of the distributed vectors; whole ones */
+  PC                 factors;     /* of the whole box, where there are no such eigenvectors, on one rank */
+  MatNullSpace       factor_null; /* the constants, if these are what the first unknown is fixed for */
+  Vec                factor_b, factor_x;
   /* to the arrays that are solved directly, and back: the whole box on every rank, or slabs that they share; whole.c */
   MatBoxTransfer  direct[2];
   PatchFDCut      cut; /* of the last direction into slabs of the ranks, and the eigenvectors of this one's piece */
