@@ -94,6 +94,7 @@ PetscErrorCode MatBoxReset(Mat_Box *m)
     m->whole_b[kern->id] = m->whole_x[kern->id] = NULL;
   }
   PetscCall(MatBoxFormDestroy(&m->form));
+  PetscCall(MatNullSpaceDestroy(&m->nullspace));
   for (int d = 0; d < 3; d++) {
     PetscCall(PatchFDEigenDestroy(&m->whole[d]));
     m->havewhole[d] = PETSC_FALSE;
@@ -156,6 +157,7 @@ PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
   m->c       = *c;
   m->version = -1; /* of nothing, if that fails */
   PetscCall(MatBoxFormCreate(m, PETSC_FALSE, &m->form));
+  if (m->form.nullspace) PetscCall((*m->form.nullspace)(m, PETSC_FALSE, &m->nullspace));
   m->version = ((const DM_Box *)m->dm->data)->op->version;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -433,7 +435,7 @@ PetscErrorCode MatBoxTermDiagonal(const Mat_Box *m, Vec diag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxConstants(const Mat_Box *m, MatNullSpace *constants)
+PetscErrorCode MatBoxConstants(const Mat_Box *m, PetscBool near, MatNullSpace *constants)
 {
   const DM_Box     *box = (const DM_Box *)m->dm->data;
   const DMBoxField *f   = &box->field[m->form.constants];
@@ -441,6 +443,8 @@ PetscErrorCode MatBoxConstants(const Mat_Box *m, MatNullSpace *constants)
   PetscScalar      *a;
 
   PetscFunctionBegin;
+  *constants = NULL;
+  if (near) PetscFunctionReturn(PETSC_SUCCESS);
   if (box->nfield > 1) { /* otherwise they are those that PETSc knows */
     PetscCall(DMCreateGlobalVector(m->dm, &z));
     PetscCall(VecSet(z, 0));
@@ -457,19 +461,17 @@ PetscErrorCode MatBoxConstants(const Mat_Box *m, MatNullSpace *constants)
 /* A semidefinite matrix does not say that it is not definite: to conjugate gradients it is.  What is assembled others may write into */
 PetscErrorCode MatBoxSetProperties(Mat A, const Mat_Box *m)
 {
-  const PetscBool definite  = (PetscBool)(m->form.spd && !m->form.nullspace && m->c.identity > 0);
-  MatNullSpace    nullspace = NULL;
+  const PetscBool definite = (PetscBool)(m->form.spd && !m->nullspace && m->c.identity > 0);
+  MatNullSpace    near;
 
   PetscFunctionBegin;
-  if (m->form.nullspace) PetscCall((*m->form.nullspace)(m, &nullspace));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
-  PetscCall(MatSetNullSpace(A, nullspace)); /* and the transpose's */
-  PetscCall(MatNullSpaceDestroy(&nullspace));
-  if (m->form.nearnullspace && A != m->entry->shell) {
-    PetscCall((*m->form.nearnullspace)(m, &nullspace));
-    PetscCall(MatSetNearNullSpace(A, nullspace));
-    PetscCall(MatNullSpaceDestroy(&nullspace));
+  PetscCall(MatSetNullSpace(A, m->nullspace)); /* and the transpose's */
+  if (m->form.nullspace && A != m->entry->shell) {
+    PetscCall((*m->form.nullspace)(m, PETSC_TRUE, &near));
+    PetscCall(MatSetNearNullSpace(A, near));
+    PetscCall(MatNullSpaceDestroy(&near));
   }
   A->spd         = MatBoxIsSaddlePoint(m) ? PETSC_BOOL3_FALSE : definite ? PETSC_BOOL3_TRUE : PETSC_BOOL3_UNKNOWN; /* no option says that */
   A->spd_eternal = (PetscBool)(A == m->entry->shell);

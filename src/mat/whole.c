@@ -218,7 +218,7 @@ PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
   PetscCall(DirectHalosCreate(m, *shared));
   PetscCall(DirectDescribe(m, *shared, &desc));
   if (!*shared) /* otherwise it is definite */
-    PetscCall(PatchFDBoxSolveIsSingular((PetscObject)m->dm, desc.dir, (PetscBool)(m->form.nullspace != NULL), &m->wholesingular));
+    PetscCall(PatchFDBoxSolveIsSingular((PetscObject)m->dm, desc.dir, (PetscBool)(m->nullspace != NULL), &m->wholesingular));
   if (m->direct[*shared].in) {
     PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_b[kern->id]));
     PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_x[kern->id]));
@@ -373,7 +373,6 @@ static PetscErrorCode FactorCheckSize(Mat A, const Mat_Box *m, PetscBool dense)
 /* every rank has the whole matrix and its factors, on the host */
 PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
 {
-  MatNullSpace   nullspace = NULL;
   PetscBool      constants = PETSC_FALSE, dense;
   PetscInt       nz        = 0;
   const Vec     *z         = NULL;
@@ -384,8 +383,7 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
   PetscFunctionBegin;
   if (m->factors) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
-  if (m->form.nullspace) PetscCall((*m->form.nullspace)(m, &nullspace));
-  if (nullspace) PetscCall(MatNullSpaceGetVecs(nullspace, &constants, &nz, &z));
+  if (m->nullspace) PetscCall(MatNullSpaceGetVecs(m->nullspace, &constants, &nz, &z));
   dense = (PetscBool)(MatBoxIsSaddlePoint(m) || nz);
   PetscCall(FactorCheckSize(A, m, dense));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
@@ -400,7 +398,6 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
   } else all = assembled;
   if (dense) PetscCall(FactorDense(nz, z, &all));
   else if (constants) PetscCall(FactorFix(m, all));
-  PetscCall(MatNullSpaceDestroy(&nullspace));
   PetscCall(PCCreate(PETSC_COMM_SELF, &m->factors));
   PetscCall(PCSetOperators(m->factors, all, all));
   PetscCall(PCSetType(m->factors, PCLU));
