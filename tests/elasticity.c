@@ -60,16 +60,22 @@ static PetscErrorCode TestChange(DM dm, Problem *p, Mat A, const PetscReal x[])
 {
   const PetscReal lambda[] = {0.1, 70 * p->mu, p->lambda};
   const PetscReal mu = p->mu, shift = p->shift;
+  PetscInt        n = 0;
   PetscReal      *y;
   Vec             vx, vy;
+  MatNullSpace    motions;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-motions", &n, NULL));
   PetscCall(PetscMalloc1(p->N, &y));
   PetscCall(MatCreateVecs(A, &vx, &vy));
   PetscCall(ToVec(p, x, vx));
   for (int i = p->k > 1 ? 0 : 2; i < 3; i++) {
     PetscCall(DMBoxSetElasticity(dm, lambda[i], mu, i < 2 ? shift + 3 : shift));
     PetscCall(SetMaterial(dm, p));
+    PetscCall(MatGetNullSpace(A, &motions)); /* before the matrix is used */
+    if (!motions != (i < 2 || !n)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "DMBoxSetElasticity: the null space is of another shift\n"));
+    if (!motions != (i < 2 || !n)) (*p->failures)++;
     PetscCall(MatMult(A, vx, vy));
     Multiply(p, p->K, x, y);
     PetscCall(Compare(p, "DMBoxSetElasticity", vy, y));

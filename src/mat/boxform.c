@@ -316,8 +316,8 @@ PetscErrorCode MatBoxTake_Box(Mat A, PETSC_UNUSED DM dm, PetscReal rate, MatBoxT
   *changed = MatBoxCoefficientsAXPBY(&c, 0, 1, &now);
   *changed = (PetscBool)(*changed || m->version != ((const DM_Box *)m->dm->data)->op->version);
   if (what == MATBOX_TAKE_ALL) m->taken = now;
-  /* without fixed nodes there may be a null space, which a KSP asks for before it uses the matrix */
-  if (!*changed || (what == MATBOX_TAKE_NOTHING && DMBoxHasFixed(m->dm))) PetscFunctionReturn(PETSC_SUCCESS);
+  /* there may be a null space, which a KSP asks for before it uses the matrix */
+  if (!*changed || (what == MATBOX_TAKE_NOTHING && DMBoxHasFixed(m->dm) && !m->form.nullspace)) PetscFunctionReturn(PETSC_SUCCESS);
   m->taken = now;
   PetscCall(MatBoxChange(A, &now, &m));
   PetscCall(MatBoxSetProperties(A, m));
