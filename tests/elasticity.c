@@ -60,16 +60,22 @@ static PetscErrorCode TestChange(DM dm, Problem *p, Mat A, const PetscReal x[])
 {
   const PetscReal lambda[] = {0.1, 70 * p->mu, p->lambda};
   const PetscReal mu = p->mu, shift = p->shift;
+  PetscInt        n = 0;
   PetscReal      *y;
   Vec             vx, vy;
+  MatNullSpace    motions;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-motions", &n, NULL));
   PetscCall(PetscMalloc1(p->N, &y));
   PetscCall(MatCreateVecs(A, &vx, &vy));
   PetscCall(ToVec(p, x, vx));
   for (int i = p->k > 1 ? 0 : 2; i < 3; i++) {
     PetscCall(DMBoxSetElasticity(dm, lambda[i], mu, i < 2 ? shift + 3 : shift));
     PetscCall(SetMaterial(dm, p));
+    PetscCall(MatGetNullSpace(A, &motions)); /* before the matrix is used */
+    if (!motions != (i < 2 || !n)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "DMBoxSetElasticity: the null space is of another shift\n"));
+    if (!motions != (i < 2 || !n)) (*p->failures)++;
     PetscCall(MatMult(A, vx, vy));
     Multiply(p, p->K, x, y);
     PetscCall(Compare(p, "DMBoxSetElasticity", vy, y));
@@ -117,15 +123,20 @@ static PetscErrorCode TestMotions(const Problem *p, const char name[], MatNullSp
 
 static PetscErrorCode TestNullSpaces(DM dm, const Problem *p, Mat A)
 {
-  const PetscInt all     = p->dim * (p->dim + 1) / 2;
-  PetscInt       motions = 0;
-  MatNullSpace   nullspace;
-  Mat            B;
+  PetscInt     motions = 0, all = p->dim;
+  PetscBool    is = PETSC_TRUE;
+  MatNullSpace nullspace;
+  Mat          B;
 
   PetscFunctionBeginUser;
+  for (PetscInt d = 0; d < p->dim; d++) /* and rotations, which no ring lets */
+    for (PetscInt e = 0; e < d; e++) all += !p->ring[d] && !p->ring[e];
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-motions", &motions, NULL));
   PetscCall(MatGetNullSpace(A, &nullspace));
   PetscCall(TestMotions(p, "null space", nullspace, motions, PETSC_TRUE));
+  if (nullspace) PetscCall(MatNullSpaceTest(nullspace, A, &is));
+  if (!is) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatNullSpaceTest() says that the null space is none\n"));
+  if (!is) (*p->failures)++;
   PetscCall(DMSetMatType(dm, MATAIJ));
   PetscCall(DMCreateMatrix(dm, &B));
   PetscCall(DMSetMatType(dm, MATSHELL));
@@ -386,6 +397,10 @@ int main(int argc, char **argv)
      test:
        suffix: ring
        args: -degrees 1,2,3 -dm_box_boundary periodic,periodic,neumann,neumann -motions 2
+     test:
+       suffix: hinged
+       args: -degrees 1,2,3 -graded -dm_box_boundary neumann,neumann,symmetry,neumann -dm_box_symmetry_components -1,-1,0,-1 -motions 2
+       output_file: output/elasticity_free.out
    test:
      suffix: line
      args: -dm_box_space vq -dm_box_operator elasticity -dm_box_dim 1 -dm_box_cells 4 -degrees 1,2,3 -dm_box_boundary dirichlet,neumann
@@ -446,6 +461,16 @@ int main(int argc, char **argv)
      test:
        suffix: 3d_free
        args: -dm_box_cells 4,3,3 -degrees 1 -dm_box_boundary neumann -motions 6
+   testset:
+     args: -dm_box_space vq -dm_box_operator elasticity -dm_box_dim 3 -degrees 1,2 -graded
+     nsize: {{1 3}}
+     output_file: output/elasticity_3d.out
+     test:
+       suffix: 3d_hinged
+       args: -dm_box_cells 4,3,2 -dm_box_boundary symmetry,neumann,symmetry,neumann,symmetry,neumann -dm_box_symmetry_components 1,-1,0,-1,2,-1 -motions 1
+     test:
+       suffix: 3d_ring
+       args: -dm_box_cells 4,3,4 -dm_box_boundary neumann,neumann,neumann,neumann,periodic,periodic -motions 4
    testset:
      args: -dm_box_space vq -dm_box_operator elasticity -dm_vec_type single -tolerance 1e-5 -solve 0
      output_file: output/elasticity_single.out

@@ -1,11 +1,12 @@
 static char help[] = "Semicoarsening: meshes that are halved only in directions of strong coupling (DMBoxSetSemicoarsening()).\n\
   -test meshes     : which meshes follow from each other, back to the finest one by DMRefine()\n\
+  -test turned     : couplings of a turned mesh\n\
   -test iterations : FGMRES to 1e-9 takes at most 1.5 times the iterations of isotropic problems for aspects of 10 and 100\n\
   -test odd        : FGMRES to 1e-9 takes at most one iteration more on -odd 15,13,11 cells than on 16 a direction\n\
   -test cycle      : one V-cycle is the same on any number of ranks\n\
   -test update     : coefficients that change between two solves\n\
   -test errors     : bad input\n\
-  -problem <box|diffusion|tensor|mapped>, -dim, -cells, -degree : of iterations and cycle\n\
+  -problem <box|diffusion|tensor|mapped|turned>, -dim, -cells, -degree : of iterations and cycle\n\
   -aspects <1,10,100> : of iterations; -semicoarsening <-1> : the threshold of those with it\n\n";
 
 #include <patchfd/private/boximpl.h>
@@ -17,9 +18,10 @@ typedef enum {
   PROBLEM_BOX,       /* poisson on a box that is short in the last direction */
   PROBLEM_DIFFUSION, /* poisson with a large coefficient there */
   PROBLEM_TENSOR,    /* diffusion with a diagonal K that is large there */
-  PROBLEM_MAPPED     /* diffusion on the unit box, mapped to a short one, with cells that grow in the first direction */
+  PROBLEM_MAPPED,    /* diffusion on the unit box, mapped to a short one, with cells that grow in the first direction */
+  PROBLEM_TURNED     /* the same, turned in space by 90 degrees */
 } ProblemType;
-static const char *const ProblemTypes[] = {"box", "diffusion", "tensor", "mapped", "ProblemType", "PROBLEM_", NULL};
+static const char *const ProblemTypes[] = {"box", "diffusion", "tensor", "mapped", "turned", "ProblemType", "PROBLEM_", NULL};
 
 typedef struct {
   ProblemType type;
@@ -47,6 +49,18 @@ static PetscErrorCode Map(PetscInt dim, PETSC_UNUSED PetscReal time, const Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Turn(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar y[], void *ctx)
+{
+  PetscScalar first;
+
+  PetscFunctionBeginUser;
+  PetscCall(Map(dim, time, x, Nc, y, ctx));
+  first      = y[0];
+  y[0]       = -y[dim - 1];
+  y[dim - 1] = first;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* aspect must live as long as the DM */
 static PetscErrorCode CreateDM(MPI_Comm comm, const Problem *p, PetscReal *aspect, DM *dm)
 {
@@ -62,7 +76,7 @@ static PetscErrorCode CreateDM(MPI_Comm comm, const Problem *p, PetscReal *aspec
   K[last] = PetscSqr(*aspect);
   if (p->type == PROBLEM_DIFFUSION) PetscCall(DMBoxSetPoisson(*dm, K, 0));
   if (p->type == PROBLEM_TENSOR) PetscCall(DMBoxSetDiffusion(*dm, p->dim, K, 0));
-  if (p->type == PROBLEM_MAPPED) PetscCall(DMBoxSetMapping(*dm, Map, aspect));
+  if (p->type >= PROBLEM_MAPPED) PetscCall(DMBoxSetMapping(*dm, p->type == PROBLEM_TURNED ? Turn : Map, aspect));
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMSetUp(*dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -119,6 +133,26 @@ static PetscErrorCode TestMeshes(void)
   PetscCall(DMViewFromOptions(dm, NULL, "-fine_view"));
   PetscCall(DMDestroy(&at));
   PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* couplings, which also choose the patches on GPUs, are as the squares of the lengths of cells, whichever way a map turns them */
+static PetscErrorCode TestTurned(void)
+{
+  PetscReal       aspect = 10;
+  Problem         p;
+  DM              dm;
+  DMBoxCoarsening c;
+
+  PetscFunctionBeginUser;
+  PetscCall(GetProblem(&p));
+  for (p.type = PROBLEM_MAPPED; p.type <= PROBLEM_TURNED; p.type++) {
+    PetscCall(CreateDM(PETSC_COMM_WORLD, &p, &aspect, &dm));
+    PetscCall(DMBoxCoarseningBegin(dm, &c));
+    PetscCall(DMDestroy(&dm));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: cells are %.4g times as long as wide\n", ProblemTypes[p.type],
+                          (double)PetscSqrtReal(c.coupling[p.dim - 1] / c.coupling[0])));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -351,7 +385,7 @@ static PetscErrorCode TestErrors(void)
 }
 
 TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, {"odd", TestOdd}, {"cycle", TestCycle},
-          {"update", TestUpdate}, {"errors", TestErrors})
+          {"update", TestUpdate}, {"errors", TestErrors}, {"turned", TestTurned})
 
 /*TEST
 
@@ -402,7 +436,7 @@ TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, 
     output_file: output/semicoarsening_iterations.out
     test:
       suffix: iterations
-      args: -problem {{box diffusion tensor mapped}} -degree {{2 4}}
+      args: -problem {{box diffusion tensor mapped turned}} -degree {{2 4}}
     test:
       suffix: iterations_shared
       args: -problem mapped -degree 4 -mg_levels_pc_patchfd_fit shared
@@ -476,6 +510,10 @@ TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, 
       suffix: cycle_symmetric
       args: -problem box -pc_patchmg_symmetric -dm_box_processes 1,-1
 
+  test:
+    suffix: turned
+    nsize: {{1 3}}
+    args: -test turned -dim {{2 3}} -cells 8
   test:
     suffix: update
     nsize: {{1 2}}

@@ -62,12 +62,12 @@ PetscErrorCode DMBoxCoarseningBegin(DM dm, DMBoxCoarsening *c)
     c->threshold = Threshold(box);
     if (!box->coupled) {
       PetscCall(PetscArraycpy(box->coupling, c->coupling, 3));
-      if (c->threshold > 0 && dm->dim > 1) PetscCall((*box->op->ops.coupling)(dm, box->op, box->coupling));
+      if (box->op->ops.coupling && dm->dim > 1) PetscCall((*box->op->ops.coupling)(dm, box->op, box->coupling));
       box->coupled        = PETSC_TRUE;
       box->coupledversion = box->op->version;
       PetscCall(PetscArraycpy(box->coupledfor, box->op->coefficient, DMBOX_MAX_COEFFICIENTS));
     }
-    PetscCall(PetscArraycpy(c->coupling, box->coupling, 3));
+    if (c->threshold > 0) PetscCall(PetscArraycpy(c->coupling, box->coupling, 3));
   }
   for (PetscInt d = 0; d < dm->dim; d++) {
     c->cells[d] = box->cells[d];

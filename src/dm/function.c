@@ -26,6 +26,30 @@ PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
 
 /* ------------------------------------------------ interpolation ------------------------------------------------ */
 
+PetscErrorCode DMBoxVisitNodes(DM dm, PetscInt i, PetscInt side, PetscReal time, DMBoxFunctionBatchFn *f, void *ctx, PetscScalar a[])
+{
+  const DM_Box     *box   = (const DM_Box *)dm->data;
+  const DMBoxField *field = &box->field[i];
+  const PetscInt    s = side / 2, node = side % 2 ? field->line[s].nnodes - 1 : 0;
+  PatchFDRange      range;
+  PetscReal        *nodes[3];
+
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(range, field->own, 3));
+  if (side >= 0) {
+    range[s][0] = PetscMax(range[s][0], node);
+    range[s][1] = PetscMin(range[s][1], node + 1);
+  }
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscCall(PetscMalloc1(field->line[d].nnodes, &nodes[d]));
+    PetscCall(PatchFDLineNodes(&field->line[d], nodes[d]));
+  }
+  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, box->shape ? &box->shape->nodes : NULL, (const PetscInt(*)[2])range, f, ctx, time,
+                                   box->nfield, i, a ? 1 : 0, &field->global, a ? a + field->global0 : NULL));
+  for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   DMBoxInterpolateFunction - Sets a vector to the values of a function at the nodes
 
@@ -92,18 +116,7 @@ PetscErrorCode DMBoxInterpolateFunctionBatch(DM dm, PetscReal time, DMBoxFunctio
   PetscCall(DMBoxCheckVec(dm, v));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, v, 0, 0));
   PetscCall(VecGetArrayWrite(v, &array));
-  for (PetscInt i = 0; i < box->nfield; i++) {
-    const DMBoxField *field = &box->field[i];
-    PetscReal        *nodes[3];
-
-    for (PetscInt d = 0; d < 3; d++) {
-      PetscCall(PetscMalloc1(field->line[d].nnodes, &nodes[d]));
-      PetscCall(PatchFDLineNodes(&field->line[d], nodes[d]));
-    }
-    PetscCall(PatchFDHostInterpolate(dm->dim, nodes, box->shape ? &box->shape->nodes : NULL, (const PetscInt(*)[2])field->own, f, ctx, time,
-                                     box->nfield, i, 1, &field->global, array + field->global0));
-    for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
-  }
+  for (PetscInt i = 0; i < box->nfield; i++) PetscCall(DMBoxVisitNodes(dm, i, -1, time, f, ctx, array));
   PetscCall(VecRestoreArrayWrite(v, &array));
   PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, v, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -122,7 +122,7 @@ PetscErrorCode PlexCellsGetFixed(DM dm, const PlexCells *cells, const PetscInt b
     for (PetscInt q = 0; q < cells->size; q++) {
       if (CountFixed(cells, node[q])) PlexPointsPlace(&p, q, x, NULL);
       for (PetscInt k = 0; k < cells->ncomp; k++)
-        if (IsFixed(cells, node[q], k)) PatchFDMotionsAddProducts(motions, k, x, product + of * PetscSqr(motions->n));
+        if (IsFixed(cells, node[q], k)) PatchFDMotionsAddProducts(motions, k, 1, x, product + of * PetscSqr(motions->n));
     }
   }
   PetscCall(PlexPointsDestroy(&p));

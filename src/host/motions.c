@@ -10,10 +10,14 @@ static inline PetscReal Motion(const PatchFDMotions *m, PetscInt i, PetscInt c, 
   return c == a ? m->rate * (m->middle[b] - x[b]) : (c == b ? m->rate * (x[a] - m->middle[a]) : 0);
 }
 
-void PatchFDMotionsAddProducts(const PatchFDMotions *m, PetscInt c, const PetscReal x[], PetscReal product[])
+void PatchFDMotionsAddProducts(const PatchFDMotions *m, PetscInt c, PetscInt points, const PetscReal x[], PetscReal product[])
 {
-  for (PetscInt i = 0; i < m->n; i++)
-    for (PetscInt j = 0; j < m->n; j++) product[i * m->n + j] += Motion(m, i, c, x) * Motion(m, j, c, x);
+  for (PetscInt p = 0; p < points; p++) {
+    PetscReal v[PATCHFD_MAX_MOTIONS];
+
+    for (PetscInt i = 0; i < m->n; i++) v[i] = Motion(m, i, c, x + p * m->ncomp);
+    for (PetscInt i = 0; i < m->n * m->n; i++) product[i] += v[i / m->n] * v[i % m->n];
+  }
 }
 
 void PatchFDHostMotion(const PatchFDMotions *m, const PetscReal coef[], PetscCount nodes, const PetscScalar place[], const PetscInt body[],

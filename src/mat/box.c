@@ -189,15 +189,15 @@ static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels kern, PetscInt 
 /* fixed nodes: b - A g on the free nodes, g on the others; weak data: b + (lifting terms) g */
 PetscErrorCode DMBoxLift_MatBox(DM dm, Vec g, Vec b)
 {
-  const MatBoxCoefficients c = MatBoxCoefficientsOfDM(dm, 0);
-  Mat_Box                  m = {.dm = dm, .fixed = MATBOX_FIXED_COLUMNS};
-  PatchFDKernels           kern;
-  Vec                      w;
-  const void              *ag;
-  void                    *aw, *ab;
+  Mat_Box        m = {.dm = dm, .fixed = MATBOX_FIXED_COLUMNS, .c = MatBoxCoefficientsOfDM(dm, 0)};
+  PatchFDKernels kern;
+  Vec            w;
+  const void    *ag;
+  void          *aw, *ab;
 
   PetscFunctionBegin;
-  PetscCall(MatBoxBuild(&m, &c));
+  PetscCall(MatBoxFormCreate(&m, PETSC_FALSE, &m.form));
+  m.version = ((const DM_Box *)dm->data)->op->version;
   PetscCall(PatchFDVecGetKernels(b, &kern));
   PetscCall(VecDuplicate(g, &w));
   PetscCall(PatchFDVecGetArrayRead(g, kern, &ag));

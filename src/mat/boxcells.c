@@ -195,39 +195,28 @@ PetscErrorCode MatGetCellSpace_Box(Mat A, CellSpace *space)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* by how much cells are longer in one direction than in another, as a mean */
-static PetscErrorCode MeanAspect(DM dm, PetscReal *aspect)
-{
-  const PetscInt *cells  = ((const DM_Box *)dm->data)->cells;
-  PetscReal       low[3] = {0}, high[3] = {0}, least = PETSC_MAX_REAL, most = 0;
-
-  PetscFunctionBegin;
-  PetscCall(DMGetBoundingBox(dm, low, high));
-  for (PetscInt d = 0; d < dm->dim; d++) {
-    least = PetscMin(least, (high[d] - low[d]) / (PetscReal)cells[d]);
-    most  = PetscMax(most, (high[d] - low[d]) / (PetscReal)cells[d]);
-  }
-  *aspect = most / least;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Measured (benchmarks/diffusion; doc/log/cells.md): cells take one residual a step in place of one a colour, and a third more iterations.
    At degree 1 they have no nodes of their own; at degree 2 on the host vertex patches are solved exactly for little.  Where all cells are
-   long, cells take three times the iterations: on GPUs, where vertex patches cost less, that is too much
+   long, cells take three times the iterations: on GPUs, where vertex patches cost less, that is too much.  Couplings are as the squares of
+   lengths, whichever way a map turns the cells
 */
 PetscErrorCode MatBoxPrefersCells(Mat A, PetscBool *cells)
 {
-  const PetscReal longest = 4;
-  PetscReal       aspect  = 1;
-  Mat_Box        *m;
-  PatchFDKernels  kern;
+  const PetscReal  longest = 4;
+  const PetscReal *coupling;
+  DMBoxCoarsening  c;
+  Mat_Box         *m;
+  PatchFDKernels   kern;
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(A, &m));
   PetscCall(PatchFDVecTypeGetKernels(A->defaultvectype, &kern));
   *cells = (PetscBool)(m && m->form.points && !MatBoxIsCoupled(m) && MatBoxDegree(m) >= (PetscMemTypeHost(kern->memtype) ? 3 : 2));
   if (!*cells || PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MeanAspect(m->dm, &aspect));
-  *cells = (PetscBool)(aspect <= longest);
+  PetscCall(DMBoxCoarseningBegin(m->dm, &c));
+  coupling = ((const DM_Box *)m->dm->data)->coupling;
+  for (PetscInt d = 0; d < c.dim; d++)
+    for (PetscInt e = 0; e < d; e++)
+      *cells = (PetscBool)(*cells && PetscAbsReal(PetscLogReal(coupling[d] / coupling[e])) <= 2 * PetscLogReal(longest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -92,6 +92,7 @@ PetscErrorCode MatBoxReset(Mat_Box *m)
     m->whole_b[kern->id] = m->whole_x[kern->id] = NULL;
   }
   PetscCall(MatBoxFormDestroy(&m->form));
+  PetscCall(MatNullSpaceDestroy(&m->nullspace));
   for (int d = 0; d < 3; d++) {
     PetscCall(PatchFDEigenDestroy(&m->whole[d]));
     m->havewhole[d] = PETSC_FALSE;
@@ -154,6 +155,7 @@ PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
   m->c       = *c;
   m->version = -1; /* of nothing, if that fails */
   PetscCall(MatBoxFormCreate(m, PETSC_FALSE, &m->form));
+  if (m->form.nullspace) PetscCall((*m->form.nullspace)(m, PETSC_FALSE, &m->nullspace));
   m->version = ((const DM_Box *)m->dm->data)->op->version;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -312,8 +314,8 @@ PetscErrorCode MatBoxTake_Box(Mat A, PETSC_UNUSED DM dm, PetscReal rate, MatBoxT
   *changed = MatBoxCoefficientsAXPBY(&c, 0, 1, &now);
   *changed = (PetscBool)(*changed || m->version != ((const DM_Box *)m->dm->data)->op->version);
   if (what == MATBOX_TAKE_ALL) m->taken = now;
-  /* without fixed nodes there may be a null space, which a KSP asks for before it uses the matrix */
-  if (!*changed || (what == MATBOX_TAKE_NOTHING && DMBoxHasFixed(m->dm))) PetscFunctionReturn(PETSC_SUCCESS);
+  /* there may be a null space, which a KSP asks for before it uses the matrix */
+  if (!*changed || (what == MATBOX_TAKE_NOTHING && DMBoxHasFixed(m->dm) && !m->form.nullspace)) PetscFunctionReturn(PETSC_SUCCESS);
   m->taken = now;
   PetscCall(MatBoxChange(A, &now, &m));
   PetscCall(MatBoxSetProperties(A, m));
@@ -431,7 +433,7 @@ PetscErrorCode MatBoxTermDiagonal(const Mat_Box *m, Vec diag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxConstants(const Mat_Box *m, MatNullSpace *constants)
+PetscErrorCode MatBoxConstants(const Mat_Box *m, PetscBool near, MatNullSpace *constants)
 {
   const DM_Box     *box = (const DM_Box *)m->dm->data;
   const DMBoxField *f   = &box->field[m->form.constants];
@@ -439,6 +441,8 @@ PetscErrorCode MatBoxConstants(const Mat_Box *m, MatNullSpace *constants)
   PetscScalar      *a;
 
   PetscFunctionBegin;
+  *constants = NULL;
+  if (near) PetscFunctionReturn(PETSC_SUCCESS);
   if (box->nfield > 1) { /* otherwise they are those that PETSc knows */
     PetscCall(DMCreateGlobalVector(m->dm, &z));
     PetscCall(VecSet(z, 0));
@@ -455,19 +459,17 @@ PetscErrorCode MatBoxConstants(const Mat_Box *m, MatNullSpace *constants)
 /* A semidefinite matrix does not say that it is not definite: to conjugate gradients it is.  What is assembled others may write into */
 PetscErrorCode MatBoxSetProperties(Mat A, const Mat_Box *m)
 {
-  const PetscBool definite  = (PetscBool)(m->form.spd && !m->form.nullspace && m->c.identity > 0);
-  MatNullSpace    nullspace = NULL;
+  const PetscBool definite = (PetscBool)(m->form.spd && !m->nullspace && m->c.identity > 0);
+  MatNullSpace    near;
 
   PetscFunctionBegin;
-  if (m->form.nullspace) PetscCall((*m->form.nullspace)(m, &nullspace));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
-  PetscCall(MatSetNullSpace(A, nullspace)); /* and the transpose's */
-  PetscCall(MatNullSpaceDestroy(&nullspace));
-  if (m->form.nearnullspace && A != m->entry->shell) {
-    PetscCall((*m->form.nearnullspace)(m, &nullspace));
-    PetscCall(MatSetNearNullSpace(A, nullspace));
-    PetscCall(MatNullSpaceDestroy(&nullspace));
+  PetscCall(MatSetNullSpace(A, m->nullspace)); /* and the transpose's */
+  if (m->form.nullspace && A != m->entry->shell) {
+    PetscCall((*m->form.nullspace)(m, PETSC_TRUE, &near));
+    PetscCall(MatSetNearNullSpace(A, near));
+    PetscCall(MatNullSpaceDestroy(&near));
   }
   A->spd         = MatBoxIsSaddlePoint(m) ? PETSC_BOOL3_FALSE : definite ? PETSC_BOOL3_TRUE : PETSC_BOOL3_UNKNOWN; /* no option says that */
   A->spd_eternal = (PetscBool)(A == m->entry->shell);

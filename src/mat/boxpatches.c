@@ -542,7 +542,7 @@ PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatche
   PetscCall(PatchFDVecTypeGetKernels(x->m->dm->vectype, &kern));
   if (spec->patch != PC_PATCHFD_PATCH_BOX) PetscCall(ChooseLocal(p, kern));
   else if (x->m->form.separable) x->method = DIAGONALIZED_BOX;
-  else if (x->m->form.nullspace && x->m->form.constants < 0) x->method = FACTORED_BOX; /* dense inverses know those of constants */
+  else if (x->m->nullspace && x->m->form.constants < 0) x->method = FACTORED_BOX; /* dense inverses know those of constants */
   else if (MatBoxIsOnePatch(x->m) && !x->m->form.points) x->rule.type = MATBOX_LOCAL_DENSE_ALONE;
   else if (MatBoxLocalTakesWhole(x->m, kern)) x->rule.type = MATBOX_LOCAL_WHOLE;
   else x->method = FACTORED_BOX;

@@ -39,77 +39,6 @@ static void AddTerm(PetscInt row, PetscInt col, PetscReal coef, const PatchFDBan
   form->nterm++;
 }
 
-/* is component c fixed somewhere? */
-static PetscBool IsHeld(const DM_Box *box, PetscInt c)
-{
-  PetscBool held = PETSC_FALSE;
-
-  for (int d = 0; d < 3; d++)
-    for (int e = 0; e < 2; e++) held = (PetscBool)(held || PatchFDLineFixed(&box->field[c].line[d], e));
-  return held;
-}
-
-/* the translation in direction a = b, or the rotation in the plane of a and b around the centre */
-typedef struct {
-  PetscInt  a, b;
-  PetscReal centre[3];
-} Motion;
-
-static PetscErrorCode RigidMotion(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[],
-                                  void *ctx)
-{
-  const Motion *m = (const Motion *)ctx;
-
-  PetscFunctionBegin;
-  for (PetscInt c = 0; c < Nc; c++) u[c] = 0;
-  u[m->a] = m->a == m->b ? 1 : x[m->b] - m->centre[m->b];
-  if (m->a != m->b) u[m->b] = m->centre[m->a] - x[m->a];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscBool MayMove(const DM_Box *box, PetscInt a, PetscInt b)
-{
-  if (a != b && (box->field[0].line[a].turn || box->field[0].line[b].turn)) return PETSC_FALSE;
-  return (PetscBool)(!IsHeld(box, a) && !IsHeld(box, b));
-}
-
-/* an orthonormal basis of all rigid motions, or of those that no side holds */
-static PetscErrorCode RigidMotions(DM dm, PetscBool all, MatNullSpace *motions)
-{
-  const DM_Box *box = (const DM_Box *)dm->data;
-  Motion        m;
-  Vec           v[6];
-  PetscScalar   dot[6];
-  PetscInt      n = 0;
-
-  PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) m.centre[d] = 0.5 * (box->lower[d] + box->upper[d]);
-  for (m.a = 0; m.a < dm->dim; m.a++) {
-    for (m.b = 0; m.b <= m.a; m.b++) {
-      if (!all && !MayMove(box, m.a, m.b)) continue;
-      PetscCall(DMCreateGlobalVector(dm, &v[n]));
-      PetscCall(DMBoxInterpolateFunction(dm, 0, RigidMotion, &m, v[n]));
-      PetscCall(VecMDot(v[n], n, v, dot));
-      for (PetscInt i = 0; i < n; i++) dot[i] = -dot[i];
-      PetscCall(VecMAXPY(v[n], n, dot, v));
-      PetscCall(VecNormalize(v[n++], NULL));
-    }
-  }
-  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)dm), PETSC_FALSE, n, v, motions));
-  for (PetscInt i = 0; i < n; i++) PetscCall(VecDestroy(&v[i]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode FreeMotions(const Mat_Box *m, MatNullSpace *motions)
-{
-  return RigidMotions(m->dm, PETSC_FALSE, motions);
-}
-
-static PetscErrorCode AllMotions(const Mat_Box *m, MatNullSpace *motions)
-{
-  return RigidMotions(m->dm, PETSC_TRUE, motions);
-}
-
 static PetscErrorCode ElasticityBandsCreate(PetscInt dim, const PetscReal c[], PetscInt degree, const PatchFDLine *line, PetscInt d,
                                             ElasticityBands *b)
 {
@@ -146,13 +75,10 @@ static PetscErrorCode DMBoxForm_Elasticity(DM dm, DMBoxOperator op, const PetscR
   projected    = (PetscBool)(degree < ((const DM_Box *)dm->data)->degree);
   form->points = DMBoxHasPoints((const DM_Box *)dm->data);
   if (projected) PetscCall(PetscInfo(dm, "The lambda terms are projected to degree %" PetscInt_FMT " (-dm_box_lambda_degree)\n", degree));
-  form->nband         = 3 * sizeof(ElasticityBands) / sizeof(PatchFDBand);
-  form->spd           = (PetscBool)(c[MU] > 0 && dim * c[LAMBDA] + 2 * c[MU] > 0 && c[SHIFT] >= 0);
-  form->constants     = -1;
-  form->nearnullspace = AllMotions;
-  for (PetscInt i = 0; i < dim && c[SHIFT] == 0; i++)
-    for (PetscInt j = 0; j <= i; j++)
-      if (MayMove((const DM_Box *)dm->data, i, j)) form->nullspace = FreeMotions;
+  form->nband     = 3 * sizeof(ElasticityBands) / sizeof(PatchFDBand);
+  form->spd       = (PetscBool)(c[MU] > 0 && dim * c[LAMBDA] + 2 * c[MU] > 0 && c[SHIFT] >= 0);
+  form->constants = -1;
+  form->nullspace = MatBoxMotions;
   for (PetscInt d = 0; d < 3; d++) {
     PetscCall(ElasticityBandsCreate(dim, c, degree, &line[0][d], d, &b[d]));
     M[d] = &b[d].M;

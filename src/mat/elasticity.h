@@ -34,6 +34,7 @@ static inline PetscReal DMBoxMissingDirections(DM dm, DMBoxPlaneType plane)
 {
   return plane == DMBOX_PLANE_STRESS ? (PetscReal)(dm->dim - 1) : 2;
 }
+PETSC_INTERN PetscErrorCode MatBoxMotions(const Mat_Box *, PetscBool all, MatNullSpace *); /* or those that nothing holds: motions.c */
 PETSC_INTERN PetscErrorCode DMBoxMaterialDestroy(ElasticMaterial **);
 /* `largest`, of all ranks; an error where the material is none */
 PETSC_INTERN PetscErrorCode DMBoxMaterialCheck(DM, DMBoxOperator);

@@ -4,29 +4,15 @@
 /* v = f at the nodes of a side, zero at others */
 static PetscErrorCode HeatInterpolateSide(DM dm, PetscInt side, PetscReal t, const HeatFunction *h, PetscReal constant, Vec v)
 {
-  const DM_Box     *box   = (const DM_Box *)dm->data;
-  const DMBoxField *field = &box->field[0];
-  const PetscInt    d = side / 2, node = side % 2 ? box->cells[d] : 0;
-  PatchFDRange      range;
-  PatchFDPointwise  f = {h->f, h->ctx};
-  PetscReal        *nodes[3];
-  PetscScalar      *a;
+  PatchFDPointwise f = {h->f, h->ctx};
+  PetscScalar     *a;
 
   PetscFunctionBegin;
-  PetscCall(PetscArraycpy(range, field->own, 3));
-  range[d][0] = PetscMax(range[d][0], node);
-  range[d][1] = PetscMin(range[d][1], node + 1);
   PetscCall(VecSet(v, constant));
   if (!h->f) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int i = 0; i < 3; i++) {
-    PetscCall(PetscMalloc1(field->line[i].nnodes, &nodes[i]));
-    PetscCall(PatchFDLineNodes(&field->line[i], nodes[i]));
-  }
   PetscCall(VecGetArray(v, &a));
-  PetscCall(
-    PatchFDHostInterpolate(dm->dim, nodes, NULL, (const PetscInt(*)[2])range, PatchFDHostPointwise, &f, t, 1, 0, 1, &field->global, a));
+  PetscCall(DMBoxVisitNodes(dm, 0, side, t, PatchFDHostPointwise, &f, a));
   PetscCall(VecRestoreArray(v, &a));
-  for (int i = 0; i < 3; i++) PetscCall(PetscFree(nodes[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -218,7 +218,7 @@ PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
   PetscCall(DirectHalosCreate(m, *shared));
   PetscCall(DirectDescribe(m, *shared, &desc));
   if (!*shared) /* otherwise it is definite */
-    PetscCall(PatchFDBoxSolveIsSingular((PetscObject)m->dm, desc.dir, (PetscBool)(m->form.nullspace != NULL), &m->wholesingular));
+    PetscCall(PatchFDBoxSolveIsSingular((PetscObject)m->dm, desc.dir, (PetscBool)(m->nullspace != NULL), &m->wholesingular));
   if (m->direct[*shared].in) {
     PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_b[kern->id]));
     PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_x[kern->id]));
@@ -365,7 +365,6 @@ static PetscErrorCode FactorCheckSize(Mat A, const Mat_Box *m, PetscBool dense)
 /* of one rank, on the host */
 PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
 {
-  MatNullSpace   nullspace = NULL;
   PetscBool      constants = PETSC_FALSE, dense;
   PetscInt       nz        = 0;
   const Vec     *z         = NULL;
@@ -375,8 +374,7 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
   PetscFunctionBegin;
   if (m->factors) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
-  if (m->form.nullspace) PetscCall((*m->form.nullspace)(m, &nullspace));
-  if (nullspace) PetscCall(MatNullSpaceGetVecs(nullspace, &constants, &nz, &z));
+  if (m->nullspace) PetscCall(MatNullSpaceGetVecs(m->nullspace, &constants, &nz, &z));
   dense = (PetscBool)(MatBoxIsSaddlePoint(m) || nz);
   PetscCall(FactorCheckSize(A, m, dense));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
@@ -386,7 +384,6 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
     PetscCall(MatConvert(assembled, MATSEQDENSE, MAT_INPLACE_MATRIX, &assembled));
     PetscCall(FactorDense(nz, z, assembled));
   } else if (constants) PetscCall(FactorFix(m, assembled));
-  PetscCall(MatNullSpaceDestroy(&nullspace));
   PetscCall(PCCreate(PETSC_COMM_SELF, &m->factors));
   PetscCall(PCSetOperators(m->factors, assembled, assembled));
   PetscCall(PCSetType(m->factors, PCLU));

@@ -89,7 +89,7 @@ static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PatchFDKernels kern, PetscBoo
   PetscCall(MatGetNullSpace(A, &null));
   PetscCall(MatGetTransposeNullSpace(A, &nullt));
   PetscCall(MatBoxIsOwn(A, can));
-  *can = (PetscBool)(*can && m && (m->form.nullspace || (!null && !nullt))); /* those of singular operators are not there during a cycle */
+  *can = (PetscBool)(*can && m && (m->nullspace || (!null && !nullt))); /* those of singular operators are not there during a cycle */
   *can = (PetscBool)(*can && DMBoxExchangesOnDevice(m->dm, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -239,7 +239,7 @@ static PetscErrorCode PCPatchMGIsSingular(KSP ksp, PetscBool *singular)
   PetscCall(PCPatchFDCanRecord(ksp->pc, &kernels));
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(MatBoxFind(A, &m));
-  *singular = (PetscBool)(kernels && m && m->form.nullspace);
+  *singular = (PetscBool)(kernels && m && m->nullspace);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

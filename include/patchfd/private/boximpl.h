@@ -392,6 +392,9 @@ PETSC_INTERN PetscInt       DMBoxNumPoints(DM);            /* and in all of a ce
 PETSC_INTERN PetscErrorCode VecView_Box(Vec, PetscViewer); /* vtk.c */
 /* a DMDA with dof numbers at each node of a field, distributed as the DM */
 PETSC_INTERN PetscErrorCode DMBoxCreateDMDA(DM, const DMBoxField *, PetscInt dof, DM *);
+/* a = f at this rank's nodes of a field, or, with side >= 0, at those of a side alone; a may be NULL */
+PETSC_INTERN PetscErrorCode DMBoxVisitNodes(DM, PetscInt field, PetscInt side, PetscReal time, DMBoxFunctionBatchFn *, void *ctx,
+                                            PetscScalar a[]);
 PETSC_INTERN void           DMBoxLoadCells(const DM_Box *, PatchFDRange cells); /* that touch owned nodes: function.c */
 PETSC_INTERN PetscErrorCode DMBoxViewMeshVTK(DM, PetscViewer);
 PETSC_INTERN PetscErrorCode VecViewNatural_Box(Vec, PetscViewer); /* natural.c */

@@ -30,8 +30,8 @@ struct _MatBoxForm {
   PetscBool weighted;
   PetscBool separable; /* the operator is that sum; otherwise local solvers that diagonalize it are inexact */
   PetscBool spd;       /* positive definite, but for the null space */
-  PetscErrorCode (*nullspace)(const Mat_Box *, MatNullSpace *);     /* makes it: constants or vectors; NULL if there is none */
-  PetscErrorCode (*nearnullspace)(const Mat_Box *, MatNullSpace *); /* for assembled matrices: what costs little energy; or NULL */
+  /* makes the null space, constants or vectors, or what costs little energy (`near`, for assembled matrices), or NULL; NULL for neither */
+  PetscErrorCode (*nullspace)(const Mat_Box *, PetscBool near, MatNullSpace *);
   PetscInt    constants; /* a field whose constants can be that of a patch, and are that of MatBoxConstants(); or -1 */
   const char *defect;    /* NULL, or why solvers refuse the operator */
 };
@@ -233,7 +233,8 @@ struct _Mat_Box {
   MatBoxCoefficients taken;   /* those of the DM's operator when the matrix last took them over */
   PetscInt64         version; /* of the operator's data, and which of them the objects were made for */
   MatBoxForm         form;
-  PatchFDEigen       whole[3]; /* eigenvectors of the lines of the whole box */
+  MatNullSpace       nullspace; /* that form.nullspace made, or NULL */
+  PatchFDEigen       whole[3];  /* eigenvectors of the lines of the whole box */
   PetscBool          havewhole[3];
   PC                 factors;     /* of the whole box, where there are no such eigenvectors, on one rank */
   MatNullSpace       factor_null; /* the constants, if these are what the first unknown is fixed for */
@@ -292,7 +293,7 @@ PETSC_INTERN MatArraysFn MatBoxApply;
 PETSC_INTERN void           MatBoxDescribe(const Mat_Box *, PatchFDField field[], PatchFDOperatorDesc *);
 PETSC_INTERN PetscErrorCode MatBoxOperatorCreate(const Mat_Box *, PatchFDKernels, PatchFDOperatorDesc *, PetscBool *wraps, void **plan);
 /* the null space whose elements are the constants of the field that the form names */
-PETSC_INTERN PetscErrorCode MatBoxConstants(const Mat_Box *, MatNullSpace *);
+PETSC_INTERN PetscErrorCode MatBoxConstants(const Mat_Box *, PetscBool near, MatNullSpace *);
 /* the matrix says what PETSc asks for: its null space, that it is symmetric, and whether it is known to be definite or indefinite */
 PETSC_INTERN PetscErrorCode MatBoxSetProperties(Mat, const Mat_Box *);
 
