@@ -419,7 +419,8 @@ static PetscErrorCode DMDestroy_Box(DM dm)
    (`-dm_view vtk:mesh.vts`), with the rank of the process that owns each node.
 
    Without `DMBoxSetProcesses()` processes get slabs of the last direction while these have several cells, otherwise the pieces for which
-   a V-cycle sends and copies least. If no grid of processes fits the cells, there is an error. On levels made by `DMCoarsen()` processes may own nothing.
+   a V-cycle sends and copies least. If no grid of processes fits the cells, there is an error. On levels made by `DMCoarsen()`
+   processes may own nothing.
 
    Call `DMSetMatType()` after `DMSetType()`, which replaces the type `MATAIJ`, PETSc's default for every `DM`. With 32-bit indices
    and more than 2^31 / dim nodes there are no coordinates: `DMGetCoordinates()` returns `NULL`.

@@ -189,9 +189,9 @@ static PetscErrorCode DMBoxCheckSize(DM dm)
 
 /*
   Of all grids with as many processes as there are, at most one a cell, take the one for which a V-cycle sends and copies least; x is cut
-  last.  A level exchanges values 6 times across slabs, 16 and 29 times where two or three directions are cut, with neighbours in one of them
-  at a time (doc/log/gpus.md), and smoothers copy three vectors unless slabs have the ghosts of the last direction at their ends.  Sending a
-  word takes as long as moving 8 in memory: 2 and less between processes of a machine, 18 between GPUs.
+  last.  A level exchanges values 6 times across slabs, 16 and 29 times where two or three directions are cut, with neighbours in one of
+  them at a time (doc/log/gpus.md), and smoothers copy three vectors unless slabs have the ghosts of the last direction at their ends.
+  Sending a word takes as long as moving 8 in memory: 2 and less between processes of a machine, 18 between GPUs.
 */
 static PetscReal DMBoxProcessesCost(const DM_Box *box, PetscInt dim, const PetscInt p[])
 {

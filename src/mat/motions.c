@@ -1,4 +1,4 @@
-/* The null spaces of solids on a DMBOX, and of matrices on a DMPLEX: rigid motions, which are near null spaces for PCGAMG, too; constants */
+/* Null spaces of solids on a DMBOX, and of matrices on a DMPLEX: rigid motions, which are near null spaces for PCGAMG, too; constants */
 #include <patchfd/private/bakeoffimpl.h>
 #include <petscblaslapack.h>
 #include "elasticity.h"
