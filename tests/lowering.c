@@ -276,7 +276,7 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"transfer", TestTransfer}, {"iterat
   test:
     suffix: transfer
     nsize: {{1 3}}
-    args: -test transfer -dm_box_degree {{4 7}}
+    args: -test transfer -each_dm_box_degree 4:7
 
   testset:
     args: -test iterations -dm_box_mapping kershaw -dm_box_galerkin false -dm_box_degree 3

@@ -748,7 +748,7 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"observer", TestObserver}, {"direct
   test:
     suffix: directions
     nsize: {{1 2}}
-    args: -test directions -with_dm {{false true}}
+    args: -test directions -each_with_dm false:true
 
   test:
     suffix: mesh
@@ -761,7 +761,7 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"observer", TestObserver}, {"direct
     output_file: output/patchmg_reuse.out
     test:
       suffix: reuse
-      args: -single_pc_patchmg_coarse_eq_limit {{0 unlimited}}
+      args: -each_single_pc_patchmg_coarse_eq_limit 0:unlimited
     test:
       suffix: reuse_aij
       args: -dm_mat_type aij -single_pc_type jacobi
@@ -794,7 +794,7 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"observer", TestObserver}, {"direct
   test:
     suffix: constants
     nsize: {{1 2}}
-    args: -test constants -dm_box_boundary neumann -single_pc_patchmg_coarse_eq_limit {{0 unlimited}}
+    args: -test constants -dm_box_boundary neumann -each_single_pc_patchmg_coarse_eq_limit 0:unlimited
 
   test:
     suffix: errors
@@ -804,7 +804,7 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"observer", TestObserver}, {"direct
   test:
     suffix: blocks
     nsize: {{1 2}}
-    args: -test blocks -dm_box_boundary {{dirichlet neumann}} -pc_patchmg_coarse_eq_limit {{0 unlimited}} -ksp_type {{fgmres richardson}}
+    args: -test blocks -each_dm_box_boundary dirichlet:neumann -each_pc_patchmg_coarse_eq_limit 0:unlimited -each_ksp_type fgmres:richardson
 
   # without the times; the option shows the same
   testset:

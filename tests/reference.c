@@ -7,6 +7,7 @@ static char help[] = "Operators, transfers and smoothing steps against dense Kro
 #include "reference.h"
 #include "bendingload.h"
 #include "layout.h"
+#include "runtest.h"
 
 /* every way to apply the operator, its diagonal, its conversion */
 static PetscErrorCode TestOperator(const Layout *l, Mat A, const PetscReal x[], const PetscReal b[], PetscReal tol, PetscInt *failures)
@@ -485,15 +486,14 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(RunDegrees(TestDegree));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
 
@@ -620,7 +620,7 @@ int main(int argc, char **argv)
        args: -dm_box_cells 4,3 -dm_box_boundary periodic,periodic,dirichlet,supported
      test:
        suffix: periodic_plates_odd
-       args: -dm_box_cells {{5 6 7}},3 -dm_box_boundary periodic,periodic,dirichlet,supported
+       args: -each_dm_box_cells 5:6:7,3 -dm_box_boundary periodic,periodic,dirichlet,supported
      test:
        suffix: periodic_plates_odd_rings
        args: -dm_box_cells 7,6 -dm_box_boundary periodic -dm_box_shift 100 -graded
@@ -715,11 +715,11 @@ int main(int argc, char **argv)
        suffix: biharmonic_1d
        nsize: {{1 3}}
        output_file: output/reference_biharmonic_1d.out
-       args: -dm_box_dim 1 -dm_box_cells 6 -degrees 2,3,4,5,6,7,8 -dm_box_boundary {{dirichlet supported dirichlet,supported supported,dirichlet}} -dm_box_shift 1000 -dm_box_bending 0.3 -graded {{false true}}
+       args: -dm_box_dim 1 -dm_box_cells 6 -degrees 2,3,4,5,6,7,8 -each_dm_box_boundary dirichlet:supported:dirichlet,supported:supported,dirichlet -dm_box_shift 1000 -dm_box_bending 0.3 -each_graded false:true
      test:
        suffix: biharmonic_2d
        output_file: output/reference_biharmonic_2d.out
-       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 2,3,4,5,6 -dm_box_boundary {{dirichlet supported dirichlet,supported,dirichlet,dirichlet supported,supported,dirichlet,dirichlet}}
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 2,3,4,5,6 -each_dm_box_boundary dirichlet:supported:dirichlet,supported,dirichlet,dirichlet:supported,supported,dirichlet,dirichlet
      test:
        suffix: biharmonic_2d_graded
        args: -dm_box_dim 2 -dm_box_cells 9,4 -degrees 2,3,4 -graded -dm_box_boundary dirichlet,supported,supported,dirichlet -dm_box_lower 0.3,-1 -dm_box_upper 2,7 -dm_box_bending 3 -dm_box_shift 2 -dm_box_penalty 1.5,2

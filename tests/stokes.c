@@ -10,6 +10,7 @@ one-dimensional matrices by quadrature, and the pseudo-inverses of the patches' 
 #include <patchfd/private/matimpl.h> /* to take terms out of an operator */
 #include "reference.h"
 #include "stokesproblem.h"
+#include "runtest.h"
 
 /* ---- between the library's numbering and the natural one ---- */
 
@@ -679,15 +680,14 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(RunDegrees(TestDegree));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
 
@@ -701,7 +701,7 @@ int main(int argc, char **argv)
      test:
        suffix: 2d_open
        output_file: output/stokes_ranks.out
-       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -graded {{false true}} -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_penalty 1.5,2
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -each_graded false:true -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_penalty 1.5,2
      test:
        suffix: 3d
        args: -dm_box_cells 3,4,3 -degrees 1
@@ -715,7 +715,7 @@ int main(int argc, char **argv)
        suffix: periodic
        nsize: {{1 2 4}}
        output_file: output/stokes_ranks.out
-       args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2 -dm_box_boundary {{periodic,periodic,dirichlet,dirichlet periodic,periodic,dirichlet,neumann}}
+       args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2 -each_dm_box_boundary periodic,periodic,dirichlet,dirichlet:periodic,periodic,dirichlet,neumann
      test:
        suffix: periodic_graded
        nsize: {{1 2 4}}
@@ -729,7 +729,7 @@ int main(int argc, char **argv)
        suffix: slip
        nsize: {{1 3}}
        output_file: output/stokes_ranks.out
-       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -graded {{false true}} -dm_box_boundary {{symmetry dirichlet,symmetry,neumann,symmetry}} -dm_box_shift 1
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -each_graded false:true -each_dm_box_boundary symmetry:dirichlet,symmetry,neumann,symmetry -dm_box_shift 1
      test:
        suffix: slip_3d
        output_file: output/stokes_3d.out
@@ -738,10 +738,10 @@ int main(int argc, char **argv)
      test:
        suffix: thin
        output_file: output/stokes_2d_graded.out
-       args: -dm_box_dim 2 -dm_box_cells {{1,1 2,1 1,3 2,2}} -degrees 1,2,3 -dm_box_boundary {{dirichlet neumann dirichlet,dirichlet,neumann,neumann}} -dm_box_shift 0.5
+       args: -dm_box_dim 2 -each_dm_box_cells 1,1:2,1:1,3:2,2 -degrees 1,2,3 -each_dm_box_boundary dirichlet:neumann:dirichlet,dirichlet,neumann,neumann -dm_box_shift 0.5
      test:
        suffix: thin_3d
-       args: -dm_box_cells {{1,1,2 2,2,2}} -degrees 1,2 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet -smoothers 0
+       args: -each_dm_box_cells 1,1,2:2,2,2 -degrees 1,2 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet -smoothers 0
        output_file: output/stokes_thin_3d.out
      test:
        suffix: ranks
