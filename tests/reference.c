@@ -555,13 +555,13 @@ TEST_MAIN("all", {"all", Tests})
 
    test:
      suffix: ranks
-     nsize: {{2 3 4 6 8}}
+     nsize: {{3 4 8}}
      output_file: output/reference_ranks.out
      args: -dm_box_cells 6,5,4 -degrees 1,2,3
 
    test:
      suffix: ranks_graded
-     nsize: {{2 3 4 6 8}}
+     nsize: {{3 4 8}}
      output_file: output/reference_ranks_graded.out
      args: -dm_box_dim 2 -dm_box_cells 9,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann
 
@@ -686,12 +686,12 @@ TEST_MAIN("all", {"all", Tests})
        args: -dm_box_cells 1 -degrees 1,2,3
      test:
        suffix: dgq_ranks
-       nsize: {{2 3 4 6 8}}
+       nsize: {{3 4 8}}
        output_file: output/reference_dgq_ranks.out
        args: -dm_box_cells 5,4,3 -degrees 1
      test:
        suffix: dgq_ranks_graded
-       nsize: {{2 3 4 6 8}}
+       nsize: {{3 4 8}}
        output_file: output/reference_dgq_ranks_graded.out
        args: -dm_box_dim 2 -dm_box_cells 7,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann
    testset:
