@@ -696,18 +696,6 @@ static PetscErrorCode TestVTK(void)
 
 /* ------------------------------------------------ errors ------------------------------------------------ */
 
-/* the call must fail with this code, and its message must contain the words */
-#define Fails(expected, words, ...) \
-  do { \
-    PetscErrorCode code_; \
-    char          *found_; \
-    CATCH(code_, __VA_ARGS__); \
-    PetscCheck(code_ == (expected), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: code %d, not %d: %s", #__VA_ARGS__, (int)code_, (int)(expected), \
-               lastmessage); \
-    PetscCall(PetscStrstr(lastmessage, words, &found_)); \
-    PetscCheck(found_, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" is not in: %s", #__VA_ARGS__, words, lastmessage); \
-  } while (0)
-
 static PetscErrorCode BadFunction(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[],
                                   PETSC_UNUSED PetscInt Nc, PETSC_UNUSED PetscScalar u[], PETSC_UNUSED void *ctx)
 {
@@ -768,7 +756,7 @@ static PetscErrorCode TestBadOptions(void)
     if (PetscDefined(USE_64BIT_INDICES) && !bad[i].words[0]) continue;
     if (size == 8 && !strcmp(bad[i].value, "2,2,2")) continue;
     PetscCall(PetscSNPrintf(options, sizeof(options), "%s %s", bad[i].option, bad[i].value));
-    Fails(bad[i].code, bad[i].words, SetUpWith(options, &dm));
+    FAILS(SetUpWith(options, &dm), bad[i].code, bad[i].words);
     PetscCall(PetscOptionsClearValue(NULL, bad[i].option));
     PetscCall(DMDestroy(&dm));
   }
@@ -784,18 +772,18 @@ static PetscErrorCode TestBadVertices(void)
   PetscFunctionBegin;
   for (int i = 0; i < 3; i++) {
     PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
-    Fails(PETSC_ERR_ARG_OUTOFRANGE, "Direction is 2", DMBoxSetVertices(dm, 2, 5, Graded));
-    Fails(PETSC_ERR_ARG_OUTOFRANGE, "Number of vertices is 1", DMBoxSetVertices(dm, 0, 1, Graded));
+    FAILS(DMBoxSetVertices(dm, 2, 5, Graded), PETSC_ERR_ARG_OUTOFRANGE, "Direction is 2");
+    FAILS(DMBoxSetVertices(dm, 0, 1, Graded), PETSC_ERR_ARG_OUTOFRANGE, "Number of vertices is 1");
     if (i == 0) {
       PetscCall(DMBoxSetVertices(dm, 0, 4, decreasing));
-      Fails(PETSC_ERR_ARG_OUTOFRANGE, "must be finite and increase", DMSetUp(dm));
+      FAILS(DMSetUp(dm), PETSC_ERR_ARG_OUTOFRANGE, "must be finite and increase");
     } else {
       PetscCall(DMBoxSetVertices(dm, 1, 5, Graded));
       if (i == 1) PetscCall(DMBoxSetCells(dm, cells));
       else PetscCall(DMBoxSetBounds(dm, lower, upper));
       if (i == 1)
-        Fails(PETSC_ERR_ARG_INCOMP, "gave 5 vertices for direction 1, but -dm_box_cells (DMBoxSetCells()) asks for 8", DMSetUp(dm));
-      else Fails(PETSC_ERR_ARG_INCOMP, "bounds [0., 1.]", DMSetUp(dm));
+        FAILS(DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "gave 5 vertices for direction 1, but -dm_box_cells (DMBoxSetCells()) asks for 8");
+      else FAILS(DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "bounds [0., 1.]");
     }
     PetscCall(DMDestroy(&dm));
   }
@@ -815,34 +803,34 @@ static PetscErrorCode TestBadCalls(void)
   PetscFunctionBegin;
   /* another type of DM */
   PetscCall(DMCreate(PETSC_COMM_WORLD, &da));
-  Fails(PETSC_ERR_ARG_WRONG, "has type (not set)", DMBoxSetDegree(da, 2));
+  FAILS(DMBoxSetDegree(da, 2), PETSC_ERR_ARG_WRONG, "has type (not set)");
   PetscCall(DMSetType(da, DMSHELL));
-  Fails(PETSC_ERR_ARG_WRONG, "has type shell; only a DM of type box", DMBoxSetDegree(da, 2));
-  Fails(PETSC_ERR_ARG_WRONG, "has type shell", DMBoxGetDegree(da, &degree));
-  Fails(PETSC_ERR_ARG_WRONG, "has type shell", DMBoxInterpolateFunction(da, 0, BadFunction, NULL, NULL));
+  FAILS(DMBoxSetDegree(da, 2), PETSC_ERR_ARG_WRONG, "has type shell; only a DM of type box");
+  FAILS(DMBoxGetDegree(da, &degree), PETSC_ERR_ARG_WRONG, "has type shell");
+  FAILS(DMBoxInterpolateFunction(da, 0, BadFunction, NULL, NULL), PETSC_ERR_ARG_WRONG, "has type shell");
   PetscCall(DMDestroy(&da));
   /* the wrong moment */
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 2, &dm));
-  Fails(PETSC_ERR_ARG_WRONGSTATE, "DMSetUp() must be called first", DMCreateGlobalVector(dm, &v));
-  Fails(PETSC_ERR_ARG_WRONGSTATE, "DMSetUp() must be called first", DMRefine(dm, MPI_COMM_NULL, &other));
-  Fails(PETSC_ERR_ARG_WRONGSTATE, "DMSetUp() must be called first", DMCoarsen(dm, MPI_COMM_NULL, &other));
+  FAILS(DMCreateGlobalVector(dm, &v), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp() must be called first");
+  FAILS(DMRefine(dm, MPI_COMM_NULL, &other), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp() must be called first");
+  FAILS(DMCoarsen(dm, MPI_COMM_NULL, &other), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp() must be called first");
   PetscCall(DMBoxSetBoundary(dm, type));
-  Fails(PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_boundary (DMBoxSetBoundary()) is 7", DMSetUp(dm));
+  FAILS(DMSetUp(dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_boundary (DMBoxSetBoundary()) is 7");
   PetscCall(DMDestroy(&dm));
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 2, &dm));
   PetscCall(DMBoxSetSpace(dm, (DMBoxSpace)9));
-  Fails(PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is 9", DMSetUp(dm));
+  FAILS(DMSetUp(dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is 9");
   PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_Q));
   PetscCall(DMSetUp(dm));
-  Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetCells(dm, cells));
-  Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetBounds(dm, one, one));
-  Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetVertices(dm, 0, 5, Graded));
-  Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetDegree(dm, 3));
-  Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetSpace(dm, DMBOX_SPACE_Q));
-  Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetBoundary(dm, type));
-  Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetProcesses(dm, cells));
-  Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be called after DMSetUp()", DMSetFromOptions(dm));
-  Fails(PETSC_ERR_ARG_OUTOFRANGE, "it must be finite", DMBoxSetPoisson(dm, one, PetscSqrtReal(-one[0])));
+  FAILS(DMBoxSetCells(dm, cells), PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()");
+  FAILS(DMBoxSetBounds(dm, one, one), PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()");
+  FAILS(DMBoxSetVertices(dm, 0, 5, Graded), PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()");
+  FAILS(DMBoxSetDegree(dm, 3), PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()");
+  FAILS(DMBoxSetSpace(dm, DMBOX_SPACE_Q), PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()");
+  FAILS(DMBoxSetBoundary(dm, type), PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()");
+  FAILS(DMBoxSetProcesses(dm, cells), PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()");
+  FAILS(DMSetFromOptions(dm), PETSC_ERR_ARG_WRONGSTATE, "cannot be called after DMSetUp()");
+  FAILS(DMBoxSetPoisson(dm, one, PetscSqrtReal(-one[0])), PETSC_ERR_ARG_OUTOFRANGE, "it must be finite");
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -860,19 +848,19 @@ static PetscErrorCode TestBadVectors(void)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 2, &dm));
   PetscCall(DMSetUp(dm));
-  Fails(PETSC_ERR_ARG_OUTOFRANGE, "Cannot coarsen 2 cells in direction 0", DMCoarsenHierarchy(dm, 4, (DM[4]){NULL, NULL, NULL, NULL}));
-  if (size > 1) Fails(PETSC_ERR_SUP, "another communicator", DMRefine(dm, self, &other));
+  FAILS(DMCoarsenHierarchy(dm, 4, (DM[4]){NULL, NULL, NULL, NULL}), PETSC_ERR_ARG_OUTOFRANGE, "Cannot coarsen 2 cells in direction 0");
+  if (size > 1) FAILS(DMRefine(dm, self, &other), PETSC_ERR_SUP, "another communicator");
   PetscCall(VecCreateFromOptions(PETSC_COMM_WORLD, NULL, 1, 5, PETSC_DETERMINE, &v));
-  Fails(PETSC_ERR_ARG_SIZ, "local size 5", DMBoxInterpolateFunction(dm, 0, BadFunction, NULL, v));
-  Fails(PETSC_ERR_ARG_SIZ, "local size 5", DMBoxAddLoad(dm, 0, BadFunction, NULL, v));
-  Fails(PETSC_ERR_ARG_SIZ, "local size 5", DMBoxAddNeumannLoad(dm, 0, BadFunction, NULL, v));
-  Fails(PETSC_ERR_ARG_SIZ, "local size 5", DMBoxComputeError(dm, 0, BadFunction, NULL, v, NULL, NULL));
+  FAILS(DMBoxInterpolateFunction(dm, 0, BadFunction, NULL, v), PETSC_ERR_ARG_SIZ, "local size 5");
+  FAILS(DMBoxAddLoad(dm, 0, BadFunction, NULL, v), PETSC_ERR_ARG_SIZ, "local size 5");
+  FAILS(DMBoxAddNeumannLoad(dm, 0, BadFunction, NULL, v), PETSC_ERR_ARG_SIZ, "local size 5");
+  FAILS(DMBoxComputeError(dm, 0, BadFunction, NULL, v, NULL, NULL), PETSC_ERR_ARG_SIZ, "local size 5");
   PetscCall(VecDestroy(&v));
   PetscCall(DMCreateGlobalVector(dm, &v));
-  Fails(PETSC_ERR_USER, "thrown by the function", DMBoxInterpolateFunction(dm, 0, BadFunction, NULL, v));
+  FAILS(DMBoxInterpolateFunction(dm, 0, BadFunction, NULL, v), PETSC_ERR_USER, "thrown by the function");
   PetscCall(VecDestroy(&v));
   PetscCall(DMCreateGlobalVector(dm, &v));
-  Fails(PETSC_ERR_USER, "thrown by the function", DMBoxAddLoad(dm, 0, BadFunction, NULL, v));
+  FAILS(DMBoxAddLoad(dm, 0, BadFunction, NULL, v), PETSC_ERR_USER, "thrown by the function");
   PetscCall(VecDestroy(&v));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -895,7 +883,7 @@ static PetscErrorCode TestBadFile(void)
   PetscCall(DMCoarsen(dm, MPI_COMM_NULL, &other));
   PetscCall(DMCreateGlobalVector(other, &v));
   PetscCall(PetscViewerVTKOpen(PETSC_COMM_WORLD, "box_test_errors.vts", FILE_MODE_WRITE, &viewer));
-  Fails(PETSC_ERR_SUP, "number 1 has none of the 2 cells", VecView(v, viewer));
+  FAILS(VecView(v, viewer), PETSC_ERR_SUP, "number 1 has none of the 2 cells");
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(VecDestroy(&v));
   PetscCall(DMDestroy(&other));
