@@ -229,13 +229,13 @@ TIMEOUT ?= 180
 # What "requires: gpu" means: a device is there now.  gmakegentest.py reads it from <pkg-dir>/include/<pkg-name>conf.h.
 gentest: $(LIB) $(TESTDIR)/.DIR
 	@mkdir -p $(OUT)/include
-	@$(foreach p,$(TEST_PROGRAMS),echo '$(call link,$p)' >$(TESTDIR)/$p.lib &&) true
+	@$(foreach p,$(TEST_PROGRAMS),echo '-Wl,-S $(call link,$p)' >$(TESTDIR)/$p.lib &&) true
 	@if nvidia-smi -L >/dev/null 2>&1; then echo '#define PATCHFD_HAVE_GPU 1'; fi >$(OUT)/include/patchfdconf.h
 	@$(PYTHON) $(dir $(HARNESS))config/gmakegentest.py --petsc-dir=$(PETSC_DIR) --petsc-arch=$(PETSC_ARCH) --srcdir=$(CURDIR) --testdir=$(TESTDIR) \
 	  --pkg-name=patchfd --pkg-dir=$(OUT) --pkg-arch= --pkg-pkgs="tests tutorials"
 
 # The harness does not know that its programs depend on the library: those linked with an older one go.  It has one list of libraries for all:
-# each program's own are in a file beside it.
+# each program's own are in a file beside it, without lines for debuggers, which are half of what is linked.
 TEST_PROGRAMS := $(basename $(wildcard tests/*.c tutorials/*.c))
 $(TESTDIR)/.DIR: $(ARCHIVE)
 	@mkdir -p $(TESTDIR)/tests $(TESTDIR)/tutorials && $(RM) $(TEST_PROGRAMS:%=$(TESTDIR)/%) && touch $@
@@ -257,10 +257,10 @@ $(OUT)/lib/standin.so: tests/standin/cuda.c $(OUT)/flags
 # Not the harness's own target "test", whose closing advice does not hold here.
 # What starts MPI programs may be several words ("mpiexec --oversubscribe"): here it always is, so that nothing can rely on one.
 test sometests gputest run-valgrind: override MPIEXEC := env $(MPIEXEC)
-# TESTDIR/expected has the names of the tests that must have a record
+# TESTDIR/expected has the names of the tests that must have a record.  Tests take longer to compile than to run: less of it.
 HARNESS_MAKE = $(TESTENV) $(MAKE) --no-print-directory --keep-going -f $(HARNESS) PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH) \
   TESTSRCDIR=$(CURDIR) TESTDIR=$(TESTDIR) TESTLOGTAPFILE=$(TESTDIR)/test__tap.log TESTLOGERRFILE=$(TESTDIR)/test__err.log \
-  pkgs="tests tutorials" CFLAGS='$(CFLAGS)' CUDAFLAGS='$(CUDAFLAGS)' PETSC_TEST_LIB='@$$@.lib' NO_RM=1 DIFF_NUMBERS=1 TIMEOUT=$(TIMEOUT)
+  pkgs="tests tutorials" CFLAGS='$(CFLAGS:-O3=-O1)' CUDAFLAGS='$(CUDAFLAGS)' PETSC_TEST_LIB='@$$@.lib' NO_RM=1 DIFF_NUMBERS=1 TIMEOUT=$(TIMEOUT)
 test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) $(FORTRAN) $(STANDIN) tutorials ## run all tests
 	@sed -n 's/^test-[a-z.]* := //p' $(TESTDIR)/testfiles | tr ' ' '\n' >$(TESTDIR)/expected
 	+-@$(HARNESS_MAKE) test-tests test-tutorials | grep -v "^Using MAKEFLAGS"

@@ -24,12 +24,13 @@ static PetscErrorCode Solve(const Solves *s, PetscInt degree, PetscReal unknowns
   PetscInt     N, n;
   PetscReal    each;
   PetscBool    variant, channel;
+  char         option[64];
   MatNullSpace null;
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrcmpAny(kind, &variant, "fused", "separate", ""));
-  PetscCall(PetscOptionsSetValue(NULL, "-double_mg_levels_pc_patchfd_variant", variant ? kind : "auto"));
-  PetscCall(PetscOptionsSetValue(NULL, "-mixed_single_mg_levels_pc_patchfd_variant", variant ? kind : "auto"));
+  PetscCall(PetscSNPrintf(option, sizeof(option), "-%s_%smg_levels_pc_patchfd_variant", mode, mode[0] == 'm' ? "single_" : ""));
+  PetscCall(PetscOptionsSetValue(NULL, option, variant ? kind : "auto"));
   PetscCall(PetscStrcmp(kind, "channel", &channel));
   n = channel ? 2 * (PetscInt)(PetscPowReal(unknowns * 4 / 3, 1. / s->dim) / degree / 2 + 0.5) : Cells(s->dim, degree, unknowns);
   PetscCall(CreateBox(s->dim, degree, n, kind, &dm));

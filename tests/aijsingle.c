@@ -601,7 +601,7 @@ TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"fact
   testset:
     suffix: all
     nsize: {{1 2 4}}
-    args: -bs {{1 3}}
+    args: -each_bs 1:3
     output_file: output/ok.out
     test:
       suffix: products
@@ -642,7 +642,7 @@ TEST_MAIN("products", {"products", TestProducts}, {"sweeps", TestSweeps}, {"fact
 
   test:
     suffix: decay
-    args: -test decay -single_pc_type {{ilu icc}}
+    args: -test decay -each_single_pc_type ilu:icc
     output_file: output/ok.out
 
   test:

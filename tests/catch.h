@@ -34,3 +34,12 @@ static int catchstack;
     CATCH_STACK = depth_; \
     PetscCall(PetscPopErrorHandler()); \
   } while (0)
+
+/* the call must fail with this code, or with any if it is 0, and a message that contains the words */
+#define FAILS(call, code, words) \
+  do { \
+    PetscErrorCode fails_; \
+    CATCH(fails_, call); \
+    PetscCheck(fails_ && (!(code) || lastcode == (code)) && strstr(lastmessage, words), PETSC_COMM_SELF, PETSC_ERR_PLIB, \
+               "%s: code %d, not %d \"%s\": %s", #call, (int)lastcode, (int)(code), words, lastmessage); \
+  } while (0)

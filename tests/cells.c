@@ -1,9 +1,9 @@
-/*
-  -div(K grad u) + s u on a DMPLEX of quadrilaterals or hexahedra, or on a DMBOX, and the corrections of its closed cells (PCPATCHFD),
-  against dense matrices made here from the formulas: the metric at Gauss points, its profiles, what face neighbours add, and inverses.
+static char help[] =
+  "-div(K grad u) + s u on a DMPLEX of quadrilaterals or hexahedra, or on a DMBOX, and the corrections of its closed cells (PCPATCHFD),\n\
+against dense matrices made here from the formulas: the metric at Gauss points, its profiles, what face neighbours add, and inverses.\n\
+\n\
+  cells -dim 3 -degree 3 -cells 3,2,2 -numbers 6 -natural\n\n";
 
-    cells -dim 3 -degree 3 -cells 3,2,2 -numbers 6 -natural
-*/
 #include <petscpatchfd.h>
 #include <petscds.h>
 #include <petscsnes.h>
@@ -11,6 +11,7 @@
 #include <patchfd/private/cellspace.h>
 #include <lapacke.h>
 #include "catch.h"
+#include "runtest.h"
 
 enum {
   MAX_POINTS = 9
@@ -743,7 +744,7 @@ static PetscErrorCode TestJacobian(DM dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   Case        c      = {.dim = 3, .degree = 3, .cells = {3, 2, 2}, .numbers = 1, .ncomp = 1};
   PetscInt    n      = 3;
@@ -753,8 +754,6 @@ int main(int argc, char **argv)
   Mat         A;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &c.dim, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-degree", &c.degree, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", c.cells, &n, NULL));
@@ -778,9 +777,10 @@ int main(int argc, char **argv)
   if (errors) PetscCall(TestErrors(dm, A));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
   testset:
@@ -788,16 +788,16 @@ int main(int argc, char **argv)
 
     test:
       suffix: 2d
-      args: -dim 2 -degree {{1 3 8}} -numbers {{1 3}} -turned -natural
+      args: -dim 2 -each_degree 1:3:8 -each_numbers 1:3 -turned -natural
     test:
       suffix: 3d
-      args: -degree {{1 3}} -numbers {{3 6}} -turned {{0 1}}
+      args: -each_degree 1:3 -each_numbers 3:6 -each_turned 0:1
     test:
       suffix: natural
       args: -degree 4 -numbers 6 -cells 2,2,1 -natural
     test:
       suffix: components
-      args: -dim {{2 3}} -degree 2 -components {{2 3}}
+      args: -each_dim 2:3 -degree 2 -each_components 2:3
     test:
       suffix: one
       args: -dim 2 -degree 4 -cells 1,1 -natural
@@ -815,7 +815,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: box
-      args: -box -dim {{2 3}} -degree {{1 2 4}} -numbers {{1 3}} -natural -cells 3,2,2
+      args: -box -each_dim 2:3 -each_degree 1:2:4 -each_numbers 1:3 -natural -cells 3,2,2
     test:
       suffix: box_cuda
       requires: cuda gpu
@@ -875,7 +875,7 @@ int main(int argc, char **argv)
   test:
     suffix: jacobian
     nsize: {{1 3}}
-    args: -jacobian -degree {{2 3}} -dim {{2 3}} -natural -turned
+    args: -jacobian -each_degree 2:3 -each_dim 2:3 -natural -turned
   test:
     suffix: jacobian_cuda
     requires: cuda gpu

@@ -10,6 +10,7 @@ on all and a shift, or none: then up to\n\
 #include <petscpatchfd.h>
 #include <petsc/private/dmimpl.h>
 #include <petsctime.h>
+#include "runtest.h"
 
 static PetscErrorCode CreateBox(PetscInt dim, const char kind[], DM *dm)
 {
@@ -190,15 +191,13 @@ static PetscErrorCode CheckChoice(PetscInt dim, const char kind[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   char     *kind[6];
   PetscInt  n = 6, dims[3] = {2, 3}, ndims = 3;
   PetscBool set, timing = PETSC_FALSE, messages = PETSC_FALSE, choice = PETSC_FALSE;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-dims", dims, &ndims, &set));
   if (!set) ndims = 2;
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-kinds", kind, &n, &set));
@@ -209,9 +208,10 @@ int main(int argc, char **argv)
   for (PetscInt i = 0; i < ndims; i++)
     for (PetscInt j = 0; j < n; j++) PetscCall(choice ? CheckChoice(dims[i], kind[j]) : Check(dims[i], kind[j], timing, messages));
   for (PetscInt j = 0; j < n; j++) PetscCall(PetscFree(kind[j]));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
 
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
      test:
        suffix: ranks
        nsize: {{1 2 3 8}}
-       args: -dm_box_space {{q dgq}} -dm_vec_type {{standard single}}
+       args: -each_dm_box_space q:dgq -each_dm_vec_type standard:single
      # slabs, with more numbers to a line than kernels pad for; 2D
      test:
        suffix: slabs
@@ -232,18 +232,18 @@ int main(int argc, char **argv)
        suffix: plane
        nsize: {{2 5}}
        output_file: output/direct_plane.out
-       args: -dims 2 -cells 44,42 -dm_box_space {{q dgq}}
+       args: -dims 2 -cells 44,42 -each_dm_box_space q:dgq
      test:
        suffix: degrees
        nsize: 3
        output_file: output/direct_slabs.out
-       args: -dims 3 -cells 6,7,8 -dm_box_degree {{3 4 5 6 7 8}} -dm_box_space {{q dgq}}
+       args: -dims 3 -cells 6,7,8 -each_dm_box_degree 3:4:5:6:7:8 -each_dm_box_space q:dgq
      # pieces of one cell, which at degree 1 has no inner nodes; more ranks than cells
      test:
        suffix: pieces
        nsize: {{5 6}}
        output_file: output/direct_slabs.out
-       args: -dims 3 -cells 40,30,5 -dm_box_degree {{1 2}} -dm_box_space {{q dgq}} -dm_box_processes -1,1,1
+       args: -dims 3 -cells 40,30,5 -each_dm_box_degree 1:2 -each_dm_box_space q:dgq -dm_box_processes -1,1,1
    # what travels, and what would if all had to: -300 u has eigenvalues of both signs, and is solved by all
    test:
      suffix: messages
@@ -261,7 +261,7 @@ int main(int argc, char **argv)
      test:
        suffix: choice_ksp
        nsize: 2
-       args: -kinds uniform,graded -cells 8,8,16 -ksp_type {{fgmres cg richardson}} -pc_patchmg_symmetric {{0 1}}
+       args: -kinds uniform,graded -cells 8,8,16 -each_ksp_type fgmres:cg:richardson -each_pc_patchmg_symmetric 0:1
        output_file: output/direct_choice_ksp.out
      test:
        suffix: choice_mixed

@@ -467,17 +467,6 @@ static PetscErrorCode TestSNES(void)
 
 /* ---- errors ---- */
 
-/* the call must fail with this code and a message that contains the words */
-#define FAILS(call, code, words) \
-  do { \
-    PetscErrorCode ierr; \
-    char          *w; \
-    CATCH(ierr, call); \
-    PetscCall(PetscStrstr(lastmessage, words, &w)); \
-    PetscCheck(ierr &&lastcode == code && w, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: code %d, message %s", #call, (int)lastcode, \
-               lastmessage); \
-  } while (0)
-
 static PetscErrorCode Zero(PETSC_UNUSED TS ts, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, Vec f, PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;

@@ -515,26 +515,26 @@ int main(int argc, char **argv)
 /*TEST
 
   testset:
-    args: -test step -pc_patchfd_fit {{own shared}}
+    args: -test step -each_pc_patchfd_fit own:shared
     output_file: output/fit_step.out
     test:
       suffix: step
-      args: -degree {{2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9
+      args: -each_degree 2:3 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9
     test:
       suffix: step_few
-      args: -degree {{2 3}} -dm_box_extra_points 1 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9
+      args: -each_degree 2:3 -dm_box_extra_points 1 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9
     test:
       suffix: step_few_3d
-      args: -dim 3 -degree {{1 2}} -dm_box_extra_points 1 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -pc_patchfd_fit_exact unlimited
+      args: -dim 3 -each_degree 1:2 -dm_box_extra_points 1 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -pc_patchfd_fit_exact unlimited
     test:
       suffix: step_neumann
-      args: -degree {{1 2}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann
+      args: -each_degree 1:2 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann
     test:
       suffix: step_3d
-      args: -dim 3 -degree {{1 2}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
+      args: -dim 3 -each_degree 1:2 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
     test:
       suffix: step_robin
-      args: -degree {{1 2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40
+      args: -each_degree 1:2:3 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40
     test:
       suffix: step_robin_3d
       args: -dim 3 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_robin 3,0,0.5,40,0,7
@@ -543,13 +543,13 @@ int main(int argc, char **argv)
       args: -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_reduction 0.2 -tolerance 1e-3 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40
     test:
       suffix: step_robin_exact
-      args: -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40 -pc_patchfd_variant {{fused global}}
+      args: -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,neumann,neumann -dm_box_robin 3,0,0.5,40 -each_pc_patchfd_variant fused:global
     test:
       suffix: step_exact
-      args: -degree {{1 3}} -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann -pc_patchfd_variant {{fused global}}
+      args: -each_degree 1:3 -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann -each_pc_patchfd_variant fused:global
     test:
       suffix: step_exact_3d
-      args: -dim 3 -degree {{1 2}} -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet -pc_patchfd_variant {{fused global}}
+      args: -dim 3 -each_degree 1:2 -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet -each_pc_patchfd_variant fused:global
     test:
       suffix: step_exact_ends
       args: -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary dirichlet,dirichlet,neumann,neumann -dm_box_cells 4
@@ -558,10 +558,10 @@ int main(int argc, char **argv)
       args: -degree 4 -pc_patchfd_fit_exact 0 -tolerance 1e-9
     test:
       suffix: step_exact_some
-      args: -degree {{2 3}} -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_exact 3 -tolerance 1e-3
+      args: -each_degree 2:3 -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_exact 3 -tolerance 1e-3
     test:
       suffix: step_inner
-      args: -degree {{2 3}} -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_reduction {{0.7 0.2}} -tolerance 1e-3
+      args: -each_degree 2:3 -pc_patchfd_fit_lanczos 80 -each_pc_patchfd_fit_reduction 0.7:0.2 -tolerance 1e-3
     test:
       suffix: step_inner_3d
       args: -dim 3 -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_reduction 0.2 -tolerance 1e-3
@@ -571,21 +571,21 @@ int main(int argc, char **argv)
     output_file: output/fit_table.out
     test:
       suffix: table
-      args: -degree {{1 2 3 4}}
+      args: -each_degree 1:2:3:4
     test:
       suffix: table_3d
-      args: -dim 3 -degree {{2 3}}
+      args: -dim 3 -each_degree 2:3
 
   test:
     suffix: robust
-    args: -test robust -degree {{1 2 3 4 5}}
+    args: -test robust -each_degree 1:2:3:4:5
     output_file: output/fit_robust.out
   testset:
     args: -test bounds
     output_file: output/fit_bounds.out
     test:
       suffix: bounds
-      args: -degree {{2 4}}
+      args: -each_degree 2:4
     test:
       suffix: bounds_3d
       args: -dim 3 -degree 2

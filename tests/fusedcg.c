@@ -11,6 +11,7 @@ they may be.\n\
 #include <petsc/private/petscimpl.h>
 #include <patchfd/private/cg.h>
 #include "catch.h"
+#include "runtest.h"
 
 enum {
   MAX_HISTORY = 500
@@ -588,7 +589,7 @@ static PetscErrorCode Replay(Pair *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   Pair p;
   char part[16]                           = "iterates";
@@ -597,8 +598,6 @@ int main(int argc, char **argv)
   PetscBool                found;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(PetscLogDefaultBegin()); /* it counts replays */
   PetscCall(PetscOptionsGetString(NULL, NULL, "-part", part, sizeof(part), NULL));
   PetscCall(CreatePair(&p));
@@ -607,19 +606,20 @@ int main(int argc, char **argv)
     if (found) PetscCall((*parts[i])(&p));
   }
   PetscCall(DestroyPair(&p));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
 
   testset:
     output_file: output/fusedcg_iterates.out
-    args: -dm_vec_type {{standard single}}
+    args: -each_dm_vec_type standard:single
     test:
       suffix: box
       nsize: {{1 3}}
-      args: -dm_box_degree {{1 2}}
+      args: -each_dm_box_degree 1:2
     test:
       suffix: box_3
       args: -dm_box_degree 3
@@ -646,7 +646,7 @@ int main(int argc, char **argv)
     test:
       suffix: sweep
       nsize: {{1 2}}
-      args: -matrix sweep -ksp_fusedcg_sweep {{0 1}}
+      args: -matrix sweep -each_ksp_fusedcg_sweep 0:1
 
   testset:
     output_file: output/fusedcg_unfused.out
@@ -662,7 +662,7 @@ int main(int argc, char **argv)
     test:
       suffix: patchmg
       nsize: {{1 3}}
-      args: -pcs patchmg -pc_patchmg_symmetric -dm_vec_type {{standard single}}
+      args: -pcs patchmg -pc_patchmg_symmetric -each_dm_vec_type standard:single
       filter: sed "s/patchmg/the preconditioner/"
     test:
       requires: cuda gpu
@@ -676,7 +676,7 @@ int main(int argc, char **argv)
     test:
       suffix: settings
       nsize: {{1 2}}
-      args: -dm_vec_type {{standard single}}
+      args: -each_dm_vec_type standard:single
     test:
       suffix: settings_sweep
       args: -matrix sweep -ksp_fusedcg_sweep
@@ -703,7 +703,7 @@ int main(int argc, char **argv)
     test:
       suffix: replay
       nsize: {{1 2}}
-      args: -dm_vec_type {{standard single}}
+      args: -each_dm_vec_type standard:single
     test:
       suffix: replay_sweep
       args: -matrix sweep -ksp_fusedcg_sweep

@@ -342,7 +342,7 @@ TEST_MAIN("product", {"product", TestProduct}, {"channel", TestChannel}, {"fold"
       nsize: {{1 2 4}}
     test:
       suffix: product_degrees
-      args: -dm_box_degree {{1 3 5}}
+      args: -each_dm_box_degree 1:3:5
     # ranks without coarse cells
     test:
       suffix: product_ranks
@@ -351,7 +351,7 @@ TEST_MAIN("product", {"product", TestProduct}, {"channel", TestChannel}, {"fold"
     test:
       suffix: product_2d
       nsize: {{1 3}}
-      args: -dm_box_dim 2 -dm_box_degree {{2 8}}
+      args: -dm_box_dim 2 -each_dm_box_degree 2:8
     test:
       suffix: product_neumann
       args: -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,dirichlet
@@ -408,7 +408,7 @@ TEST_MAIN("product", {"product", TestProduct}, {"channel", TestChannel}, {"fold"
     # with fits, and with exact solves
     test:
       suffix: channel_2d
-      args: -dm_box_dim 2 -dm_box_cells 32 -mg_levels_pc_patchfd_fit {{own shared}}
+      args: -dm_box_dim 2 -dm_box_cells 32 -each_mg_levels_pc_patchfd_fit own:shared
     test:
       suffix: channel_2d_1
       args: -dm_box_dim 2 -dm_box_cells 32 -dm_box_degree 1

@@ -1,14 +1,15 @@
-/*
-  Meshes of Gmsh files: formats 2.2 and 4.1, text and binary, cells of first and second order, physical groups as materials and as sides
-  with Dirichlet conditions, cells that are folded or numbered the other way round.  The files are written here.  The energy of a function
-  with a known gradient tells whether places and materials are right.
+static char help[] =
+  "Meshes of Gmsh files: formats 2.2 and 4.1, text and binary, cells of first and second order, physical groups as materials and as sides\n\
+with Dirichlet conditions, cells that are folded or numbered the other way round.  The files are written here.  The energy of a function\n\
+with a known gradient tells whether places and materials are right.\n\
+\n\
+  gmsh -dim 3 -order 2 -format 4 -binary\n\n";
 
-    gmsh -dim 3 -order 2 -format 4 -binary
-*/
 #include <petscpatchfd.h>
 #include <petscdmplex.h>
 #include <stdio.h>
 #include "catch.h"
+#include "runtest.h"
 
 enum {
   NX     = 4, /* even: each half is a material */
@@ -349,14 +350,12 @@ static PetscErrorCode TestErrors(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   Case      c      = {.dim = 2, .order = 1, .format = 2, .degree = 3, .flipped = -1};
   PetscBool errors = PETSC_FALSE;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &c.dim, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-order", &c.order, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-format", &c.format, NULL));
@@ -368,25 +367,26 @@ int main(int argc, char **argv)
     PetscCall(TestEnergy(&c));
     PetscCall(TestSolve(&c));
   }
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
   test:
     suffix: 2d
     output_file: output/gmsh.out
-    args: -order {{1 2}} -format {{2 4}} -binary {{0 1}}
+    args: -each_order 1:2 -each_format 2:4 -each_binary 0:1
   test:
     suffix: 3d
     output_file: output/gmsh.out
-    args: -dim 3 -order {{1 2}} -format {{2 4}} -binary {{0 1}}
+    args: -dim 3 -each_order 1:2 -each_format 2:4 -each_binary 0:1
   test:
     suffix: ranks
     output_file: output/gmsh.out
     nsize: 3
-    args: -dim {{2 3}} -order {{1 2}} -format 4
+    args: -each_dim 2:3 -each_order 1:2 -format 4
   test:
     suffix: errors
-    args: -errors -malloc_dump 0 -dim {{2 3}}
+    args: -errors -malloc_dump 0 -each_dim 2:3
 TEST*/

@@ -5,16 +5,6 @@
 #include "runtest.h"
 #include "catch.h"
 
-#define FAILS(call, code, word) \
-  do { \
-    PetscErrorCode ierr_; \
-    PetscBool      ok_; \
-\
-    CATCH(ierr_, call); \
-    ok_ = (PetscBool)(ierr_ && lastcode == (code) && strstr(lastmessage, word)); \
-    PetscCall(Check(ok_, "%s: error %d, %s", #call, (int)lastcode, lastmessage)); \
-  } while (0)
-
 /* ---- what all parts use ---- */
 
 static PetscInt failures = 0;

@@ -1,13 +1,14 @@
-/*
-  Meshes, coefficients and sizes at the edge of what PCPATCHMG solves on a DMPLEX: any number of cells at a vertex, K that jumps by 10^6
-  from cell to cell, cells of aspect 1000, one cell, ranks without cells, degree 15; curved cells.  A solve ends with the solution, or with a reason.
+static char help[] =
+  "Meshes, coefficients and sizes at the edge of what PCPATCHMG solves on a DMPLEX: any number of cells at a vertex, K that jumps by 10^6\n\
+from cell to cell, cells of aspect 1000, one cell, ranks without cells, degree 15; curved cells.  A solve ends with the solution, or with a reason.\n\
+\n\
+  hexahedra -valences 3,8 -contrasts 1e6 -aspects 1000 -degrees 4\n\n";
 
-    hexahedra -valences 3,8 -contrasts 1e6 -aspects 1000 -degrees 4
-*/
 #include <petscpatchfd.h>
 #include <petscdmplex.h>
 #include "bend.h"
 #include "catch.h"
+#include "runtest.h"
 
 typedef struct {
   PetscInt  valence, cells, layers; /* 0: the mesh of -dm_plex_*; cells in a direction of a part of the polygon; 0: two dimensions */
@@ -290,7 +291,7 @@ static PetscErrorCode TestVec(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   enum {
     MOST = 16
@@ -302,8 +303,6 @@ int main(int argc, char **argv)
   PetscBool vec = PETSC_FALSE;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degree, &ndegree, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-valences", valence, &nvalence, NULL));
   PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-aspects", aspect, &naspect, NULL));
@@ -332,9 +331,10 @@ int main(int argc, char **argv)
   }
   if (failures) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " of %" PetscInt_FMT " solves failed\n", failures, solves));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "all as it should be\n"));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
   testset:
@@ -352,7 +352,7 @@ int main(int argc, char **argv)
       args: -degrees 4 -layers 2 -cells 1 -pc_type single -ksp_type fcg -most 14
     test:
       suffix: natural
-      args: -degrees 2,4 -layers 2 -cells 1 -natural -pc_type {{patchmg single}} -ksp_type fcg -most 16
+      args: -degrees 2,4 -layers 2 -cells 1 -natural -each_pc_type patchmg:single -ksp_type fcg -most 16
     test:
       suffix: ranks
       nsize: {{2 5}}
@@ -360,12 +360,12 @@ int main(int argc, char **argv)
     test: # of free meshes, too, whose matrices are singular
       suffix: redundant
       nsize: {{2 5}}
-      args: -degrees 2 -layers 2 -natural {{0 1}} -mg_coarse_assembled_redundant -ksp_type fcg -most 16
+      args: -degrees 2 -layers 2 -each_natural 0:1 -mg_coarse_assembled_redundant -ksp_type fcg -most 16
 
   testset:
     output_file: output/hexahedra.out
     nsize: {{1 3}}
-    args: -curved -contrasts 1,1e3 -dm_plex_simplex 0 -ksp_type cg -pc_type {{patchmg single}}
+    args: -curved -contrasts 1,1e3 -dm_plex_simplex 0 -ksp_type cg -each_pc_type patchmg:single
 
     test:
       suffix: curved_2d
@@ -383,7 +383,7 @@ int main(int argc, char **argv)
       args: -aspects 0.1,1,10,100,1000 -degrees 2,4 -layers 2
     test:
       suffix: stretched
-      args: -aspects 10,100,1000 -degrees 2,4,8 -pc_type {{patchmg single}} -ksp_type fcg
+      args: -aspects 10,100,1000 -degrees 2,4,8 -each_pc_type patchmg:single -ksp_type fcg
     test:
       suffix: robust
       args: -aspects 0.001,1000 -degrees 2,4,6 -cells 1 -layers 2 -mg_levels_pc_patchfd_type chebyshev_first -mg_levels_pc_patchfd_sweeps 3 -most 19
@@ -395,10 +395,10 @@ int main(int argc, char **argv)
 
     test: # of degree 1 it has no unknowns
       suffix: one
-      args: -dm_plex_box_faces 1,1 -natural {{0 1}}
+      args: -dm_plex_box_faces 1,1 -each_natural 0:1
     test:
       suffix: two
-      args: -dm_plex_dim 3 -dm_plex_box_faces 1,2,1 -contrasts 1e6 -natural {{0 1}} -pc_type {{patchmg single}} -ksp_type fcg
+      args: -dm_plex_dim 3 -dm_plex_box_faces 1,2,1 -contrasts 1e6 -each_natural 0:1 -each_pc_type patchmg:single -ksp_type fcg
 
   testset:
     output_file: output/hexahedra.out

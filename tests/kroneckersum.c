@@ -15,6 +15,7 @@
 #include <petscdmda.h>
 #include <petscksp.h>
 #include "catch.h"
+#include "runtest.h"
 
 static char help[] = "The direct solve of matrices of a DMDA that are sums of Kronecker products.\n";
 
@@ -440,16 +441,11 @@ static PetscErrorCode Spoil(Mat A, DM da, PetscInt row, PetscInt column, PetscRe
 
 static PetscErrorCode Refused(Mat A, const char message[])
 {
-  PetscErrorCode ierr;
-  char          *found;
-  PC             pc;
+  PC pc;
 
   PetscFunctionBeginUser;
   PetscCall(CreatePC(A, &pc));
-  CATCH(ierr, PCSetUp(pc));
-  PetscCheck(ierr, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "No error that says: %s", message);
-  PetscCall(PetscStrstr(lastmessage, message, &found));
-  PetscCheck(found, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Found \"%s\", expected \"%s\"", lastmessage, message);
+  FAILS(PCSetUp(pc), 0, message);
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -541,7 +537,7 @@ static PetscErrorCode TestErrors(PetscRandom random, const Case *given)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   Case        c = {.dim = 3, .n = {1, 1, 1}, .sides = "nnn", .sign = 1, .mat = MATAIJ, .vec = VECSTANDARD};
   PetscInt    n = 3, count = 0, most = 20, seed = 1;
@@ -550,8 +546,6 @@ int main(int argc, char **argv)
   char        mat[64] = MATAIJ, vec[64] = VECSTANDARD;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-n", c.n, &n, &given));
   if (given) c.dim = n;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-sides", c.sides, sizeof(c.sides), NULL));
@@ -577,9 +571,10 @@ int main(int argc, char **argv)
   else PetscCall(TestCase(&c, random));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
   PetscCall(PetscRandomDestroy(&random));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
   testset:
@@ -588,7 +583,7 @@ int main(int argc, char **argv)
     test:
       suffix: random
       nsize: {{1 2 3 5}}
-      args: -random 45 -seed {{1 2}}
+      args: -random 45 -each_seed 1:2
     test:
       suffix: single
       nsize: {{1 4}}
@@ -596,15 +591,15 @@ int main(int argc, char **argv)
     test:
       suffix: shared
       nsize: {{2 5}}
-      args: -n 20,24,18 -sides {{npn dnp mwe ppp}} -volumes {{0 1}}
+      args: -n 20,24,18 -each_sides npn:dnp:mwe:ppp -each_volumes 0:1
     test:
       suffix: shared_2d
       nsize: 3
-      args: -n 70,80 -sides {{np wm pp}}
+      args: -n 70,80 -each_sides np:wm:pp
     test:
       suffix: slabs
       nsize: 4
-      args: -n 18,12,27 -sides {{nnn pwd pem}} -da_processors_x 1 -da_processors_y 1
+      args: -n 18,12,27 -each_sides nnn:pwd:pem -da_processors_x 1 -da_processors_y 1
     test:
       suffix: indefinite
       nsize: {{1 4}}
@@ -612,7 +607,7 @@ int main(int argc, char **argv)
     test:
       suffix: waves
       nsize: {{1 2}}
-      args: -n {{16,20,30 49,23,26 88,37 65,34,17}} -sides {{uun nuu uuu}} -shell {{0 1}}
+      args: -each_n 16,20,30:49,23,26:88,37:65,34,17 -each_sides uun:nuu:uuu -each_shell 0:1
     test:
       suffix: sbaij
       nsize: {{1 3}}
@@ -620,17 +615,17 @@ int main(int argc, char **argv)
     test:
       suffix: lines
       nsize: {{1 2 5}}
-      args: -shell -n {{20,24,18 9,8,7}} -sides {{npn dnp mdn ppp}} -shift {{0 2}}
+      args: -shell -each_n 20,24,18:9,8,7 -each_sides npn:dnp:mdn:ppp -each_shift 0:2
     test:
       suffix: nearby
       nsize: {{1 3}}
-      args: -shell -n {{20,24,18 40,48}} -sides {{npn dpm}} -contrast {{3 10}}
+      args: -shell -each_n 20,24,18:40,48 -each_sides npn:dpm -each_contrast 3:10
     test:
       suffix: lines_small
-      args: -shell -n {{2,2,2 2,3 40 1,2}} -sides {{ppp dnm}} -sign -1
+      args: -shell -each_n 2,2,2:2,3:40:1,2 -each_sides ppp:dnm -sign -1
     test:
       suffix: tiny
-      args: -sides {{ppp nnn dpn}} -n {{2,2,2 1,1,5 2,1,3}}
+      args: -each_sides ppp:nnn:dpn -each_n 2,2,2:1,1,5:2,1,3
     test:
       suffix: errors
       nsize: {{1 2}}

@@ -276,7 +276,7 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"transfer", TestTransfer}, {"iterat
   test:
     suffix: transfer
     nsize: {{1 3}}
-    args: -test transfer -dm_box_degree {{4 7}}
+    args: -test transfer -each_dm_box_degree 4:7
 
   testset:
     args: -test iterations -dm_box_mapping kershaw -dm_box_galerkin false -dm_box_degree 3
@@ -309,7 +309,7 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"transfer", TestTransfer}, {"iterat
     # degree 2 can be factored; solids keep their degree
     test:
       suffix: krylov_plate
-      nsize: {{1 3}}
+      nsize: 2
       args: -dm_box_operator biharmonic -dm_box_dim 2 -dm_box_cells 81,80 -dm_box_degree 3 -dm_box_boundary periodic,periodic,dirichlet,dirichlet
     test:
       suffix: krylov_solid

@@ -8,6 +8,7 @@ with numbers as text\n\
 #include <petscviewer.h>
 #include "catch.h"
 #include <stdio.h>
+#include "runtest.h"
 
 #define NAME "mappingfile_test.vts"
 
@@ -260,15 +261,13 @@ static PetscErrorCode TestErrors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   char      format[16] = "vts";
   PetscInt  degree     = 3;
   PetscBool errors     = PETSC_FALSE;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-format", format, sizeof(format), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-file_degree", &degree, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-errors", &errors, NULL));
@@ -277,9 +276,10 @@ int main(int argc, char **argv)
     PetscCall(Write(format, degree));
     PetscCall(TestFile(format));
   }
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
 
@@ -288,12 +288,12 @@ int main(int argc, char **argv)
     output_file: output/mappingfile_vts.out
     test:
       suffix: vts
-      args: -dm_box_degree {{2 3 5}}
+      args: -each_dm_box_degree 2:3:5
     test:
       suffix: vts_3d
-      args: -dm_box_dim 3 -file_degree 2 -dm_box_degree {{2 4}} -dm_refine {{0 1}}
+      args: -dm_box_dim 3 -file_degree 2 -each_dm_box_degree 2:4 -each_dm_refine 0:1
   testset:
-    args: -format {{ascii binary float xml}}
+    args: -each_format ascii:binary:float:xml
     output_file: output/mappingfile_corners.out
     test:
       suffix: corners

@@ -615,17 +615,63 @@ static PetscErrorCode TestErrors(void)
 
 /* ---- blocks and the transpose ---- */
 
+/* the largest |b - A x| / |b| of the columns of B and X, or without A the largest |x - M b| / |M b| */
+static PetscErrorCode CheckColumns(const char *what, Mat A, PC pc, Mat B, Mat X, PetscReal tol)
+{
+  PetscReal norm, error, largest = 0;
+  PetscInt  columns;
+  Vec       x, b, r;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(B, NULL, &r));
+  PetscCall(MatGetSize(B, NULL, &columns));
+  for (PetscInt i = 0; i < columns; i++) {
+    PetscCall(MatDenseGetColumnVecRead(X, i, &x));
+    PetscCall(MatDenseGetColumnVecRead(B, i, &b));
+    if (!A) PetscCall(PCApply(pc, b, r));
+    PetscCall(VecNorm(A ? b : r, NORM_2, &norm));
+    if (A) PetscCall(MatResidual(A, b, x, r));
+    else PetscCall(VecAXPY(r, -1, x));
+    PetscCall(VecNorm(r, NORM_2, &error));
+    largest = PetscMax(largest, error / norm);
+    PetscCall(MatDenseRestoreColumnVecRead(B, i, &b));
+    PetscCall(MatDenseRestoreColumnVecRead(X, i, &x));
+  }
+  PetscCall(Print(what, (PetscBool)(largest < tol)));
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* (M x, y) = (x, M' y) */
+static PetscErrorCode CheckTranspose(PC pc, Mat A, MatNullSpace null)
+{
+  PetscScalar dot[2];
+  Vec         x[2], y[2];
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatCreateVecs(A, &x[i], &y[i]));
+    PetscCall(VecSetRandom(x[i], NULL));
+    if (null) PetscCall(MatNullSpaceRemove(null, x[i]));
+  }
+  PetscCall(PCApply(pc, x[0], y[0]));
+  PetscCall(PCApplyTranspose(pc, x[1], y[1]));
+  for (int i = 0; i < 2; i++) PetscCall(VecDot(y[i], x[1 - i], &dot[i]));
+  PetscCall(Print("PCApplyTranspose()", (PetscBool)(PetscAbsScalar(dot[0] - dot[1]) <= 1e-10 * PetscAbsScalar(dot[0]))));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&y[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestBlocks(void)
 {
   const PetscInt columns = 3;
-  PetscReal      norm, error, largest = 0;
-  PetscScalar    dot[2];
   PetscInt       n, N;
   DM             dm;
   Mat            A, X, B;
   KSP            ksp;
   PC             pc;
-  Vec            x, b, r, y[2];
+  Vec            b;
   MatNullSpace   null;
 
   PetscFunctionBeginUser;
@@ -641,55 +687,16 @@ static PetscErrorCode TestBlocks(void)
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(MatGetNullSpace(A, &null));
-  PetscCall(MatCreateVecs(A, &r, NULL));
   for (PetscInt i = 0; i < columns && null; i++) {
     PetscCall(MatDenseGetColumnVec(B, i, &b));
     PetscCall(MatNullSpaceRemove(null, b));
     PetscCall(MatDenseRestoreColumnVec(B, i, &b));
   }
   PetscCall(KSPMatSolve(ksp, B, X));
-  for (PetscInt i = 0; i < columns; i++) {
-    PetscCall(MatDenseGetColumnVecRead(X, i, &x));
-    PetscCall(MatDenseGetColumnVecRead(B, i, &b));
-    PetscCall(MatResidual(A, b, x, r));
-    PetscCall(VecNorm(r, NORM_2, &error));
-    PetscCall(VecNorm(b, NORM_2, &norm));
-    largest = PetscMax(largest, error / norm);
-    PetscCall(MatDenseRestoreColumnVecRead(B, i, &b));
-    PetscCall(MatDenseRestoreColumnVecRead(X, i, &x));
-  }
-  PetscCall(Print("KSPMatSolve()", (PetscBool)(largest < 1e-8)));
-  /* each column of a block as it would be by itself */
-  PetscCall(PCMatApply(pc, B, X));
-  largest = 0;
-  for (PetscInt i = 0; i < columns; i++) {
-    PetscCall(MatDenseGetColumnVecRead(X, i, &x));
-    PetscCall(MatDenseGetColumnVecRead(B, i, &b));
-    PetscCall(PCApply(pc, b, r));
-    PetscCall(VecNorm(r, NORM_2, &norm));
-    PetscCall(VecAXPY(r, -1, x));
-    PetscCall(VecNorm(r, NORM_2, &error));
-    largest = PetscMax(largest, error / norm);
-    PetscCall(MatDenseRestoreColumnVecRead(B, i, &b));
-    PetscCall(MatDenseRestoreColumnVecRead(X, i, &x));
-  }
-  PetscCall(Print("PCMatApply()", (PetscBool)(largest < 1e-12)));
-  /* (M x, y) = (x, M' y) */
-  PetscCall(MatCreateVecs(A, &x, &b));
-  for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(x, &y[i]));
-  PetscCall(VecSetRandom(x, NULL));
-  PetscCall(VecSetRandom(b, NULL));
-  if (null) PetscCall(MatNullSpaceRemove(null, x));
-  if (null) PetscCall(MatNullSpaceRemove(null, b));
-  PetscCall(PCApply(pc, x, y[0]));
-  PetscCall(PCApplyTranspose(pc, b, y[1]));
-  PetscCall(VecDot(y[0], b, &dot[0]));
-  PetscCall(VecDot(y[1], x, &dot[1]));
-  PetscCall(Print("PCApplyTranspose()", (PetscBool)(PetscAbsScalar(dot[0] - dot[1]) <= 1e-10 * PetscAbsScalar(dot[0]))));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&y[i]));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&r));
+  PetscCall(CheckColumns("KSPMatSolve()", A, NULL, B, X, 1e-8));
+  PetscCall(PCMatApply(pc, B, X)); /* each column of a block as it would be by itself */
+  PetscCall(CheckColumns("PCMatApply()", NULL, pc, B, X, 1e-12));
+  PetscCall(CheckTranspose(pc, A, null));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&X));
@@ -748,7 +755,7 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"observer", TestObserver}, {"direct
   test:
     suffix: directions
     nsize: {{1 2}}
-    args: -test directions -with_dm {{false true}}
+    args: -test directions -each_with_dm false:true
 
   test:
     suffix: mesh
@@ -761,7 +768,7 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"observer", TestObserver}, {"direct
     output_file: output/patchmg_reuse.out
     test:
       suffix: reuse
-      args: -single_pc_patchmg_coarse_eq_limit {{0 unlimited}}
+      args: -each_single_pc_patchmg_coarse_eq_limit 0:unlimited
     test:
       suffix: reuse_aij
       args: -dm_mat_type aij -single_pc_type jacobi
@@ -794,7 +801,7 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"observer", TestObserver}, {"direct
   test:
     suffix: constants
     nsize: {{1 2}}
-    args: -test constants -dm_box_boundary neumann -single_pc_patchmg_coarse_eq_limit {{0 unlimited}}
+    args: -test constants -dm_box_boundary neumann -each_single_pc_patchmg_coarse_eq_limit 0:unlimited
 
   test:
     suffix: errors
@@ -804,7 +811,7 @@ TEST_MAIN("levels", {"levels", TestLevels}, {"observer", TestObserver}, {"direct
   test:
     suffix: blocks
     nsize: {{1 2}}
-    args: -test blocks -dm_box_boundary {{dirichlet neumann}} -pc_patchmg_coarse_eq_limit {{0 unlimited}} -ksp_type {{fgmres richardson}}
+    args: -test blocks -each_dm_box_boundary dirichlet:neumann -each_pc_patchmg_coarse_eq_limit 0:unlimited -each_ksp_type fgmres:richardson
 
   # without the times; the option shows the same
   testset:

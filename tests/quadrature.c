@@ -305,36 +305,32 @@ static PetscErrorCode ReferenceNodes(PatchFDKernels k, PetscInt degree)
 /* ---- against each other ---- */
 
 /* Nodes on a box, by index and in cells; factors stored and computed; one component and three; y0 and alpha; geometry of higher degree */
-static PetscErrorCode Variants(PatchFDKernels k, PetscInt dim, PetscInt degree, int problem)
+typedef struct {
+  PatchFDKernels k;
+  Mesh           m;
+  PatchFDPoints  p;
+  int            problem;
+  PetscReal      eps, *x, *y, *z, *d, *e; /* y = A x, d the diagonal; z and e to compare with these */
+} Variant;
+
+static PetscErrorCode Same(const Variant *v, const char *what, const PatchFDPoints *p, const PatchFDField *field)
 {
-  const PetscReal eps = k->size == sizeof(double) ? 1e-12 : 2e-5;
-  PetscReal      *x, *y, *z, *d, *X, *cx, *cy, *cd;
-  PetscInt       *geoindex;
-  PetscCount      n;
-  Mesh            m;
-  PatchFDPoints   p, other;
-  PatchFDField    field;
+  PetscFunctionBeginUser;
+  PetscCall(Apply(v->k, p, field, 1, v->x, NULL, v->z, v->e));
+  PetscCall(Compare(what, v->problem, v->m.degree, v->m.nnodes, v->z, v->y, v->eps));
+  PetscCall(Compare(what, v->problem, v->m.degree, v->m.nnodes, v->e, v->d, v->eps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* fixed nodes by ranges */
+static PetscErrorCode VariantBox(const Variant *v)
+{
+  PatchFDPoints p     = v->p;
+  PatchFDField  field = {.x0 = 0};
 
   PetscFunctionBeginUser;
-  PetscCall(MeshCreate(dim, box, degree, &m));
-  n = m.nnodes;
-  PetscCall(PetscMalloc4(3 * n, &x, 3 * n, &y, 3 * n, &z, 3 * n, &d));
-  PetscCall(PetscMalloc3(m.ncells * m.size, &cx, m.ncells * m.size, &cy, m.ncells * m.size, &cd));
-  for (PetscCount i = 0; i < 3 * n; i++) x[i] = PetscSinReal(1 + i * i);
-  p       = Describe(&m, problem, PATCHFD_NODES_INDEX, PATCHFD_FACTORS_STORED, PETSC_TRUE);
-  p.index = m.inner;
-  PetscCall(Apply(k, &p, NULL, 1, x, NULL, y, d));
-
-  other         = p;
-  other.factors = PATCHFD_FACTORS_COMPUTED;
-  PetscCall(Apply(k, &other, NULL, 1, x, NULL, z, cd));
-  PetscCall(Compare("computed factors", problem, degree, n, z, y, eps));
-  PetscCall(Compare("computed factors, diagonal", problem, degree, n, cd, d, eps));
-
-  /* fixed nodes by ranges */
-  field = (PatchFDField){.x0 = 0};
   for (int a = 0; a < 3; a++) {
-    const PetscInt nodes = a < dim ? box[a] * degree + 1 : 1, edge = a < dim;
+    const PetscInt edge = a < v->m.dim, nodes = edge ? box[a] * v->m.degree + 1 : 1;
 
     field.xbox.n[a]  = nodes;
     field.read[a][0] = edge;
@@ -342,56 +338,102 @@ static PetscErrorCode Variants(PatchFDKernels k, PetscInt dim, PetscInt degree, 
   }
   field.ybox = field.xbox;
   PetscCall(PetscArraycpy(field.write, field.read, 3));
-  other       = p;
-  other.nodes = PATCHFD_NODES_BOX;
-  PetscCall(Apply(k, &other, &field, 1, x, NULL, z, cd));
-  PetscCall(Compare("nodes of a box", problem, degree, n, z, y, eps));
-  PetscCall(Compare("nodes of a box, diagonal", problem, degree, n, cd, d, eps));
+  p.nodes = PATCHFD_NODES_BOX;
+  PetscCall(Same(v, "nodes of a box", &p, &field));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* x scattered to cells, y summed */
-  for (PetscCount i = 0; i < m.ncells * m.size; i++) cx[i] = m.inner[i] < 0 ? 0 : x[m.inner[i]];
-  other        = p;
-  other.nodes  = PATCHFD_NODES_CELL;
-  other.nnodes = m.ncells * m.size;
-  PetscCall(Apply(k, &other, NULL, 1, cx, NULL, cy, NULL));
-  PetscCall(PetscArrayzero(z, n));
-  for (PetscCount i = 0; i < m.ncells * m.size; i++)
-    if (m.inner[i] >= 0) z[m.inner[i]] += cy[i];
-  PetscCall(Compare("nodes of cells", problem, degree, n, z, y, eps));
+/* x scattered to cells, y summed */
+static PetscErrorCode VariantCells(const Variant *v)
+{
+  const PetscCount n = v->m.ncells * v->m.size;
+  PatchFDPoints    p = v->p;
+  PetscReal       *x, *y;
 
-  /* y0 and alpha; z is y0 */
-  for (PetscCount i = 0; i < n; i++) z[i] = x[n + i] - 2 * y[i];
-  PetscCall(Apply(k, &p, NULL, -2, x, x + n, cd, NULL));
-  PetscCall(Compare("y0 + alpha A x", problem, degree, n, cd, z, eps));
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc2(n, &x, n, &y));
+  for (PetscCount i = 0; i < n; i++) x[i] = v->m.inner[i] < 0 ? 0 : v->x[v->m.inner[i]];
+  p.nodes  = PATCHFD_NODES_CELL;
+  p.nnodes = n;
+  PetscCall(Apply(v->k, &p, NULL, 1, x, NULL, y, NULL));
+  PetscCall(PetscArrayzero(v->z, v->m.nnodes));
+  for (PetscCount i = 0; i < n; i++)
+    if (v->m.inner[i] >= 0) v->z[v->m.inner[i]] += y[i];
+  PetscCall(Compare("nodes of cells", v->problem, v->m.degree, v->m.nnodes, v->z, v->y, v->eps));
+  PetscCall(PetscFree2(x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* a geometry of degree 2 and 3 that is multilinear */
+/* a geometry of degree 2 and 3 that is multilinear */
+static PetscErrorCode VariantGeometry(const Variant *v)
+{
+  PetscFunctionBeginUser;
   for (PetscInt g = 2; g <= 3; g++) {
-    PetscCall(MeshIndex(&m, g, PETSC_FALSE, &geoindex));
-    other           = p;
-    other.geodegree = g;
-    other.geoindex  = geoindex;
-    PetscCall(MeshNodes(&m, g, geoindex, (box[0] * g + 1) * (box[1] * g + 1) * (dim == 3 ? box[2] * g + 1 : 1), &X));
-    other.coordinate = X;
-    other.factors    = PATCHFD_FACTORS_AUTO;
-    PetscCall(Apply(k, &other, NULL, 1, x, NULL, z, NULL));
-    PetscCall(Compare("geometry of higher degree", problem, degree, n, z, y, eps));
-    PetscCall(PetscFree(geoindex));
+    PatchFDPoints p = v->p;
+    PetscInt     *index;
+    PetscReal    *X;
+
+    PetscCall(MeshIndex(&v->m, g, PETSC_FALSE, &index));
+    PetscCall(MeshNodes(&v->m, g, index, (box[0] * g + 1) * (box[1] * g + 1) * (v->m.dim == 3 ? box[2] * g + 1 : 1), &X));
+    p.geodegree  = g;
+    p.geoindex   = index;
+    p.coordinate = X;
+    p.factors    = PATCHFD_FACTORS_AUTO;
+    PetscCall(Same(v, "geometry of higher degree", &p, NULL));
+    PetscCall(PetscFree(index));
     PetscCall(PetscFree(X));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* three components */
+static PetscErrorCode VariantComponents(const Variant *v)
+{
+  const PetscCount n = v->m.nnodes;
+  PatchFDPoints    p = v->p;
+  PetscReal       *x, *y, *z;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc3(3 * n, &x, 3 * n, &y, 3 * n, &z));
+  for (PetscCount i = 0; i < 3 * n; i++) x[i] = PetscSinReal(1 + i * i);
+  p.ncomp = 3;
+  PetscCall(Apply(v->k, &p, NULL, 1, x, NULL, y, NULL));
   for (PetscInt c = 0; c < 3; c++) {
-    for (PetscCount i = 0; i < n; i++) cd[i] = x[3 * i + c];
-    PetscCall(Apply(k, &p, NULL, 1, cd, NULL, z, NULL));
-    for (PetscCount i = 0; i < n; i++) y[3 * i + c] = z[i];
+    for (PetscCount i = 0; i < n; i++) v->z[i] = x[3 * i + c];
+    PetscCall(Apply(v->k, &v->p, NULL, 1, v->z, NULL, v->e, NULL));
+    for (PetscCount i = 0; i < n; i++) z[3 * i + c] = v->e[i];
   }
-  other       = p;
-  other.ncomp = 3;
-  PetscCall(Apply(k, &other, NULL, 1, x, NULL, z, NULL));
-  PetscCall(Compare("three components", problem, degree, 3 * n, z, y, eps));
-  PetscCall(PetscFree4(x, y, z, d));
-  PetscCall(PetscFree3(cx, cy, cd));
-  PetscCall(MeshDestroy(&m));
+  PetscCall(Compare("three components", v->problem, v->m.degree, 3 * n, y, z, v->eps));
+  PetscCall(PetscFree3(x, y, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Variants(PatchFDKernels k, PetscInt dim, PetscInt degree, int problem)
+{
+  Variant       v = {.k = k, .problem = problem, .eps = k->size == sizeof(double) ? 1e-12 : 2e-5};
+  PatchFDPoints computed;
+  PetscCount    n;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(dim, box, degree, &v.m));
+  n = v.m.nnodes;
+  PetscCall(PetscMalloc5(2 * n, &v.x, n, &v.y, n, &v.z, n, &v.d, n, &v.e));
+  for (PetscCount i = 0; i < 2 * n; i++) v.x[i] = PetscSinReal(1 + i * i);
+  v.p       = Describe(&v.m, problem, PATCHFD_NODES_INDEX, PATCHFD_FACTORS_STORED, PETSC_TRUE);
+  v.p.index = v.m.inner;
+  PetscCall(Apply(k, &v.p, NULL, 1, v.x, NULL, v.y, v.d));
+  computed         = v.p;
+  computed.factors = PATCHFD_FACTORS_COMPUTED;
+  PetscCall(Same(&v, "computed factors", &computed, NULL));
+  PetscCall(VariantBox(&v));
+  PetscCall(VariantCells(&v));
+  PetscCall(VariantGeometry(&v));
+  PetscCall(VariantComponents(&v));
+  /* y0 and alpha; z is y0 */
+  for (PetscCount i = 0; i < n; i++) v.z[i] = v.x[n + i] - 2 * v.y[i];
+  PetscCall(Apply(k, &v.p, NULL, -2, v.x, v.x + n, v.e, NULL));
+  PetscCall(Compare("y0 + alpha A x", problem, degree, n, v.e, v.z, v.eps));
+  PetscCall(PetscFree5(v.x, v.y, v.z, v.d, v.e));
+  PetscCall(MeshDestroy(&v.m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -527,7 +527,7 @@ int main(int argc, char **argv)
   test:
     suffix: ranks
     output_file: output/random_1.out
-    nsize: {{2 3}}
+    nsize: 3
     args: -count 40
 
   # patches that share matrices, of coefficients that vary

@@ -139,22 +139,10 @@ static void DrawFamily(Dice *d, Case *c)
   if (c->precision == SINGLE && (c->kind == BIHARMONIC || c->kind == STOKES)) c->precision = MIXED;
 }
 
-static void DrawMesh(Dice *d, Case *c)
+static void DrawCells(Dice *d, PetscBool even, Case *c)
 {
   static const PetscInt limits[] = {20000, 8000, 3000, 4000, 2500, 10000}, few[] = {1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 12},
-                        evens[]        = {4, 4, 4, 6, 8, 8, 10, 12, 16};
-  static const char *const operators[] = {"poisson", "poisson", "diffusion", "biharmonic", "stokes", "heat"}, *const spaces[] = {"q",
-                                                                                                                                 "dgq",
-                                                                                                                                 "q",
-                                                                                                                                 "q",
-                                                                                                                                 "rt",
-                                                                                                                                 "p1"};
-  const DMBoxBoundaryType other     = c->kind == BIHARMONIC ? DMBOX_BOUNDARY_SUPPORTED : DMBOX_BOUNDARY_NEUMANN;
-  const PetscReal         others    = Chance(d, 0.25) ? 0 : (Chance(d, 0.1) ? 1 : 0.4);
-  const char             *prefix    = c->deep ? "outer_" : "";
-  char                    list[256] = "";
-  const PetscBool         even = Chance(d, 0.75), graded = (PetscBool)(c->kind != HEAT && Chance(d, 0.25)); /* even: for several levels */
-  PetscBool               open = PETSC_TRUE;
+                        evens[] = {4, 4, 4, 6, 8, 8, 10, 12, 16};
 
   c->limit = even && c->kind == POISSON && c->degree > 6 ? 50000 : limits[c->kind]; /* two levels */
   for (PetscInt i = 0; i < c->dim; i++) {
@@ -170,11 +158,11 @@ static void DrawMesh(Dice *d, Case *c)
       if (c->cells[i] > c->cells[longest]) longest = i;
     c->cells[longest] = even && c->cells[longest] > 5 ? c->cells[longest] / 4 * 2 : c->cells[longest] / 2;
   }
-  for (PetscInt i = 0; i < 2 * c->dim; i++) {
-    c->side[i] = Chance(d, others) ? other : DMBOX_BOUNDARY_DIRICHLET;
-    open       = (PetscBool)(open && c->side[i] == DMBOX_BOUNDARY_NEUMANN);
-  }
-  for (PetscInt i = 0; i < c->dim; i++) c->ratio[i] = graded && Chance(d, 0.6) ? 0.8 + 0.45 * Uniform(d) : 1;
+}
+
+/* open: no side has Dirichlet conditions */
+static void DrawCoefficients(Dice *d, PetscBool open, Case *c)
+{
   c->scale = c->kind != HEAT && c->kind != STOKES && c->precision != SINGLE && Chance(d, 0.25) ? PetscPowRealInt(10, (int)Below(d, 17) - 8)
                                                                                                : 1;
   c->contrast = c->kind == DIFFUSION && Chance(d, 0.5) ? (Chance(d, 0.5) ? 10 : 100) : 1;
@@ -186,6 +174,43 @@ static void DrawMesh(Dice *d, Case *c)
   if (c->nK > c->dim) /* xx, xy, yy or xx, xy, xz, yy, yz, zz */
     for (PetscInt i = 0, a = 0; a < c->dim; a++)
       for (PetscInt b = a; b < c->dim; b++) c->K[i++] = c->scale * (a == b ? 1 + 0.5 * (PetscReal)a : 0.3);
+}
+
+static void DrawMapping(Dice *d, const char prefix[], Case *c)
+{
+  static const char *const maps[]       = {"none", "none", "sine", "sine1", "sine2", "annulus", "kershaw_smooth"};
+  static const char *const parameters[] = {"", "", "", "", "0.05", "", "0.6"};
+  const PetscInt           map          = Below(d, PETSC_STATIC_ARRAY_LENGTH(maps));
+
+  Add(c->mesh, prefix, "dm_box_mapping %s", maps[map]);
+  if (parameters[map][0]) Add(c->mesh, prefix, "dm_box_mapping_parameter %s", parameters[map]);
+  if (map > 1 && Chance(d, 0.2)) Add(c->mesh, prefix, "dm_box_mapping_degree 1");
+  Add(c->mesh, prefix, "dm_box_extra_points %s", Chance(d, 0.5) ? "1" : "2"); /* in PCSINGLE the same */
+  Add(c->mesh, prefix, "dm_box_galerkin %s", Chance(d, 0.2) ? "true" : "false");
+}
+
+static void DrawMesh(Dice *d, Case *c)
+{
+  static const char *const operators[] = {"poisson", "poisson", "diffusion", "biharmonic", "stokes", "heat"}, *const spaces[] = {"q",
+                                                                                                                                 "dgq",
+                                                                                                                                 "q",
+                                                                                                                                 "q",
+                                                                                                                                 "rt",
+                                                                                                                                 "p1"};
+  const DMBoxBoundaryType other     = c->kind == BIHARMONIC ? DMBOX_BOUNDARY_SUPPORTED : DMBOX_BOUNDARY_NEUMANN;
+  const PetscReal         others    = Chance(d, 0.25) ? 0 : (Chance(d, 0.1) ? 1 : 0.4);
+  const char             *prefix    = c->deep ? "outer_" : "";
+  char                    list[256] = "";
+  const PetscBool         even = Chance(d, 0.75), graded = (PetscBool)(c->kind != HEAT && Chance(d, 0.25)); /* even: for several levels */
+  PetscBool               open = PETSC_TRUE;
+
+  DrawCells(d, even, c);
+  for (PetscInt i = 0; i < 2 * c->dim; i++) {
+    c->side[i] = Chance(d, others) ? other : DMBOX_BOUNDARY_DIRICHLET;
+    open       = (PetscBool)(open && c->side[i] == DMBOX_BOUNDARY_NEUMANN);
+  }
+  for (PetscInt i = 0; i < c->dim; i++) c->ratio[i] = graded && Chance(d, 0.6) ? 0.8 + 0.45 * Uniform(d) : 1;
+  DrawCoefficients(d, open, c);
   c->mesh[0] = 0;
   Add(c->mesh, prefix, "dm_box_dim %" PetscInt_FMT, c->dim);
   Add(c->mesh, prefix, "dm_box_degree %" PetscInt_FMT, c->degree);
@@ -209,17 +234,7 @@ static void DrawMesh(Dice *d, Case *c)
   if (c->kind == DGQ && Chance(d, 0.3)) Add(c->mesh, prefix, "dm_box_penalty 2,1.5");
   if (c->kind == POISSON || c->kind == DIFFUSION)
     Add(c->mesh, prefix, "dm_box_semicoarsening %s", Chance(d, 0.3) ? "0" : "0.17"); /* the default is another one on GPUs */
-  if (c->kind == DIFFUSION) {
-    static const char *const maps[]       = {"none", "none", "sine", "sine1", "sine2", "annulus", "kershaw_smooth"};
-    static const char *const parameters[] = {"", "", "", "", "0.05", "", "0.6"};
-    const PetscInt           map          = Below(d, PETSC_STATIC_ARRAY_LENGTH(maps));
-
-    Add(c->mesh, prefix, "dm_box_mapping %s", maps[map]);
-    if (parameters[map][0]) Add(c->mesh, prefix, "dm_box_mapping_parameter %s", parameters[map]);
-    if (map > 1 && Chance(d, 0.2)) Add(c->mesh, prefix, "dm_box_mapping_degree 1");
-    Add(c->mesh, prefix, "dm_box_extra_points %s", Chance(d, 0.5) ? "1" : "2"); /* in PCSINGLE the same */
-    Add(c->mesh, prefix, "dm_box_galerkin %s", Chance(d, 0.2) ? "true" : "false");
-  }
+  if (c->kind == DIFFUSION) DrawMapping(d, prefix, c);
 }
 
 /* what the patches do */
@@ -272,16 +287,88 @@ static void AddPatches(const Case *c, const Patches *p, PetscBool twin, const ch
   if (dense) Add(text, prefix, "pc_patchfd_precision same");
 }
 
+/* the Krylov method and what the preconditioner does, of which each case uses a part; asked: for symmetry */
+typedef struct {
+  const char *ksp;
+  PetscBool   asked, graph;
+  PetscInt    direct, steps, cycle;
+  Patches     p;
+} Settings;
+
+static void SetTolerances(const Settings *s, Case *c)
+{
+  c->rtol = c->precision == SINGLE ? 1e-3 : (c->method == SMOOTHER && c->kind == BIHARMONIC ? 1e-6 : 1e-9);
+  c->same = c->precision == DOUBLE ? 1e-10 : (c->dim > 1 && c->contrast == 1 ? 1e-3 : 1e-2);
+  if (c->rounding > c->same) c->same = c->rounding < 0.1 ? c->rounding : 0;
+  c->most = c->method == SMOOTHER || c->method == JACOBI || c->kind == HEAT
+            ? 1000
+            : (c->additive || (c->kind == BIHARMONIC && s->p.local[0] == 'f') ? 300 : 60);
+  for (PetscInt i = 0; i < c->dim; i++)
+    if ((i < c->nK && c->K[i] != c->K[0]) || c->contrast != 1 || c->ratio[i] != 1)
+      c->most = PetscMax(c->most, 150); /* anisotropic, in parts of the box */
+  if (c->kind == HEAT && c->method == CYCLES) c->same = 0;
+  if (c->method == DIRECT && s->direct == 2) c->same = 0; /* whether it is the direct solve depends on the kind of vectors */
+}
+
+static void AddSolver(const Settings *s, PetscBool twin, Case *c)
+{
+  char       *text  = twin ? c->twin : c->solver, prefix[64], levels[80];
+  const char *outer = c->deep ? "outer_" : "";
+
+  text[0] = 0;
+  (void)snprintf(prefix, sizeof(prefix), "%s%s", outer, !twin && c->precision == MIXED ? "single_" : "");
+  (void)snprintf(levels, sizeof(levels), "%smg_levels_", prefix);
+  Add(text, outer, "ksp_type %s", s->ksp);
+  Add(text, outer, "ksp_rtol %g", (double)c->rtol);
+  Add(text, outer, "ksp_max_it %" PetscInt_FMT, c->most);
+  if (!strcmp(s->ksp, "cg") || !strcmp(s->ksp, "fusedcg") || !strcmp(s->ksp, "gmres"))
+    Add(text, outer, strcmp(s->ksp, "gmres") ? "ksp_norm_type unpreconditioned" : "ksp_pc_side right");
+  if (!strcmp(s->ksp, "fgmres") || !strcmp(s->ksp, "gmres")) Add(text, outer, "ksp_gmres_restart 300");
+  if (!twin && c->precision == MIXED) Add(text, outer, "pc_type single");
+  if (c->method == JACOBI) Add(text, prefix, "pc_type jacobi");
+  if (c->method == SMOOTHER) {
+    Add(text, prefix, "pc_type patchfd");
+    AddPatches(c, &s->p, twin, prefix, text);
+  }
+  if (c->method == DIRECT) {
+    Add(text, prefix, "pc_type %s", s->direct == 0 ? "patchfd" : "patchmg");
+    if (s->direct == 0) Add(text, prefix, "pc_patchfd_patch box");
+    if (s->direct == 1) Add(text, prefix, "pc_patchmg_coarse_eq_limit unlimited");
+  }
+  if (c->method == CYCLES && c->kind == HEAT) {
+    Add(text, prefix, "pc_type mg");
+    Add(text, levels, "ksp_type chebyshev");
+    Add(text, levels, "pc_type jacobi");
+    Add(text, prefix, "mg_coarse_ksp_type fusedcg");
+    Add(text, prefix, "mg_coarse_pc_type jacobi");
+    Add(text, prefix, "mg_coarse_ksp_rtol 1e-2");
+  } else if (c->method == CYCLES) {
+    Add(text, prefix, "pc_type patchmg");
+    Add(text, prefix, "pc_patchmg_coarse_eq_limit 0");
+    if (s->asked) Add(text, prefix, "pc_patchmg_symmetric");
+    else if (s->cycle == 9) Add(text, prefix, "pc_mg_type full");
+    else if (c->kind == STOKES) Add(text, prefix, "pc_mg_type multiplicative");
+    if (s->cycle == 8) Add(text, prefix, "pc_mg_cycle_type w");
+    if (!s->graph) Add(text, prefix, "pc_patchmg_graph 0");
+    if (s->steps > 1) Add(text, levels, "ksp_max_it %" PetscInt_FMT, s->steps);
+    AddPatches(c, &s->p, twin, levels, text);
+  }
+}
+
 /* the solver in the case's precision, and the twin in double */
 static void DrawSolver(Dice *d, Case *c)
 {
   static const PetscInt methods[] = {66, 18, 16, 0};
   const PetscBool definite = (PetscBool)(c->kind != STOKES), big = (PetscBool)(c->kind != POISSON && c->kind != DGQ && Unknowns(c) > 1500);
-  const PetscBool asked = (PetscBool)(definite && Chance(d, 0.4)), graph = Chance(d, 0.8);
-  const PetscInt  direct = Below(d, 3), steps = Chance(d, 0.25) ? 2 : 1, cycle = Below(d, 10), krylov = Below(d, 10);
-  const char     *ksp = "fgmres";
-  Patches         p;
+  Settings        s = {.ksp = "fgmres"};
+  PetscInt        krylov;
 
+  s.asked   = (PetscBool)(definite && Chance(d, 0.4));
+  s.graph   = Chance(d, 0.8);
+  s.direct  = Below(d, 3);
+  s.steps   = Chance(d, 0.25) ? 2 : 1;
+  s.cycle   = Below(d, 10);
+  krylov    = Below(d, 10);
   c->method = c->kind == HEAT ? (Chance(d, 0.5) ? CYCLES : JACOBI) : (Method)Weighted(d, methods);
   if (c->method == DIRECT && big) c->method = CYCLES;
   c->rounding = 0;
@@ -290,67 +377,16 @@ static void DrawSolver(Dice *d, Case *c)
   c->rounding *= c->contrast * 1e-7;
   if (c->rounding > 1) c->precision = DOUBLE; /* of such a matrix single precision sees nothing */
   if (c->precision == DOUBLE) c->rounding *= 1e-8;
-  DrawPatches(d, (PetscBool)(asked && c->method == SMOOTHER), c, &p);
-  c->symmetric = (PetscBool)(definite && (asked || c->method != CYCLES || (c->additive && cycle < 9)) &&
-                             (c->method != SMOOTHER || c->additive || !strcmp(p.order, "symmetric")));
+  DrawPatches(d, (PetscBool)(s.asked && c->method == SMOOTHER), c, &s.p);
+  c->symmetric = (PetscBool)(definite && (s.asked || c->method != CYCLES || (c->additive && s.cycle < 9)) &&
+                             (c->method != SMOOTHER || c->additive || !strcmp(s.p.order, "symmetric")));
   if (c->kind == HEAT) c->symmetric = (PetscBool)(c->method == JACOBI);
-  if (c->symmetric && krylov < 7) ksp = krylov < 4 || c->precision == SINGLE ? "cg" : "fusedcg";
-  else if (krylov == 9 && c->precision == DOUBLE && c->kind != STOKES && c->kind != HEAT) ksp = "gmres"; /* those iterate inside */
-  else if (krylov == 8 && c->kind == POISSON && c->method != SMOOTHER && !c->additive && !p.damping) ksp = "richardson";
-  c->rtol = c->precision == SINGLE ? 1e-3 : (c->method == SMOOTHER && c->kind == BIHARMONIC ? 1e-6 : 1e-9);
-  c->same = c->precision == DOUBLE ? 1e-10 : (c->dim > 1 && c->contrast == 1 ? 1e-3 : 1e-2);
-  if (c->rounding > c->same) c->same = c->rounding < 0.1 ? c->rounding : 0;
-  c->most = c->method == SMOOTHER || c->method == JACOBI || c->kind == HEAT
-            ? 1000
-            : (c->additive || (c->kind == BIHARMONIC && p.local[0] == 'f') ? 300 : 60);
-  for (PetscInt i = 0; i < c->dim; i++)
-    if ((i < c->nK && c->K[i] != c->K[0]) || c->contrast != 1 || c->ratio[i] != 1)
-      c->most = PetscMax(c->most, 150); /* anisotropic, in parts of the box */
-  if (c->kind == HEAT && c->method == CYCLES) c->same = 0;
-  if (c->method == DIRECT && direct == 2) c->same = 0; /* whether it is the direct solve depends on the kind of vectors */
-  for (int twin = 0; twin < 2; twin++) {
-    char       *text  = twin ? c->twin : c->solver, prefix[64], levels[80];
-    const char *outer = c->deep ? "outer_" : "";
-
-    text[0] = 0;
-    (void)snprintf(prefix, sizeof(prefix), "%s%s", outer, !twin && c->precision == MIXED ? "single_" : "");
-    (void)snprintf(levels, sizeof(levels), "%smg_levels_", prefix);
-    Add(text, outer, "ksp_type %s", ksp);
-    Add(text, outer, "ksp_rtol %g", (double)c->rtol);
-    Add(text, outer, "ksp_max_it %" PetscInt_FMT, c->most);
-    if (!strcmp(ksp, "cg") || !strcmp(ksp, "fusedcg") || !strcmp(ksp, "gmres"))
-      Add(text, outer, strcmp(ksp, "gmres") ? "ksp_norm_type unpreconditioned" : "ksp_pc_side right");
-    if (!strcmp(ksp, "fgmres") || !strcmp(ksp, "gmres")) Add(text, outer, "ksp_gmres_restart 300");
-    if (!twin && c->precision == MIXED) Add(text, outer, "pc_type single");
-    if (c->method == JACOBI) Add(text, prefix, "pc_type jacobi");
-    if (c->method == SMOOTHER) {
-      Add(text, prefix, "pc_type patchfd");
-      AddPatches(c, &p, (PetscBool)twin, prefix, text);
-    }
-    if (c->method == DIRECT) {
-      Add(text, prefix, "pc_type %s", direct == 0 ? "patchfd" : "patchmg");
-      if (direct == 0) Add(text, prefix, "pc_patchfd_patch box");
-      if (direct == 1) Add(text, prefix, "pc_patchmg_coarse_eq_limit unlimited");
-    }
-    if (c->method == CYCLES && c->kind == HEAT) {
-      Add(text, prefix, "pc_type mg");
-      Add(text, levels, "ksp_type chebyshev");
-      Add(text, levels, "pc_type jacobi");
-      Add(text, prefix, "mg_coarse_ksp_type fusedcg");
-      Add(text, prefix, "mg_coarse_pc_type jacobi");
-      Add(text, prefix, "mg_coarse_ksp_rtol 1e-2");
-    } else if (c->method == CYCLES) {
-      Add(text, prefix, "pc_type patchmg");
-      Add(text, prefix, "pc_patchmg_coarse_eq_limit 0");
-      if (asked) Add(text, prefix, "pc_patchmg_symmetric");
-      else if (cycle == 9) Add(text, prefix, "pc_mg_type full");
-      else if (c->kind == STOKES) Add(text, prefix, "pc_mg_type multiplicative");
-      if (cycle == 8) Add(text, prefix, "pc_mg_cycle_type w");
-      if (!graph) Add(text, prefix, "pc_patchmg_graph 0");
-      if (steps > 1) Add(text, levels, "ksp_max_it %" PetscInt_FMT, steps);
-      AddPatches(c, &p, (PetscBool)twin, levels, text);
-    }
-  }
+  if (c->symmetric && krylov < 7) s.ksp = krylov < 4 || c->precision == SINGLE ? "cg" : "fusedcg";
+  else if (krylov == 9 && c->precision == DOUBLE && c->kind != STOKES && c->kind != HEAT) s.ksp = "gmres"; /* those iterate inside */
+  else if (krylov == 8 && c->kind == POISSON && c->method != SMOOTHER && !c->additive && !s.p.damping) s.ksp = "richardson";
+  SetTolerances(&s, c);
+  AddSolver(&s, PETSC_FALSE, c);
+  AddSolver(&s, PETSC_TRUE, c);
 }
 
 /* what no option says */

@@ -7,6 +7,7 @@ static char help[] = "Operators, transfers and smoothing steps against dense Kro
 #include "reference.h"
 #include "bendingload.h"
 #include "layout.h"
+#include "runtest.h"
 
 /* every way to apply the operator, its diagonal, its conversion */
 static PetscErrorCode TestOperator(const Layout *l, Mat A, const PetscReal x[], const PetscReal b[], PetscReal tol, PetscInt *failures)
@@ -176,81 +177,60 @@ static PetscErrorCode TestBox(const Layout *l, Mat A, const PetscReal x[], Petsc
 static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local, PCPatchFDClassesType classes, const PetscReal x[],
                                    const PetscReal b[], PetscReal tol, PetscInt *failures)
 {
-  const Problem *p = l->p;
-  const struct {
-    PCPatchFDType  type;
-    PCPatchFDOrder order;
-    PetscReal      omega;
-    PetscInt       variants;
+  static const struct {
+    Step     step;
+    PetscInt variants;
   } kinds[] = {
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, 1, 4},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD, 0.8, 4},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, 1, 1},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, 1.1, 1},
-    {PC_PATCHFD_TYPE_ADDITIVE, PC_PATCHFD_ORDER_FORWARD, 0.25, 1},
+    {{PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_VARIANT_AUTO, 1}, 4},
+    {{PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_VARIANT_AUTO, 0.8}, 4},
+    {{PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_AUTO, 1}, 1},
+    {{PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_AUTO, 1.1}, 1},
+    {{PC_PATCHFD_TYPE_ADDITIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_VARIANT_AUTO, 0.25}, 1},
   };
-  const PCPatchFDOrder   reverse[]  = {[PC_PATCHFD_ORDER_FORWARD]   = PC_PATCHFD_ORDER_BACKWARD,
-                                       [PC_PATCHFD_ORDER_BACKWARD]  = PC_PATCHFD_ORDER_FORWARD,
-                                       [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
-  const PCPatchFDVariant variants[] = {local == PC_PATCHFD_LOCAL_AUTO ? PC_PATCHFD_VARIANT_BOUNDARY : PC_PATCHFD_VARIANT_AUTO,
-                                       PC_PATCHFD_VARIANT_FUSED, PC_PATCHFD_VARIANT_SEPARATE, PC_PATCHFD_VARIANT_GLOBAL};
-  const PetscBool single = (PetscBool)(classes == PC_PATCHFD_CLASSES_SINGLE),
-                  exact  = (PetscBool)(local != PC_PATCHFD_LOCAL_FD_INEXACT && !single);
-  Problem    solved      = *p; /* what the patches' matrices are of */
-  PetscReal *y, *z, *t;
-  PetscBool  known = PETSC_FALSE;
-  PetscInt   np    = 0;
-  Patch     *q;
-  Vec        vx, vb;
-  KSP        ksp;
-  PC         pc;
+  const Problem  *p     = l->p;
+  const PetscBool terms = (PetscBool)(local != PC_PATCHFD_LOCAL_AUTO), single = (PetscBool)(classes == PC_PATCHFD_CLASSES_SINGLE),
+                  exact             = (PetscBool)(local != PC_PATCHFD_LOCAL_FD_INEXACT && !single);
+  const PCPatchFDVariant variants[] = {terms ? PC_PATCHFD_VARIANT_AUTO : PC_PATCHFD_VARIANT_BOUNDARY, PC_PATCHFD_VARIANT_FUSED,
+                                       PC_PATCHFD_VARIANT_SEPARATE, PC_PATCHFD_VARIANT_GLOBAL};
+  Problem                solved     = *p; /* what the patches' matrices are of */
+  PetscReal             *y[STEP_APPLY];
+  PetscBool              known = PETSC_FALSE;
+  PetscInt               np    = 0;
+  Patch                 *q;
+  Vec                    vx, vb;
+  KSP                    ksp;
+  PC                     pc;
 
   PetscFunctionBeginUser;
   for (int i = 0; i < 3 && local == PC_PATCHFD_LOCAL_FD_INEXACT; i++) solved.twist[i] = 0;
   PetscCall(PatchesCreate(&solved, single, &np, &q));
-  PetscCall(PetscMalloc3(p->N, &y, p->N, &z, p->N, &t));
+  PetscCall(PetscMalloc3(p->N, &y[0], p->N, &y[1], p->N, &y[2]));
   PetscCall(MatCreateVecs(A, &vx, &vb));
   PetscCall(ToVec(l, b, vb));
   PetscCall(SmootherCreate(A, KSPRICHARDSON, &ksp, &pc));
   PetscCall(PCPatchFDSetLocal(pc, local));
   PetscCall(PCPatchFDSetClasses(pc, classes));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(kinds); i++) {
-    PetscCall(PCPatchFDSetType(pc, kinds[i].type));
-    PetscCall(PCPatchFDSetOrder(pc, kinds[i].order));
-    PetscCall(PCPatchFDSetDamping(pc, kinds[i].omega));
+    Step s = kinds[i].step;
+
     for (PetscInt v = 0; v < kinds[i].variants; v++) {
-      const PetscBool terms   = (PetscBool)(local != PC_PATCHFD_LOCAL_AUTO),
-                      phases  = (PetscBool)(!terms || variants[v] == PC_PATCHFD_VARIANT_FUSED),
+      const PetscBool phases  = (PetscBool)(!terms || variants[v] == PC_PATCHFD_VARIANT_FUSED),
                       repeats = (PetscBool)(exact && (phases || !p->bending));
       char name[256];
 
-      if (v == 0 || phases != known) { /* the other variants give the same */
-        PetscCall(PetscArraycpy(y, x, p->N));
-        PetscCall(PetscArrayzero(z, p->N));
-        PetscCall(PetscArrayzero(t, p->N));
-        PetscCall(ReferenceStep(p, np, q, phases, repeats, kinds[i].type, kinds[i].order, kinds[i].omega, b, y));
-        PetscCall(ReferenceStep(p, np, q, phases, repeats, kinds[i].type, kinds[i].order, kinds[i].omega, b, z));
-        /* the transpose of a sweep is the sweep in reverse order */
-        PetscCall(ReferenceStep(p, np, q, phases, repeats, kinds[i].type, reverse[kinds[i].order], kinds[i].omega, b, t));
-        known = phases;
+      if (s.type != PC_PATCHFD_TYPE_ADDITIVE) s.variant = variants[v];
+      PetscCall(StepSet(pc, &s, name));
+      for (int way = 0; way < STEP_WAYS; way++) {
+        if (way < STEP_APPLY && (v == 0 || phases != known)) { /* the other variants give the same */
+          if (way == STEP_GUESS) PetscCall(PetscArraycpy(y[way], x, p->N));
+          else PetscCall(PetscArrayzero(y[way], p->N));
+          PetscCall(ReferenceStep(p, np, q, phases, repeats, s.type, way == STEP_TRANSPOSE ? s.reverse : s.order, s.omega, b, y[way]));
+        }
+        PetscCall(ToVec(l, x, vx));
+        PetscCall(StepApply(ksp, way, vb, vx, name));
+        PetscCall(Compare(l, name, vx, y[way == STEP_APPLY ? STEP_ZERO : way], tol, failures));
       }
-      PetscCall(PCPatchFDSetVariant(pc, kinds[i].type == PC_PATCHFD_TYPE_ADDITIVE ? PC_PATCHFD_VARIANT_AUTO : variants[v]));
-      PetscCall(PetscSNPrintf(name, sizeof(name), "smoother %s %s %s %s %s %g", PCPatchFDLocals[local], PCPatchFDClassesTypes[classes],
-                              PCPatchFDTypes[kinds[i].type], PCPatchFDOrders[kinds[i].order], PCPatchFDVariants[variants[v]],
-                              (double)kinds[i].omega));
-      PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
-      PetscCall(ToVec(l, x, vx));
-      PetscCall(KSPSolve(ksp, vb, vx));
-      PetscCall(Compare(l, name, vx, y, tol, failures));
-      PetscCall(PetscStrlcat(name, ", zero guess", sizeof(name)));
-      PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_FALSE));
-      PetscCall(KSPSolve(ksp, vb, vx));
-      PetscCall(Compare(l, name, vx, z, tol, failures));
-      PetscCall(PetscStrlcat(name, ", PCApply", sizeof(name)));
-      PetscCall(PCApply(pc, vb, vx));
-      PetscCall(Compare(l, name, vx, z, tol, failures));
-      PetscCall(PCApplyTranspose(pc, vb, vx));
-      PetscCall(Compare(l, "PCApplyTranspose", vx, t, tol, failures));
+      known = phases;
     }
   }
   PetscCall(KSPDestroy(&ksp));
@@ -258,7 +238,7 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
   PetscCall(VecDestroy(&vb));
   for (PetscInt i = 0; i < np; i++) PetscCall(PetscFree2(q[i].node, q[i].L));
   PetscCall(PetscFree(q));
-  PetscCall(PetscFree3(y, z, t));
+  PetscCall(PetscFree3(y[0], y[1], y[2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -485,15 +465,14 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(RunDegrees(TestDegree));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
 
@@ -555,13 +534,13 @@ int main(int argc, char **argv)
 
    test:
      suffix: ranks
-     nsize: {{2 3 4 6 8}}
+     nsize: {{3 4 8}}
      output_file: output/reference_ranks.out
      args: -dm_box_cells 6,5,4 -degrees 1,2,3
 
    test:
      suffix: ranks_graded
-     nsize: {{2 3 4 6 8}}
+     nsize: {{3 4 8}}
      output_file: output/reference_ranks_graded.out
      args: -dm_box_dim 2 -dm_box_cells 9,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann
 
@@ -620,7 +599,7 @@ int main(int argc, char **argv)
        args: -dm_box_cells 4,3 -dm_box_boundary periodic,periodic,dirichlet,supported
      test:
        suffix: periodic_plates_odd
-       args: -dm_box_cells {{5 6 7}},3 -dm_box_boundary periodic,periodic,dirichlet,supported
+       args: -each_dm_box_cells 5:6:7,3 -dm_box_boundary periodic,periodic,dirichlet,supported
      test:
        suffix: periodic_plates_odd_rings
        args: -dm_box_cells 7,6 -dm_box_boundary periodic -dm_box_shift 100 -graded
@@ -686,12 +665,12 @@ int main(int argc, char **argv)
        args: -dm_box_cells 1 -degrees 1,2,3
      test:
        suffix: dgq_ranks
-       nsize: {{2 3 4 6 8}}
+       nsize: {{3 4 8}}
        output_file: output/reference_dgq_ranks.out
        args: -dm_box_cells 5,4,3 -degrees 1
      test:
        suffix: dgq_ranks_graded
-       nsize: {{2 3 4 6 8}}
+       nsize: {{3 4 8}}
        output_file: output/reference_dgq_ranks_graded.out
        args: -dm_box_dim 2 -dm_box_cells 7,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann
    testset:
@@ -715,11 +694,11 @@ int main(int argc, char **argv)
        suffix: biharmonic_1d
        nsize: {{1 3}}
        output_file: output/reference_biharmonic_1d.out
-       args: -dm_box_dim 1 -dm_box_cells 6 -degrees 2,3,4,5,6,7,8 -dm_box_boundary {{dirichlet supported dirichlet,supported supported,dirichlet}} -dm_box_shift 1000 -dm_box_bending 0.3 -graded {{false true}}
+       args: -dm_box_dim 1 -dm_box_cells 6 -degrees 2,3,4,5,6,7,8 -each_dm_box_boundary dirichlet:supported:dirichlet,supported:supported,dirichlet -dm_box_shift 1000 -dm_box_bending 0.3 -each_graded false:true
      test:
        suffix: biharmonic_2d
        output_file: output/reference_biharmonic_2d.out
-       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 2,3,4,5,6 -dm_box_boundary {{dirichlet supported dirichlet,supported,dirichlet,dirichlet supported,supported,dirichlet,dirichlet}}
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 2,3,4,5,6 -each_dm_box_boundary dirichlet:supported:dirichlet,supported,dirichlet,dirichlet:supported,supported,dirichlet,dirichlet
      test:
        suffix: biharmonic_2d_graded
        args: -dm_box_dim 2 -dm_box_cells 9,4 -degrees 2,3,4 -graded -dm_box_boundary dirichlet,supported,supported,dirichlet -dm_box_lower 0.3,-1 -dm_box_upper 2,7 -dm_box_bending 3 -dm_box_shift 2 -dm_box_penalty 1.5,2

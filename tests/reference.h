@@ -84,6 +84,57 @@ static PetscErrorCode SmootherCreate(Mat A, KSPType type, KSP *ksp, PC *pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a smoothing step; `reverse` is the order of its transpose */
+typedef struct {
+  PCPatchFDType    type;
+  PCPatchFDOrder   order, reverse;
+  PCPatchFDVariant variant;
+  PetscReal        omega;
+} Step;
+
+/* `name` says what was set */
+PETSC_UNUSED static PetscErrorCode StepSet(PC pc, const Step *s, char name[256])
+{
+  PCPatchFDLocal       local;
+  PCPatchFDClassesType classes;
+
+  PetscFunctionBeginUser;
+  PetscCall(PCPatchFDSetType(pc, s->type));
+  PetscCall(PCPatchFDSetOrder(pc, s->order));
+  PetscCall(PCPatchFDSetDamping(pc, s->omega));
+  PetscCall(PCPatchFDSetVariant(pc, s->variant));
+  PetscCall(PCPatchFDGetLocal(pc, &local));
+  PetscCall(PCPatchFDGetClasses(pc, &classes));
+  PetscCall(PetscSNPrintf(name, 256, "smoother %s %s %s %s %s %g", PCPatchFDLocals[local], PCPatchFDClassesTypes[classes],
+                          PCPatchFDTypes[s->type], PCPatchFDOrders[s->order], PCPatchFDVariants[s->variant], (double)s->omega));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a step as KSP and PC offer it; STEP_APPLY does what STEP_ZERO does, the first three are different */
+enum {
+  STEP_GUESS,
+  STEP_ZERO,
+  STEP_TRANSPOSE,
+  STEP_APPLY,
+  STEP_WAYS
+};
+
+/* x is the guess; the end of `name` says which way */
+PETSC_UNUSED static PetscErrorCode StepApply(KSP ksp, int way, Vec b, Vec x, char name[256])
+{
+  static const char *const names[] = {", guess", ", zero guess", ", PCApplyTranspose", ", PCApply"};
+  PC                       pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrlcat(name, names[way], 256));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, (PetscBool)(way == STEP_GUESS)));
+  if (way == STEP_APPLY) PetscCall(PCApply(pc, b, x));
+  else if (way == STEP_TRANSPOSE) PetscCall(PCApplyTranspose(pc, b, x));
+  else PetscCall(KSPSolve(ksp, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* one degree of -degrees, which has to be given, after another */
 static PetscErrorCode RunDegrees(PetscErrorCode (*test)(PetscInt degree, PetscBool graded, PetscReal tol, PetscRandom, PetscInt *failures))
 {

@@ -7,6 +7,7 @@ static char help
 #include <patchfd/private/compat.h>
 #include <petscpatchfd.h>
 #include "catch.h"
+#include "runtest.h"
 
 enum {
   MAX_HISTORY = 500
@@ -454,7 +455,7 @@ static PetscErrorCode Transpose(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   Case c;
   char part[16]                           = "iterates";
@@ -463,8 +464,6 @@ int main(int argc, char **argv)
   PetscBool                found, any = PETSC_FALSE;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-part", part, sizeof(part), NULL));
   PetscCall(CreateCase(&c));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(parts); i++) {
@@ -474,9 +473,10 @@ int main(int argc, char **argv)
   }
   PetscCheck(any, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-part %s does not exist", part);
   PetscCall(DestroyCase(&c));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
 
@@ -485,10 +485,10 @@ int main(int argc, char **argv)
     nsize: {{1 3}}
     test:
       suffix: box
-      args: -dm_box_degree {{1 3}} -pc_patchmg_coarse_eq_limit {{0 1000000}}
+      args: -each_dm_box_degree 1:3 -each_pc_patchmg_coarse_eq_limit 0:1000000
     test:
       suffix: single
-      args: -pcs single -single_pc_patchmg_coarse_eq_limit {{0 1000000}}
+      args: -pcs single -each_single_pc_patchmg_coarse_eq_limit 0:1000000
     test:
       suffix: float
       args: -dm_vec_type single -ksp_rtol 1e-5
@@ -511,7 +511,7 @@ int main(int argc, char **argv)
     test:
       suffix: guard
       nsize: {{1 3}}
-      args: -refine_ksp_type {{fgmres cg}}
+      args: -each_refine_ksp_type fgmres:cg
     test:
       suffix: guard_cuda
       requires: cuda gpu

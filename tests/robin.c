@@ -1,13 +1,14 @@
-/*
-  K du/dn + h u on sides of a DMPLEX: the matrix-free operator, its diagonal and its assembled form against what PETSc assembles from the
-  same PetscDS, the setter of functions against that, and solves with PCPATCHMG for small and large h.
+static char help[] =
+  "K du/dn + h u on sides of a DMPLEX: the matrix-free operator, its diagonal and its assembled form against what PETSc assembles from the\n\
+same PetscDS, the setter of functions against that, and solves with PCPATCHMG for small and large h.\n\
+\n\
+  robin -dm_plex_simplex 0 -dm_plex_dim 3 -dm_plex_box_faces 3,2,2 -degree 3\n\n";
 
-    robin -dm_plex_simplex 0 -dm_plex_dim 3 -dm_plex_box_faces 3,2,2 -degree 3
-*/
 #include <petscpatchfd.h>
 #include <petscdmplex.h>
 #include <petscds.h>
 #include <petscsnes.h>
+#include "runtest.h"
 
 static PetscReal size = 1; /* of h */
 
@@ -213,14 +214,12 @@ static PetscErrorCode TestSolve(PetscInt degree, PetscBool fixed, PetscInt most)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   PetscInt  degree = 3, most = 9;
   PetscBool fixed = PETSC_TRUE, nonlinear = PETSC_FALSE, solve = PETSC_FALSE;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-degree", &degree, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-most", &most, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-fixed", &fixed, NULL));
@@ -228,9 +227,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-solve", &solve, NULL));
   if (solve) PetscCall(TestSolve(degree, fixed, most));
   else PetscCall(TestOperator(degree, fixed, nonlinear));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
   testset:
@@ -240,23 +240,23 @@ int main(int argc, char **argv)
       suffix: 2d
       nsize: {{1 3}}
       output_file: output/robin.out
-      args: -dm_plex_box_faces 3,2 -degree {{1 2 5}} -fixed {{0 1}}
+      args: -dm_plex_box_faces 3,2 -each_degree 1:2:5 -each_fixed 0:1
     test:
       suffix: 3d
       nsize: {{1 3}}
       output_file: output/robin.out
-      args: -dm_plex_dim 3 -dm_plex_box_faces 3,2,2 -degree {{1 3}}
+      args: -dm_plex_dim 3 -dm_plex_box_faces 3,2,2 -each_degree 1:3
     test:
       suffix: nonlinear
       nsize: {{1 3}}
-      args: -dm_plex_dim {{2 3}} -degree 3 -nonlinear
+      args: -each_dm_plex_dim 2:3 -degree 3 -nonlinear
     test:
       suffix: solve
       nsize: {{1 3}}
       output_file: output/robin_solve.out
-      args: -dm_plex_dim 3 -dm_plex_box_faces 3,3,3 -degree {{2 4}} -solve -fixed {{0 1}} -pc_type {{patchmg single}} -ksp_type fcg
+      args: -dm_plex_dim 3 -dm_plex_box_faces 3,3,3 -each_degree 2:4 -solve -each_fixed 0:1 -each_pc_type patchmg:single -ksp_type fcg
     test:
       suffix: solve_2d
       output_file: output/robin_solve.out
-      args: -dm_plex_box_faces 6,5 -degree {{1 3 8}} -solve -fixed {{0 1}}
+      args: -dm_plex_box_faces 6,5 -each_degree 1:3:8 -solve -each_fixed 0:1
 TEST*/

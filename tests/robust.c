@@ -481,7 +481,7 @@ TEST_MAIN("values", {"values", TestValues}, {"bad", TestBad}, {"reset", TestRese
     test:
       suffix: values
       nsize: {{1 2}}
-      args: -test {{values reset}}
+      args: -each_test values:reset
     test:
       suffix: bad
       nsize: {{1 2}}
@@ -496,7 +496,7 @@ TEST_MAIN("values", {"values", TestValues}, {"bad", TestBad}, {"reset", TestRese
       args: -test fields
     test:
       suffix: one
-      args: -test {{guesses setups}}
+      args: -each_test guesses:setups
     test:
       suffix: sizes
       args: -test sizes -malloc_dump 0

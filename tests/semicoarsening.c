@@ -395,7 +395,7 @@ TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, 
     args: -test meshes -dm_box_dim 2
     test:
       suffix: isotropic
-      args: -dm_box_cells 16 -dm_box_upper {{1,1 1,0.5}} -dm_box_semicoarsening {{-1 0.25}}
+      args: -dm_box_cells 16 -each_dm_box_upper 1,1:1,0.5 -each_dm_box_semicoarsening -1:0.25
     test:
       suffix: meshes
       args: -dm_box_cells 16 -dm_box_upper 1,0.1 -fine_view
@@ -421,7 +421,7 @@ TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, 
     args: -test meshes -dm_box_dim 3
     test:
       suffix: three
-      args: -dm_box_cells 8 -dm_box_diffusion 1,0.01,0.0001 -dm_box_space {{q dgq}}
+      args: -dm_box_cells 8 -dm_box_diffusion 1,0.01,0.0001 -each_dm_box_space q:dgq
     test:
       suffix: thin
       args: -dm_box_cells 8,8,2 -dm_box_upper 1,1,0.01
@@ -436,7 +436,7 @@ TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, 
     output_file: output/semicoarsening_iterations.out
     test:
       suffix: iterations
-      args: -problem {{box diffusion tensor mapped turned}} -degree {{2 4}}
+      args: -each_problem box:diffusion:tensor:mapped:turned -each_degree 2:4
     test:
       suffix: iterations_shared
       args: -problem mapped -degree 4 -mg_levels_pc_patchfd_fit shared
@@ -449,13 +449,13 @@ TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, 
     test:
       suffix: iterations_3d
       nsize: {{1 2}}
-      args: -problem {{box mapped}} -dim 3 -cells 8
+      args: -each_problem box:mapped -dim 3 -cells 8
   testset:
     args: -aspects 1,0.1,0.01
     output_file: output/semicoarsening_weak.out
     test:
       suffix: weak
-      args: -problem {{box tensor}} -degree {{2 4}}
+      args: -each_problem box:tensor -each_degree 2:4
     test:
       suffix: weak_3d
       args: -problem tensor -dim 3 -cells 8
@@ -466,11 +466,11 @@ TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, 
     test:
       suffix: odd_poisson
       nsize: {{1 3}}
-      args: -dm_box_dim {{2 3}} -dm_box_degree {{1 2 3}} -dm_box_space {{q dgq}}
+      args: -each_dm_box_dim 2:3 -each_dm_box_degree 1:2:3 -each_dm_box_space q:dgq
     test:
       suffix: odd_diffusion
       nsize: {{1 2}}
-      args: -dm_box_dim {{2 3}} -dm_box_degree 2 -dm_box_operator diffusion -dm_box_mapping sine -dm_box_galerkin {{false true}}
+      args: -each_dm_box_dim 2:3 -dm_box_degree 2 -dm_box_operator diffusion -dm_box_mapping sine -each_dm_box_galerkin false:true
     test:
       suffix: odd_single
       args: -dm_box_dim 3 -dm_box_degree 2 -dm_box_operator diffusion -pc_type single -single_pc_type patchmg
@@ -481,7 +481,7 @@ TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, 
     test:
       suffix: odd_flow
       nsize: {{1 2}}
-      args: -dm_box_dim {{2 3}} -dm_box_operator stokes -dm_box_space rt -dm_box_degree 1
+      args: -each_dm_box_dim 2:3 -dm_box_operator stokes -dm_box_space rt -dm_box_degree 1
     test:
       suffix: odd_solid
       args: -dm_box_dim 3 -dm_box_degree 2 -dm_box_operator elasticity -dm_box_space vq
@@ -492,13 +492,13 @@ TEST_MAIN("iterations", {"meshes", TestMeshes}, {"iterations", TestIterations}, 
     output_file: output/semicoarsening_cycle.out
     test:
       suffix: cycle
-      args: -problem {{box mapped}} -degree {{1 3}}
+      args: -each_problem box:mapped -each_degree 1:3
     test:
       suffix: cycle_3d
-      args: -problem {{diffusion mapped}} -dim 3 -cells 8
+      args: -each_problem diffusion:mapped -dim 3 -cells 8
     test:
       suffix: cycle_odd
-      args: -problem mapped -dim 3 -cells 7 -degree 2 -dm_box_semicoarsening 0 -dm_box_galerkin {{false true}}
+      args: -problem mapped -dim 3 -cells 7 -degree 2 -dm_box_semicoarsening 0 -each_dm_box_galerkin false:true
     # degree 1 on the same cells, by PCPATCHMG
     test:
       suffix: cycle_lowering

@@ -4,6 +4,7 @@ static char help[] = "What matrices and solvers of a DMBOX are after its coeffic
 #include <petscts.h>
 #include <petsc/private/petscimpl.h>
 #include "catch.h"
+#include "runtest.h"
 
 typedef struct {
   const char *name, *oper;
@@ -664,13 +665,11 @@ static PetscErrorCode TestSNES(const Problem *p, Vec x, Vec y[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   char name[64] = "poisson";
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-operator", name, sizeof(name), NULL));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
     const Problem *p = &problems[i];
@@ -695,20 +694,21 @@ int main(int argc, char **argv)
     PetscCall(VecDestroy(&x));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " failures\n", failures));
   }
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
 
    test:
      suffix: 1
      nsize: {{1 2}}
-     args: -operator {{poisson dgq diffusion biharmonic stokes heat}}
+     args: -each_operator poisson:dgq:diffusion:biharmonic:stokes:heat
 
    test:
      suffix: levels
      output_file: output/state_1.out
-     args: -operator {{poisson diffusion}} -pc_patchmg_coarse_eq_limit 0 -single_pc_patchmg_coarse_eq_limit 0
+     args: -each_operator poisson:diffusion -pc_patchmg_coarse_eq_limit 0 -single_pc_patchmg_coarse_eq_limit 0
 
 TEST*/

@@ -10,6 +10,7 @@ one-dimensional matrices by quadrature, and the pseudo-inverses of the patches' 
 #include <patchfd/private/matimpl.h> /* to take terms out of an operator */
 #include "reference.h"
 #include "stokesproblem.h"
+#include "runtest.h"
 
 /* ---- between the library's numbering and the natural one ---- */
 
@@ -347,34 +348,28 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
                                    const PetscReal b[])
 {
   static const struct {
-    PCPatchFDType    type;
-    PCPatchFDOrder   order;
-    PCPatchFDVariant variant;
-    PetscReal        omega;
-    PetscBool        schur; /* the iterations take long */
+    Step      step;
+    PetscBool schur; /* the iterations take long */
   } kinds[] = {
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_VARIANT_SEPARATE, 1, PETSC_TRUE},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_VARIANT_GLOBAL, 1, PETSC_FALSE},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_VARIANT_FUSED, 1, PETSC_FALSE},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_VARIANT_AUTO, 0.8, PETSC_FALSE},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_VARIANT_FUSED, 0.8, PETSC_TRUE},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_SEPARATE, 1, PETSC_FALSE},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_FUSED, 1, PETSC_TRUE},
-    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_FUSED, 1.1, PETSC_FALSE},
-    {PC_PATCHFD_TYPE_ADDITIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_VARIANT_AUTO, 0.25, PETSC_TRUE},
+    {{PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_VARIANT_SEPARATE, 1}, PETSC_TRUE},
+    {{PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_VARIANT_GLOBAL, 1}, PETSC_FALSE},
+    {{PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_VARIANT_FUSED, 1}, PETSC_FALSE},
+    {{PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_VARIANT_AUTO, 0.8}, PETSC_FALSE},
+    {{PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_VARIANT_FUSED, 0.8}, PETSC_TRUE},
+    {{PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_SEPARATE, 1}, PETSC_FALSE},
+    {{PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_FUSED, 1}, PETSC_TRUE},
+    {{PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_FUSED, 1.1}, PETSC_FALSE},
+    {{PC_PATCHFD_TYPE_ADDITIVE, PC_PATCHFD_ORDER_FORWARD, PC_PATCHFD_ORDER_BACKWARD, PC_PATCHFD_VARIANT_AUTO, 0.25}, PETSC_TRUE},
   };
-  static const PCPatchFDOrder reverse[] = {[PC_PATCHFD_ORDER_FORWARD]   = PC_PATCHFD_ORDER_BACKWARD,
-                                           [PC_PATCHFD_ORDER_BACKWARD]  = PC_PATCHFD_ORDER_FORWARD,
-                                           [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
-  const Problem              *p         = l->p;
-  const PetscReal             tol       = (local == PC_PATCHFD_LOCAL_SCHUR ? 1e5 : 100) * l->tol;
-  PetscReal                  *y;
-  PetscInt                    np;
-  Patch                      *q;
-  Vec                         vx, vb;
-  KSP                         ksp;
-  PC                          pc;
-  PetscMemType                memory; /* on a GPU residuals are those of the whole mesh */
+  const Problem  *p   = l->p;
+  const PetscReal tol = (local == PC_PATCHFD_LOCAL_SCHUR ? 1e5 : 100) * l->tol;
+  PetscReal      *y;
+  PetscInt        np;
+  Patch          *q;
+  Vec             vx, vb;
+  KSP             ksp;
+  PC              pc;
+  PetscMemType    memory; /* on a GPU residuals are those of the whole mesh */
 
   PetscFunctionBeginUser;
   PetscCall(PatchesCreate(p, (PetscBool)(classes == PC_PATCHFD_CLASSES_SINGLE), &np, &q));
@@ -388,39 +383,21 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
   PetscCall(PCPatchFDSetSchurTolerances(pc, l->tol, 1000));
   PetscCall(PCPatchFDSetClasses(pc, classes));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(kinds); i++) {
-    const PetscBool phases = (PetscBool)(kinds[i].variant == PC_PATCHFD_VARIANT_FUSED);
+    const Step     *s      = &kinds[i].step;
+    const PetscBool phases = (PetscBool)(s->variant == PC_PATCHFD_VARIANT_FUSED);
     char            name[256];
 
-    if (PetscMemTypeHost(memory) ? local == PC_PATCHFD_LOCAL_SCHUR && !kinds[i].schur
-                                 : phases || kinds[i].variant == PC_PATCHFD_VARIANT_SEPARATE)
+    if (PetscMemTypeHost(memory) ? local == PC_PATCHFD_LOCAL_SCHUR && !kinds[i].schur : phases || s->variant == PC_PATCHFD_VARIANT_SEPARATE)
       continue;
-    PetscCall(PCPatchFDSetType(pc, kinds[i].type));
-    PetscCall(PCPatchFDSetOrder(pc, kinds[i].order));
-    PetscCall(PCPatchFDSetDamping(pc, kinds[i].omega));
-    PetscCall(PCPatchFDSetVariant(pc, kinds[i].variant));
-    PetscCall(PetscSNPrintf(name, sizeof(name), "smoother %s %s %s %s %s %g", PCPatchFDLocals[local], PCPatchFDClassesTypes[classes],
-                            PCPatchFDTypes[kinds[i].type], PCPatchFDOrders[kinds[i].order], PCPatchFDVariants[kinds[i].variant],
-                            (double)kinds[i].omega));
-    PetscCall(PetscArraycpy(y, x, p->N));
-    PetscCall(ReferenceStep(p, np, q, phases, kinds[i].type, kinds[i].order, kinds[i].omega, b, y));
-    PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
-    PetscCall(ToVec(l, x, vx));
-    PetscCall(KSPSolve(ksp, vb, vx));
-    PetscCall(CompareTo(l, name, vx, y, tol, PETSC_FALSE));
-    PetscCall(PetscArrayzero(y, p->N));
-    PetscCall(ReferenceStep(p, np, q, phases, kinds[i].type, kinds[i].order, kinds[i].omega, b, y));
-    PetscCall(PetscStrlcat(name, ", zero guess", sizeof(name)));
-    PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_FALSE));
-    PetscCall(KSPSolve(ksp, vb, vx));
-    PetscCall(CompareTo(l, name, vx, y, tol, PETSC_FALSE));
-    PetscCall(PetscStrlcat(name, ", PCApply", sizeof(name)));
-    PetscCall(PCApply(pc, vb, vx));
-    PetscCall(CompareTo(l, name, vx, y, tol, PETSC_FALSE));
-    PetscCall(PetscStrlcat(name, "Transpose", sizeof(name)));
-    PetscCall(PetscArrayzero(y, p->N));
-    PetscCall(ReferenceStep(p, np, q, phases, kinds[i].type, reverse[kinds[i].order], kinds[i].omega, b, y));
-    PetscCall(PCApplyTranspose(pc, vb, vx));
-    PetscCall(CompareTo(l, name, vx, y, tol, PETSC_FALSE));
+    PetscCall(StepSet(pc, s, name));
+    for (int way = 0; way < STEP_WAYS; way++) {
+      if (way == STEP_GUESS) PetscCall(PetscArraycpy(y, x, p->N));
+      else PetscCall(PetscArrayzero(y, p->N));
+      PetscCall(ReferenceStep(p, np, q, phases, s->type, way == STEP_TRANSPOSE ? s->reverse : s->order, s->omega, b, y));
+      PetscCall(ToVec(l, x, vx));
+      PetscCall(StepApply(ksp, way, vb, vx, name));
+      PetscCall(CompareTo(l, name, vx, y, tol, PETSC_FALSE));
+    }
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(PatchesDestroy(np, &q));
@@ -679,15 +656,14 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(RunDegrees(TestDegree));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
 
@@ -701,7 +677,7 @@ int main(int argc, char **argv)
      test:
        suffix: 2d_open
        output_file: output/stokes_ranks.out
-       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -graded {{false true}} -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_penalty 1.5,2
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -each_graded false:true -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_penalty 1.5,2
      test:
        suffix: 3d
        args: -dm_box_cells 3,4,3 -degrees 1
@@ -715,7 +691,7 @@ int main(int argc, char **argv)
        suffix: periodic
        nsize: {{1 2 4}}
        output_file: output/stokes_ranks.out
-       args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2 -dm_box_boundary {{periodic,periodic,dirichlet,dirichlet periodic,periodic,dirichlet,neumann}}
+       args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2 -each_dm_box_boundary periodic,periodic,dirichlet,dirichlet:periodic,periodic,dirichlet,neumann
      test:
        suffix: periodic_graded
        nsize: {{1 2 4}}
@@ -729,7 +705,7 @@ int main(int argc, char **argv)
        suffix: slip
        nsize: {{1 3}}
        output_file: output/stokes_ranks.out
-       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -graded {{false true}} -dm_box_boundary {{symmetry dirichlet,symmetry,neumann,symmetry}} -dm_box_shift 1
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -each_graded false:true -each_dm_box_boundary symmetry:dirichlet,symmetry,neumann,symmetry -dm_box_shift 1
      test:
        suffix: slip_3d
        output_file: output/stokes_3d.out
@@ -738,10 +714,10 @@ int main(int argc, char **argv)
      test:
        suffix: thin
        output_file: output/stokes_2d_graded.out
-       args: -dm_box_dim 2 -dm_box_cells {{1,1 2,1 1,3 2,2}} -degrees 1,2,3 -dm_box_boundary {{dirichlet neumann dirichlet,dirichlet,neumann,neumann}} -dm_box_shift 0.5
+       args: -dm_box_dim 2 -each_dm_box_cells 1,1:2,1:1,3:2,2 -degrees 1,2,3 -each_dm_box_boundary dirichlet:neumann:dirichlet,dirichlet,neumann,neumann -dm_box_shift 0.5
      test:
        suffix: thin_3d
-       args: -dm_box_cells {{1,1,2 2,2,2}} -degrees 1,2 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet -smoothers 0
+       args: -each_dm_box_cells 1,1,2:2,2,2 -degrees 1,2 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet -smoothers 0
        output_file: output/stokes_thin_3d.out
      test:
        suffix: ranks

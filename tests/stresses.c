@@ -12,6 +12,7 @@ static char
 #include <petscpatchfd.h>
 #include <petscdmda.h>
 #include "vtkfile.h"
+#include "runtest.h"
 
 typedef struct {
   PetscInt  dim;
@@ -174,7 +175,7 @@ static PetscErrorCode TestFile(Context *c, Vec u, Vec stress)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Tests(void)
 {
   const PetscInt    cells[]  = {4, 3, 2};
   const char *const planes[] = {"strain", "stress"};
@@ -185,8 +186,6 @@ int main(int argc, char **argv)
   Vec               u, stress;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-affine", &c.affine, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-vary", &c.vary, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-linear", &c.linear, NULL));
@@ -225,9 +224,10 @@ int main(int argc, char **argv)
   PetscCall(VecDestroy(&u));
   PetscCall(DMDestroy(&dm));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "stresses\n"));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+TEST_MAIN("all", {"all", Tests})
 
 /*TEST
 
@@ -237,22 +237,22 @@ int main(int argc, char **argv)
      args: -dm_box_boundary neumann
      test:
        suffix: degrees
-       args: -dm_box_degree {{2 3 4}} -dm_box_dim {{2 3}} -affine {{0 1}}
+       args: -each_dm_box_degree 2:3:4 -each_dm_box_dim 2:3 -each_affine 0:1
      test:
        suffix: linear
-       args: -dm_box_degree 1 -linear -dm_box_dim {{2 3}} -affine {{0 1}} -vary {{0 1}}
+       args: -dm_box_degree 1 -linear -each_dm_box_dim 2:3 -each_affine 0:1 -each_vary 0:1
      test:
        suffix: vary
-       args: -dm_box_degree {{2 3}} -dm_box_dim {{2 3}} -affine {{0 1}} -vary -refine {{0 1}}
+       args: -each_dm_box_degree 2:3 -each_dm_box_dim 2:3 -each_affine 0:1 -vary -each_refine 0:1
      test:
        suffix: projected
-       args: -dm_box_degree {{2 3}} -dm_box_dim {{2 3}} -affine {{0 1}} -isochoric -dm_box_poisson_ratio 0.499
+       args: -each_dm_box_degree 2:3 -each_dm_box_dim 2:3 -each_affine 0:1 -isochoric -dm_box_poisson_ratio 0.499
      test:
        suffix: projected_higher
-       args: -dm_box_degree {{3 4}} -affine {{0 1}} -dm_box_poisson_ratio 0.499
+       args: -each_dm_box_degree 3:4 -each_affine 0:1 -dm_box_poisson_ratio 0.499
      test:
        suffix: plane
-       args: -dm_box_plane stress -affine {{0 1}} -refine {{0 1}}
+       args: -dm_box_plane stress -each_affine 0:1 -each_refine 0:1
    testset:
      nsize: {{1 3}}
      output_file: output/stresses_1.out
@@ -261,7 +261,7 @@ int main(int argc, char **argv)
        args: -dm_box_boundary dirichlet,neumann,symmetry,dirichlet
      test:
        suffix: ring
-       args: -ring -dm_box_boundary periodic,periodic,neumann,neumann -dm_box_degree {{1 2}}
+       args: -ring -dm_box_boundary periodic,periodic,neumann,neumann -each_dm_box_degree 1:2
    test:
      suffix: single
      args: -dm_vec_type single -linear -dm_box_boundary neumann -tolerance 1e-5

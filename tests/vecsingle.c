@@ -15,51 +15,22 @@ static char single[64] = VECSINGLE, against[64] = VECSTANDARD; /* the Vec types 
 #define NV 4
 #define NS 12
 
-/* operation `op` on x[], with results in x[] and in s[]; name = NULL when there are no more */
-static PetscErrorCode Operation(PetscInt op, Vec x[], PetscScalar s[], const char **name)
-{
-  const PetscScalar a[3] = {0.3, -1.7, 2.5};
-  PetscInt          i[3];
-  PetscReal         r[3];
-
-  PetscFunctionBeginUser;
-  for (PetscInt k = 0; k < NS; k++) s[k] = 0;
-  switch (op) {
+/* in a switch over numbers: each case has the next one */
 #define CASE(n, ...) \
   case __COUNTER__: \
     *name = n; \
     __VA_ARGS__; \
     break
-    CASE("VecSet", PetscCall(VecSet(x[0], 0.7)));
-    CASE("VecCopy", PetscCall(VecCopy(x[1], x[0])));
-    CASE("VecSwap", PetscCall(VecSwap(x[1], x[0])));
-    CASE("VecScale", PetscCall(VecScale(x[0], 0.3)));
-    CASE("VecScale by 0", PetscCall(VecScale(x[0], 0)));
-    CASE("VecShift", PetscCall(VecShift(x[0], 0.3)));
-    CASE("VecAXPY", PetscCall(VecAXPY(x[0], 0.3, x[1])));
-    CASE("VecAYPX", PetscCall(VecAYPX(x[0], 0.3, x[1])));
-    CASE("VecAXPBY", PetscCall(VecAXPBY(x[0], 0.3, -1.7, x[1])));
-    CASE("VecAXPBY with 0", PetscCall(VecAXPBY(x[0], 0.3, 0, x[1])));
-    CASE("VecAXPBYPCZ", PetscCall(VecAXPBYPCZ(x[0], 0.3, -1.7, 2.5, x[1], x[2])));
-    CASE("VecAXPBYPCZ with 0", PetscCall(VecAXPBYPCZ(x[0], 0.3, -1.7, 0, x[1], x[2])));
-    CASE("VecWAXPY", PetscCall(VecWAXPY(x[0], 0.3, x[1], x[2])));
-    CASE("VecMAXPY", PetscCall(VecMAXPY(x[0], 3, a, x + 1)));
-    CASE("VecMAXPBY", PetscCall(VecMAXPBY(x[0], 3, a, 0.6, x + 1)));
-    CASE("VecPointwiseMult", PetscCall(VecPointwiseMult(x[0], x[1], x[2])));
-    CASE("VecPointwiseMult in place", PetscCall(VecPointwiseMult(x[0], x[0], x[2])));
-    CASE("VecPointwiseDivide", PetscCall(VecPointwiseDivide(x[0], x[1], x[2])));
-    CASE("VecPointwiseMax", PetscCall(VecPointwiseMax(x[0], x[1], x[2])));
-    CASE("VecPointwiseMin", PetscCall(VecPointwiseMin(x[0], x[1], x[2])));
-    CASE("VecPointwiseMaxAbs", PetscCall(VecPointwiseMaxAbs(x[0], x[1], x[2])));
-    CASE("VecReciprocal", PetscCall(VecReciprocal(x[0])));
-    CASE("VecSqrtAbs", PetscCall(VecSqrtAbs(x[0])));
-    CASE("VecAbs", PetscCall(VecAbs(x[0])));
-    CASE("VecExp", PetscCall(VecExp(x[0])));
-    CASE("VecLog", PetscCall(VecAbs(x[0])); PetscCall(VecLog(x[0])));
-    CASE("VecPow", PetscCall(VecPow(x[0], 2)));
-    CASE("VecConjugate", PetscCall(VecConjugate(x[0])));
+
+/* operations with results in s[], too; name = NULL when there are no more */
+static PetscErrorCode Reduction(PetscInt op, Vec x[], PetscScalar s[], const char **name)
+{
+  PetscInt  i[3];
+  PetscReal r[3];
+
+  PetscFunctionBeginUser;
+  switch (op) {
     CASE("VecNormalize", PetscCall(VecNormalize(x[0], &r[0])); s[0] = r[0]);
-    CASE("VecChop", PetscCall(VecFilter(x[0], 0.1)));
     CASE("VecDot", PetscCall(VecDot(x[0], x[1], s)));
     CASE("VecTDot", PetscCall(VecTDot(x[0], x[1], s)));
     CASE("VecMDot", PetscCall(VecMDot(x[0], 3, x + 1, s)));
@@ -90,7 +61,6 @@ static PetscErrorCode Operation(PetscInt op, Vec x[], PetscScalar s[], const cha
          PetscCall(VecNormEnd(x[0], NORM_2, &r[0])); PetscCall(VecNormEnd(x[1], NORM_1, &r[1]));
          PetscCall(VecMDotEnd(x[0], 3, x + 1, &s[2])); s[5] = r[0]; s[6] = r[1]);
     CASE("VecStrideNorm", PetscCall(VecStrideNorm(x[0], 1, NORM_2, &r[0])); s[0] = r[0]);
-    CASE("VecStrideScale", PetscCall(VecStrideScale(x[0], 1, 0.3)));
     CASE("norms after changes", /* a cached norm must not survive one */
          PetscCall(VecNorm(x[0], NORM_2, &r[0]));
          PetscCall(VecExp(x[0])); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[0] = r[0]; PetscCall(VecShift(x[0], 2));
@@ -99,6 +69,50 @@ static PetscErrorCode Operation(PetscInt op, Vec x[], PetscScalar s[], const cha
          PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[2] = r[0]);
   default:
     *name = NULL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* operation `op` on x[], with results in x[] and in s[]; name = NULL when there are no more */
+static PetscErrorCode Operation(PetscInt op, Vec x[], PetscScalar s[], const char **name)
+{
+  const PetscScalar a[3] = {0.3, -1.7, 2.5};
+
+  PetscFunctionBeginUser;
+  for (PetscInt k = 0; k < NS; k++) s[k] = 0;
+  switch (op) {
+    CASE("VecSet", PetscCall(VecSet(x[0], 0.7)));
+    CASE("VecCopy", PetscCall(VecCopy(x[1], x[0])));
+    CASE("VecSwap", PetscCall(VecSwap(x[1], x[0])));
+    CASE("VecScale", PetscCall(VecScale(x[0], 0.3)));
+    CASE("VecScale by 0", PetscCall(VecScale(x[0], 0)));
+    CASE("VecShift", PetscCall(VecShift(x[0], 0.3)));
+    CASE("VecAXPY", PetscCall(VecAXPY(x[0], 0.3, x[1])));
+    CASE("VecAYPX", PetscCall(VecAYPX(x[0], 0.3, x[1])));
+    CASE("VecAXPBY", PetscCall(VecAXPBY(x[0], 0.3, -1.7, x[1])));
+    CASE("VecAXPBY with 0", PetscCall(VecAXPBY(x[0], 0.3, 0, x[1])));
+    CASE("VecAXPBYPCZ", PetscCall(VecAXPBYPCZ(x[0], 0.3, -1.7, 2.5, x[1], x[2])));
+    CASE("VecAXPBYPCZ with 0", PetscCall(VecAXPBYPCZ(x[0], 0.3, -1.7, 0, x[1], x[2])));
+    CASE("VecWAXPY", PetscCall(VecWAXPY(x[0], 0.3, x[1], x[2])));
+    CASE("VecMAXPY", PetscCall(VecMAXPY(x[0], 3, a, x + 1)));
+    CASE("VecMAXPBY", PetscCall(VecMAXPBY(x[0], 3, a, 0.6, x + 1)));
+    CASE("VecPointwiseMult", PetscCall(VecPointwiseMult(x[0], x[1], x[2])));
+    CASE("VecPointwiseMult in place", PetscCall(VecPointwiseMult(x[0], x[0], x[2])));
+    CASE("VecPointwiseDivide", PetscCall(VecPointwiseDivide(x[0], x[1], x[2])));
+    CASE("VecPointwiseMax", PetscCall(VecPointwiseMax(x[0], x[1], x[2])));
+    CASE("VecPointwiseMin", PetscCall(VecPointwiseMin(x[0], x[1], x[2])));
+    CASE("VecPointwiseMaxAbs", PetscCall(VecPointwiseMaxAbs(x[0], x[1], x[2])));
+    CASE("VecReciprocal", PetscCall(VecReciprocal(x[0])));
+    CASE("VecSqrtAbs", PetscCall(VecSqrtAbs(x[0])));
+    CASE("VecAbs", PetscCall(VecAbs(x[0])));
+    CASE("VecExp", PetscCall(VecExp(x[0])));
+    CASE("VecLog", PetscCall(VecAbs(x[0])); PetscCall(VecLog(x[0])));
+    CASE("VecPow", PetscCall(VecPow(x[0], 2)));
+    CASE("VecConjugate", PetscCall(VecConjugate(x[0])));
+    CASE("VecChop", PetscCall(VecFilter(x[0], 0.1)));
+    CASE("VecStrideScale", PetscCall(VecStrideScale(x[0], 1, 0.3)));
+  default:
+    PetscCall(Reduction(op, x, s, name));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
