@@ -178,7 +178,14 @@ PetscErrorCode DMGetLocalBoundingBox_Box(DM dm, PetscReal lmin[], PetscReal lmax
     if (cs) cs[d] = box->splits[d][box->coord[d]];
     if (ce) ce[d] = box->splits[d][box->coord[d] + 1];
   }
-  if (box->shape && !empty) PatchFDHostBounds(dm->dim, &box->shape->nodes, (const PetscInt(*)[2])box->owncells, box->degree, lower, upper);
+  if (box->shape && !empty) {
+    PetscReal(*b)[3] = box->shape->bounds;
+
+    if (!box->shape->bounded) PatchFDHostBounds(dm->dim, &box->shape->nodes, (const PetscInt(*)[2])box->owncells, box->degree, b[0], b[1]);
+    box->shape->bounded = PETSC_TRUE;
+    PetscCall(PetscArraycpy(lower, b[0], dm->dim));
+    PetscCall(PetscArraycpy(upper, b[1], dm->dim));
+  }
   for (PetscInt d = 0; d < dm->dim; d++) {
     if (lmin) lmin[d] = lower[d];
     if (lmax) lmax[d] = upper[d];

@@ -9,8 +9,9 @@ static PetscErrorCode NeedOperand(Vec v, Vec w)
 {
   PetscFunctionBegin;
   PetscCheck(SameStorage(v, w), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP,
-             "Cannot combine Vecs of type %s and %s: convert with VecSingleConvert()", ((PetscObject)v)->type_name,
-             ((PetscObject)w)->type_name);
+             "Cannot combine Vecs of type %s and %s: convert with VecSingleConvert(); for solvers that have Vecs of their own take "
+             "-dm_vec_type standard, and -pc_type single for single precision",
+             ((PetscObject)v)->type_name, ((PetscObject)w)->type_name);
   PetscCall(NeedStorage(v));
   PetscCall(NeedStorage(w));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -57,8 +57,10 @@ struct DMBoxShape {
   PatchFDLine  line[3]; /* of these nodes; empty before the set-up of a mesh whose nodes come from a file */
   char        *file;    /* its name, for errors */
   PatchFDShape nodes;
-  Vec          device;   /* nodes.x in GPU memory, or NULL */
-  PetscBool    sound;    /* is it known that the rank's own cells have no defect? */
+  Vec          device;  /* nodes.x in GPU memory, or NULL */
+  PetscBool    sound;   /* is it known that the rank's own cells have no defect? */
+  PetscBool    bounded; /* and what is around them? */
+  PetscReal    bounds[2][3];
   DMBoxShape  *coarser;  /* of the mesh that a coarsening made last, or NULL, */
   PetscBool    halve[3]; /* and which directions that halved */
 };
