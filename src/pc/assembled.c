@@ -230,6 +230,22 @@ static PetscErrorCode SetUpSolver(KSP ksp, PetscBool gpu)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* So that there are factors of the coarsest matrix of PCGAMG, where a pivot may be zero, or NaN, otherwise.  What solutions have of the null
+   space their KSP removes */
+static PetscErrorCode MakeDefinite(Mat A)
+{
+  const PetscReal more = 1e-10;
+  Vec             d;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, &d));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecScale(d, 1 + more));
+  PetscCall(MatDiagonalSet(A, d, INSERT_VALUES));
+  PetscCall(VecDestroy(&d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_Assembled(PC pc)
 {
   Assembled   *s;
@@ -243,6 +259,8 @@ static PetscErrorCode PCSetUp_Assembled(PC pc)
   PetscCall(PetscStrcmpAny(pc->pmat->defaultvectype, &gpu, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
   PetscCall(IsRedundant(pc, gpu, &redundant));
   PetscCall(MatConvert(pc->pmat, MATAIJ, MAT_INITIAL_MATRIX, &A));
+  PetscCall(MatGetNullSpace(pc->pmat, &nullspace));
+  if (nullspace) PetscCall(MakeDefinite(A));
   if (gpu) PetscCall(MatConvert(A, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &A));
   PetscCall(MatCreateVecs(A, &s->x, &s->b));
   PetscCall(MatGetNearNullSpace(A, &near));
@@ -250,7 +268,6 @@ static PetscErrorCode PCSetUp_Assembled(PC pc)
   if (redundant) PetscCall(SetRedundant(s, &A));
   if (near) PetscCall(SetNullSpace(s, near, MatSetNearNullSpace, A));
   PetscCall(MatNullSpaceDestroy(&near));
-  PetscCall(MatGetNullSpace(pc->pmat, &nullspace));
   if (nullspace) PetscCall(SetNullSpace(s, nullspace, MatSetNullSpace, A));
   PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)!nullspace));
   if (!s->ksp) PetscCall(CreateSolver(pc, PetscObjectComm((PetscObject)A), &s->ksp));
