@@ -230,8 +230,8 @@ static PetscErrorCode SetUpSolver(KSP ksp, PetscBool gpu)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* So that there are factors of the coarsest matrix of PCGAMG, where a pivot may be zero, or NaN, otherwise.  What solutions have of the null
-   space their KSP removes */
+/* So that there are factors of the coarsest matrix of PCGAMG, where a pivot may be zero, or NaN, otherwise.  What solutions have of the
+   null space their KSP removes */
 static PetscErrorCode MakeDefinite(Mat A)
 {
   const PetscReal more = 1e-10;
