@@ -94,8 +94,6 @@ PetscErrorCode DMBoxCellDataCreate(DM dm, PetscInt n, Vec v, const char who[], D
   DM_Box        *box;
   DMBoxCellData *c;
   PatchFDKernels kern;
-  VecType        type;
-  PetscBool      same;
   PetscInt       size;
   PetscCount     own, points; /* numbers for the cells here, and for their quadrature points */
 
@@ -128,18 +126,7 @@ PetscErrorCode DMBoxCellDataCreate(DM dm, PetscInt n, Vec v, const char who[], D
   }
   PetscCall(CellDataNumber(c));
   PetscCall(CellDataCreateVec(c, PetscObjectComm((PetscObject)dm), size, &c->values));
-  PetscCall(VecGetType(c->values, &type));
-  PetscCall(PetscObjectTypeCompare((PetscObject)v, type, &same));
-  if (same) PetscCall(VecCopy(v, c->values));
-  else { /* through the host */ const PetscScalar *from;
-    PetscScalar                                   *to;
-
-    PetscCall(VecGetArrayRead(v, &from));
-    PetscCall(VecGetArrayWrite(c->values, &to));
-    PetscCall(PetscArraycpy(to, from, size));
-    PetscCall(VecRestoreArrayWrite(c->values, &to));
-    PetscCall(VecRestoreArrayRead(v, &from));
-  }
+  PetscCall(VecSingleConvert(v, 1, c->values)); /* of any type */
   *data = c;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

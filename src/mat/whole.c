@@ -5,6 +5,7 @@
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
+#include <petscvecsingle.h>
 
 /* ---- by fast diagonalization ---- */
 
@@ -397,28 +398,11 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* of any type, on the host and in double precision */
-static PetscErrorCode CopyThroughHost(Vec from, Vec to)
-{
-  const PetscScalar *a;
-  PetscScalar       *b;
-  PetscInt           n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(from, &n));
-  PetscCall(VecGetArrayRead(from, &a));
-  PetscCall(VecGetArrayWrite(to, &b));
-  PetscCall(PetscArraycpy(b, a, n));
-  PetscCall(VecRestoreArrayWrite(to, &b));
-  PetscCall(VecRestoreArrayRead(from, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatBoxFactorSolve(Mat_Box *m, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
-  PetscCall(CopyThroughHost(b, m->factor_b));
+  PetscCall(VecSingleConvert(b, 1, m->factor_b));
   if (m->factor_null) {
     PetscCall(MatNullSpaceRemove(m->factor_null, m->factor_b));
     PetscCall(VecSetValue(m->factor_b, 0, 0, INSERT_VALUES));
@@ -427,7 +411,7 @@ PetscErrorCode MatBoxFactorSolve(Mat_Box *m, Vec b, Vec x)
   }
   PetscCall(PCApply(m->factors, m->factor_b, m->factor_x));
   if (m->factor_null) PetscCall(MatNullSpaceRemove(m->factor_null, m->factor_x));
-  PetscCall(CopyThroughHost(m->factor_x, x));
+  PetscCall(VecSingleConvert(m->factor_x, 1, x));
   PetscCall(PetscLogEventEnd(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
