@@ -86,6 +86,7 @@ PetscErrorCode MatBoxReset(Mat_Box *m)
 
     if (!kern) continue;
     PetscCall(kern->operatordestroy(&m->mult[kern->id]));
+    PetscCall(kern->operatordestroy(&m->ghosted[kern->id]));
     PetscCall(PatchFDBoxSolveDestroy(&m->boxsolve[kern->id]));
     PetscCall(kern->free(m->whole_b[kern->id]));
     PetscCall(kern->free(m->whole_x[kern->id]));
@@ -283,6 +284,38 @@ PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels kern, void **plan)
     PetscCall(DMBoxInfoKernels(m->dm, kern, "operator", kern->operatorname ? kern->operatorname(m->mult[kern->id]) : NULL));
   }
   *plan = m->mult[kern->id];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxGetGhostedOperator(Mat_Box *m, PatchFDKernels kern, void **plan)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+
+  PetscFunctionBegin;
+  if (!box->halo) {
+    PetscCall(MatBoxGetOperator(m, kern, plan));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!m->ghosted[kern->id]) {
+    PatchFDOperatorDesc desc;
+    PatchFDField        field[DMBOX_MAX_FIELDS];
+
+    MatBoxDescribe(m, field, &desc);
+    for (PetscInt i = 0; i < box->nfield; i++) {
+      field[i].ybox = field[i].xbox;
+      field[i].y0   = field[i].x0;
+      DMBoxFreeNodes(&box->field[i], PETSC_TRUE, field[i].write);
+    }
+    for (int d = 0; d < 3; d++) { /* those of the patches that this rank solves, sweep.c */
+      const PetscInt layers = DMBoxIsWideRing(box, d) ? 2 : 1;
+
+      if (desc.cells[d][0] == desc.cells[d][1]) continue;
+      desc.cells[d][0] = PetscMax(0, box->owncells[d][0] - layers);
+      desc.cells[d][1] = PetscMin(box->field[0].line[d].ncells, box->owncells[d][1] + layers);
+    }
+    PetscCall(MatBoxOperatorCreate(m, kern, &desc, NULL, &m->ghosted[kern->id]));
+  }
+  *plan = m->ghosted[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -343,7 +343,13 @@ static PetscErrorCode SweepGlobal(MatPatches p, PatchFDKernels kern, PetscInt n,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* with the residual taken patch by patch or not at all, or the direct solve */
+/* does a sweep with residuals by the operator stay on ghosted arrays?  Scaled corrections are Vecs */
+static PetscBool TakesOperator(const BoxPatches *x)
+{
+  return (PetscBool)(MatBoxLocalTakesOperator(x->local) && !x->atomic && !IsInexact(x));
+}
+
+/* on ghosted arrays, where there are such, or the direct solve */
 static PetscErrorCode SweepLocal(MatPatches p, PatchFDKernels kern, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscBool zero,
                                  Vec b, Vec x)
 {
@@ -354,6 +360,7 @@ static PetscErrorCode SweepLocal(MatPatches p, PatchFDKernels kern, PetscInt64 i
 
   PetscFunctionBegin;
   if (box->use == PC_PATCHFD_VARIANT_SEPARATE) operation = PATCHFD_OP_SOLVE;
+  if (box->use == PC_PATCHFD_VARIANT_GLOBAL) operation = PATCHFD_OP_RESIDUAL;
   if (box->use == PC_PATCHFD_VARIANT_FUSED) operation = PATCHFD_OP_FUSED;
   PetscCall(PatchFDVecGetArrayRead(b, kern, &ba));
   PetscCall(PatchFDVecGetArray(x, kern, &xa));
@@ -369,11 +376,13 @@ static PetscErrorCode MatPatchesSweep_Box(MatPatches p, PatchFDKernels kern, Pet
 {
   const BoxPatches *box                       = (const BoxPatches *)p->data;
   PatchFDColor colors[2 * PATCHFD_MAX_COLORS] = {{.parity = {0}}}; /* the first is looked at, though a mesh without unknowns has none */
+  PetscBool    own;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) colors[i] = box->color[order[i]];
+  PetscCall(MatBoxIsOwn(p->A, &own));
   if (box->method == FACTORED_BOX) PetscCall(MatBoxFactorSolve(box->m, b, x));
-  else if (box->method == PATCHES && box->use == PC_PATCHFD_VARIANT_GLOBAL) {
+  else if (box->method == PATCHES && box->use == PC_PATCHFD_VARIANT_GLOBAL && !(own && TakesOperator(box))) {
     for (PetscInt64 i = 0; i < its; i++) PetscCall(SweepGlobal(p, kern, n, colors, (PetscBool)(zero && i == 0), b, x));
   } else PetscCall(SweepLocal(p, kern, its, n, colors, zero, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -491,6 +500,7 @@ static PetscErrorCode SetUp(MatPatches p, PatchFDKernels kern)
   ChooseColors(p);
   if (x->method != PATCHES || x->use != PC_PATCHFD_VARIANT_GLOBAL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxGetOperator(x->m, kern, &plan));
+  if (TakesOperator(x)) PetscCall(MatBoxGetGhostedOperator(x->m, kern, &plan));
   if (!IsInexact(x)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMCreateGlobalVector(x->m->dm, &v));
   PetscCall(MatBoxLocalGetScaling(x->local, v, &s));

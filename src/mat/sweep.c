@@ -7,6 +7,7 @@
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h>
+#include <patchfd/private/sysimpl.h>
 
 /* ---- colours on ghosted arrays ---- */
 
@@ -14,7 +15,7 @@ typedef struct {
   const Mat_Box     *m;
   const MatBoxLocal *local;
   PatchFDKernels     kern;
-  void              *plan;
+  void              *plan, *residual; /* of the patches, and of the operator, if that is what computes residuals */
   PatchFDPatchOp     operation;
   PetscReal          omega;
   PetscBool          zero;  /* x is known to be zero */
@@ -260,12 +261,34 @@ static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The residual of the patches of a colour */
+static PetscErrorCode LocalResidual(LocalStep *s, const PatchFDColor *color)
+{
+  PetscFunctionBegin;
+  if (!s->residual) {
+    s->operation = PATCHFD_OP_RESIDUAL;
+    PetscCall(LocalApplyAll(s, 1, color));
+    s->operation = PATCHFD_OP_SOLVE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscLogEventBegin(PATCHFD_Mult, s->m->dm, 0, 0, 0));
+  PetscCall(s->kern->operatorresidual(s->residual, color, s->x, s->b, s->r));
+  PetscCall(PetscLogEventEnd(PATCHFD_Mult, s->m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Operators by quadrature have metrics for the cells of their rank alone; no operator knows the colours of the last patches of rings */
+PetscBool MatBoxLocalTakesOperator(const MatBoxLocal *l)
+{
+  return (PetscBool)(!l->m->form.points && !MatBoxLocalHasSingles(l) && !DMBoxIsAround((const DM_Box *)l->m->dm->data));
+}
+
 PetscErrorCode MatBoxLocalSweep(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrecision precision, PatchFDPatchOp operation, PetscInt64 its,
                                 PetscInt n, const PatchFDColor colors[], PetscReal omega, PetscBool zero, const void *b, void *x)
 {
   Mat_Box        *m        = l->m;
   void           *plan     = l->plan[kern->id][precision];
-  const PetscBool separate = (PetscBool)(operation == PATCHFD_OP_SOLVE);
+  const PetscBool separate = (PetscBool)(operation == PATCHFD_OP_SOLVE || operation == PATCHFD_OP_RESIDUAL);
   LocalStep s = {.m = m, .local = l, .kern = kern, .plan = plan, .operation = operation, .omega = omega, .zero = zero, .first = colors[0]};
 
   PetscFunctionBegin;
@@ -274,17 +297,17 @@ PetscErrorCode MatBoxLocalSweep(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (separate) PetscCall(DMBoxGetWork(m->dm, kern, DMBOX_WORK_R, &s.r));
+  if (operation == PATCHFD_OP_RESIDUAL) {
+    PetscCall(MatBoxGetGhostedOperator(m, kern, &s.residual));
+    s.operation = PATCHFD_OP_SOLVE;
+  }
   PetscCall(LocalGetArrays(&s, colors, b, x));
   for (PetscInt64 it = 0; it < its; it++) {
     for (PetscInt i = 0, step; i < n; i += step, s.zero = PETSC_FALSE) {
       int dir[3], ndir = 0;
 
       step = separate ? 1 : LocalColorsTogether(&s, n - i, &colors[i]);
-      if (separate) {
-        s.operation = PATCHFD_OP_RESIDUAL;
-        PetscCall(LocalApplyAll(&s, step, &colors[i]));
-        s.operation = PATCHFD_OP_SOLVE;
-      }
+      if (separate) PetscCall(LocalResidual(&s, &colors[i]));
       if (i + step < n || it + 1 < its) ndir = LocalExchanges(&s, &colors[i + step - 1], &colors[(i + step) % n], dir);
       if (ndir) PetscCall(LocalApplyExchange(&s, step, &colors[i], ndir, dir));
       else PetscCall(LocalApplyAll(&s, step, &colors[i]));

@@ -245,7 +245,8 @@ struct _Mat_Box {
   PatchFDEigen    piece;
   PetscBool       shared[PATCHFD_NUM_KERNELS]; /* do ranks share the direct solve? */
   void           *mult[PATCHFD_NUM_KERNELS];
-  PetscBool       wraps[PATCHFD_NUM_KERNELS]; /* does it work on global arrays around rings, without ghosts? */
+  PetscBool       wraps[PATCHFD_NUM_KERNELS];   /* does it work on global arrays around rings, without ghosts? */
+  void           *ghosted[PATCHFD_NUM_KERNELS]; /* between local arrays, for residuals in sweeps */
   PatchFDBoxSolve boxsolve[PATCHFD_NUM_KERNELS];
   void           *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* these arrays */
   PetscBool       wholesingular;                                               /* the direct solve divides by zero, or nearly so */
@@ -421,10 +422,13 @@ static inline PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *l)
 
   return PatchFDPatchesArePointwise(dir);
 }
-/* n colours, one after another, on x, `its` times.  operation: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before
-   their solves */
+/*
+  n colours, one after another, on x, `its` times.  operation: BOUNDARY, FUSED, or, with a residual of all patches of a colour before their
+  solves, SOLVE, if patches compute it, or RESIDUAL, if the operator does; that is for what MatBoxLocalTakesOperator() says
+*/
 PETSC_INTERN PetscErrorCode MatBoxLocalSweep(MatBoxLocal *, PatchFDKernels, PatchFDPrecision, PatchFDPatchOp operation, PetscInt64 its,
                                              PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b, void *x);
+PETSC_INTERN PetscBool      MatBoxLocalTakesOperator(const MatBoxLocal *);
 /* r = b - A x for the patches of one colour, both phases of it: at their free nodes, other numbers of r become anything (boxform.c) */
 PETSC_INTERN PetscErrorCode MatBoxResidual(Mat_Box *, PatchFDKernels, const PatchFDColor *, const void *b, const void *x, void *r);
 /*
@@ -479,6 +483,8 @@ PETSC_INTERN PetscErrorCode DMBoxPointsCoefficient(DM, const PatchFDRange cells,
 /* of an operator by quadrature, box.c: its points in these cells (until ops.pointsdestroy), and a plan, which belongs to the matrix */
 PETSC_INTERN PetscErrorCode MatBoxGetPoints(const Mat_Box *, const PatchFDRange cells, PetscBool device, PatchFDPoints *);
 PETSC_INTERN PetscErrorCode MatBoxGetOperator(Mat_Box *, PatchFDKernels, void **plan);
+/* from one local array to another, with the rows of all patches that this rank solves; for operators of terms, not around rings */
+PETSC_INTERN PetscErrorCode MatBoxGetGhostedOperator(Mat_Box *, PatchFDKernels, void **plan);
 
 /* ---- the whole box, src/mat/whole.c ---- */
 
