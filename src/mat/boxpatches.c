@@ -282,7 +282,7 @@ static PetscErrorCode ColorResidual(MatPatches p, PatchFDKernels kern, const Pat
 
   PetscFunctionBegin;
   PetscCall(MatBoxIsOwn(p->A, &own));
-  if (!own || MatBoxLocalHasSingles(((BoxPatches *)p->data)->local)) { /* colours that kernels of operators do not know */
+  if (!own || !MatBoxLocalHasOperatorColors(((BoxPatches *)p->data)->local)) {
     PetscCall(MatResidual(p->A, b, x, r));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

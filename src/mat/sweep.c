@@ -277,10 +277,10 @@ static PetscErrorCode LocalResidual(LocalStep *s, const PatchFDColor *color)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Operators by quadrature have metrics for the cells of their rank alone; no operator knows the colours of the last patches of rings */
+/* Operators by quadrature have metrics for the cells of their rank alone */
 PetscBool MatBoxLocalTakesOperator(const MatBoxLocal *l)
 {
-  return (PetscBool)(!l->m->form.points && !MatBoxLocalHasSingles(l) && !DMBoxIsAround((const DM_Box *)l->m->dm->data));
+  return (PetscBool)(!l->m->form.points && MatBoxLocalHasOperatorColors(l) && !DMBoxIsAround((const DM_Box *)l->m->dm->data));
 }
 
 PetscErrorCode MatBoxLocalSweep(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrecision precision, PatchFDPatchOp operation, PetscInt64 its,

@@ -403,6 +403,11 @@ static inline PetscBool MatBoxLocalHasSingles(const MatBoxLocal *l)
 {
   return (PetscBool)(MatBoxLocalSingles(l, 0) || MatBoxLocalSingles(l, 1) || MatBoxLocalSingles(l, 2));
 }
+/* do operators know its colours, whose residuals they compute?  Not those of the last patches of rings, nor one of more than two cells */
+static inline PetscBool MatBoxLocalHasOperatorColors(const MatBoxLocal *l)
+{
+  return (PetscBool)(!MatBoxLocalHasSingles(l) && l->rule.type != MATBOX_LOCAL_WHOLE);
+}
 /* the colours of a direction, without phases: those of all are their products, x fastest */
 static inline PetscInt MatBoxLocalLineColors(const MatBoxLocal *l, int d)
 {
