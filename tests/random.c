@@ -1,7 +1,7 @@
 static char help[] = "Cases that nobody listed: boxes, operators and solvers are drawn at random, and each is solved and checked.\n\
 Four solvers live at a time and are used in turns.  The reference is a twin of each on one rank, on the host and in double precision.\n\
   -seed s     : another seed, other cases (default 1)\n\
-  -first i    : the number of the first case (default 0); a case depends on the seed, its number and the number of ranks\n\
+  -first i    : the number of the first case (default 0); a case depends on the seed, its number and the number of ranks, and on -gpu\n\
   -count n    : number of cases (default 40)\n\
   -gpu        : vectors are on a GPU\n\
   -options s  : more options for all solvers, the first one without its dash, to look at a case\n\
@@ -561,5 +561,18 @@ int main(int argc, char **argv)
     test:
       suffix: gpu_limit
       args: -patchfd_cuda_shared_limit {{101376 166912}} -first {{0 50 100 150 200 250}}
+
+  # several ranks, some of them without unknowns on coarse meshes
+  testset:
+    requires: cuda gpu
+    args: -gpu -count 20 -use_gpu_aware_mpi 0
+    test:
+      suffix: gpu_3
+      nsize: 3
+      args: -seed 44
+    test:
+      suffix: gpu_4
+      nsize: 4
+      args: -seed 22 -first 10
 
 TEST*/

@@ -432,6 +432,7 @@ static PetscErrorCode Draw(PetscInt seed, PetscInt number, Case *c)
                             c->deep ? "outer_" : "", processes[0], processes[1], processes[2]));
     for (PetscInt d = c->dim; d < 3; d++) *strrchr(text, ',') = 0;
     PetscCall(PetscStrlcat(c->solver, text, sizeof(c->solver)));
+    if (ongpu) Add(c->solver, c->deep ? "outer_" : "", "dm_box_halo %s", Chance(&grid, 0.5) ? "peer" : "host");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -144,7 +144,7 @@ static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const 
   PetscCall(MatShellGetContext(A, &m));
   *can = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL && kern->operatorsweep && !m->sides.any && !m->values.solid &&
                      (!m->sf || !PetscMemTypeHost(kern->memtype)) && BakeoffHasRoom(m, p));
-  if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!sweep || !*can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscCall(BakeoffGetKernels(m, kern, &k));
   if (m->halo) {

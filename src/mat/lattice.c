@@ -208,7 +208,7 @@ static PetscErrorCode MatFusedCGSweep_Lattice(Mat A, PatchFDKernels kern, const 
   PetscCall(MatLatticeGetCurrent(A, &m));
   ghosts = (PetscBool)(((const DM_Box *)m->dm->data)->halo != NULL);
   *can   = (PetscBool)(kern->latticesweep && m->form.identity == 1 && !(ghosts && PetscMemTypeHost(kern->memtype)));
-  if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!sweep || !*can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscCall(MatLatticeGetPlan(m, kern, &plan));
   PetscCall(MatLatticeMaterial(m, kern, &material));

@@ -101,9 +101,9 @@ PATCHFD_CG_FUNCTION void PatchFDCGNextAlone(PatchFDCG *s)
 }
 
 /*
-  What a matrix may offer by composing "MatFusedCGSweep_C": operatorsweep of its plan; r = NULL asks whether it can with this table, and
-  arrays like p.  It may be recorded after its first call, and on one rank so may the matrix's product with a vector; on several, if
-  "MatCanRecord_C" says so, too.
+  What a matrix may offer by composing "MatFusedCGSweep_C": operatorsweep of its plan; sweep = NULL asks whether it can with this table,
+  and arrays like p (those of a rank without unknowns are NULL in any case).  It may be recorded after its first call, and on one rank so
+  may the matrix's product with a vector; on several, if "MatCanRecord_C" says so, too.
 */
 typedef PetscErrorCode MatFusedCGSweepFn(Mat, PatchFDKernels, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *,
                                          PetscBool *can);

@@ -431,7 +431,7 @@ PetscErrorCode Lattice<T>::apply(void *plan, const PatchFDMaterial *material, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* w = NULL: p only; r = NULL: p is there, with ghosts on several ranks */
+/* w = NULL: p only; r = NULL: p is there, with ghosts on several ranks, of which those without nodes have no arrays, but add zero */
 template <typename T>
 PetscErrorCode Lattice<T>::sweep(void *plan, const PatchFDMaterial *material, const void *d, const void *r, const void *q, void *dir,
                                  void *w, PatchFDSweep *sweep)
@@ -450,7 +450,7 @@ PetscErrorCode Lattice<T>::sweep(void *plan, const PatchFDMaterial *material, co
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   if (r && !p->g.store.empty()) PetscCall(Direction(p->all.size(), sweep, (const T *)d, (const T *)r, (const T *)q, (T *)dir, stream));
-  if (w) PetscCallCUDA(cudaMemsetAsync(&sweep->pw, 0, sizeof(sweep->pw), stream));
+  if (w || p->g.store.empty()) PetscCallCUDA(cudaMemsetAsync(&sweep->pw, 0, sizeof(sweep->pw), stream));
   if (w && !p->g.store.empty()) {
     PetscCall(Multiply(p, m, v, stream));
     PetscCall(Energy(PrepareGather(p, m, v, p->dim == 3 ? p->outside : p->all), stream));
