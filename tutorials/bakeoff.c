@@ -245,4 +245,16 @@ int main(int argc, char **argv)
       output_file: output/bakeoff_bp3.out
       args: -problem bp3 -ksp_type fusedcg
 
+  # two ranks have no cells
+  testset:
+    args: -time false -dm_plex_box_faces 1,1,2 -problem bp5 -ksp_type fusedcg
+    nsize: 4
+    output_file: output/bakeoff_few.out
+    test:
+      suffix: few
+    test:
+      suffix: few_cuda
+      requires: cuda gpu
+      args: -dm_vec_type cuda
+
 TEST*/

@@ -117,7 +117,7 @@ static PetscErrorCode PointsNodesCreate(const PatchFDOperatorDesc *desc, PointsP
   if (points->nodes == PATCHFD_NODES_BOX) {
     PetscCall(PointsBoxCreate(desc, p, rest));
     cells = (PetscCount)nodes.count[0] * nodes.count[1] * nodes.count[2];
-  } else if (points->nodes == PATCHFD_NODES_INDEX && points->index) PetscCall(PointsIndex(points, p, rest));
+  } else if (points->nodes == PATCHFD_NODES_INDEX && (points->index || !cells)) PetscCall(PointsIndex(points, p, rest));
   else if (points->nodes == PATCHFD_NODES_INDEX) p->size = (size_t)points->nnodes; /* whoever makes the plan numbers them */
   else {
     p->square = true;
