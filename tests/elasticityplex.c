@@ -1,12 +1,12 @@
-/*
-  Solids on a DMPLEX: the operator, its diagonal and its assembled matrix against the Jacobian that PETSc assembles from pointwise
-  functions; null spaces; planes of symmetry, and nodes that are held in some of their components; closed cells, component by component,
-  against those of scalar operators; errors of a known displacement, and iterations.  Loads, stresses and messages:
-  tests/elasticityplexloads.c
+static char help
+  [] = "Solids on a DMPLEX: the operator, its diagonal and its assembled matrix against the Jacobian that PETSc assembles from pointwise\n\
+functions; null spaces; planes of symmetry, and nodes that are held in some of their components; closed cells, component by component,\n\
+against those of scalar operators; errors of a known displacement, and iterations.  Loads, stresses and messages:\n\
+tests/elasticityplexloads.c\n\
+  -test operator, tangent, cells, motions, corrections, convergence, iterations\n\n";
 
-    elasticityplex -test operator -dim 3 -degree 3 -turned
-*/
 #include "elasticityplex.h"
+#include "runtest.h"
 
 /* ---- tests ---- */
 
@@ -471,19 +471,16 @@ static PetscErrorCode TestIterations(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
-{
-  static const CaseTest tests[] = {{"operator", TestOperator},    {"tangent", TestTangent},         {"cells", TestCells},
-                                   {"motions", TestMotions},      {"corrections", TestCorrections}, {"convergence", TestConvergence},
-                                   {"iterations", TestIterations}};
+CASE_TEST(Operator)
+CASE_TEST(Tangent)
+CASE_TEST(Cells)
+CASE_TEST(Motions)
+CASE_TEST(Corrections)
+CASE_TEST(Convergence)
+CASE_TEST(Iterations)
 
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PatchFDInitializePackage());
-  PetscCall(RunCase(PETSC_STATIC_ARRAY_LENGTH(tests), tests));
-  PetscCall(PetscFinalize());
-  return 0;
-}
+TEST_MAIN("operator", {"operator", RunOperator}, {"tangent", RunTangent}, {"cells", RunCells}, {"motions", RunMotions},
+          {"corrections", RunCorrections}, {"convergence", RunConvergence}, {"iterations", RunIterations})
 
 /*TEST
 
@@ -493,33 +490,33 @@ int main(int argc, char **argv)
     test:
       suffix: operator
       nsize: {{1 3}}
-      args: -test operator -turned -dim 2 -degree {{1 3 8}}
+      args: -test operator -turned -dim 2 -each_degree 1:3:8
 
     test:
       suffix: operator_3d
       nsize: {{1 2}}
-      args: -test operator -turned -degree {{1 2 4}} -cells 2
+      args: -test operator -turned -each_degree 1:2:4 -cells 2
 
     test:
       suffix: tangent
       nsize: {{1 2}}
-      args: -test tangent -turned -dim {{2 3}} -degree {{2 3}} -cells 2
+      args: -test tangent -turned -each_dim 2:3 -each_degree 2:3 -cells 2
 
     test:
       suffix: cells
       nsize: {{1 2}}
-      args: -test cells -dim {{2 3}} -mat_elasticity_young 3 -mat_elasticity_poisson_ratio 0.4 -mat_elasticity_plane stress
+      args: -test cells -each_dim 2:3 -mat_elasticity_young 3 -mat_elasticity_poisson_ratio 0.4 -mat_elasticity_plane stress
       args: -mat_elasticity_shift 2
 
     test:
       suffix: motions
       nsize: {{1 3}}
-      args: -test motions -dim {{2 3}} -turned
+      args: -test motions -each_dim 2:3 -turned
 
     test:
       suffix: corrections
       nsize: {{1 2}}
-      args: -test corrections -dim {{2 3}} -degree {{1 3}} -turned
+      args: -test corrections -each_dim 2:3 -each_degree 1:3 -turned
 
     test:
       suffix: iterations
@@ -529,44 +526,44 @@ int main(int argc, char **argv)
     test:
       suffix: planes
       nsize: {{1 3}}
-      args: -test {{operator motions corrections}} -planes {{1 2}} -dim 2 -degree 3 -turned
+      args: -each_test operator:motions:corrections -each_planes 1:2 -dim 2 -degree 3 -turned
 
     test:
       suffix: planes_3d
       nsize: {{1 2}}
-      args: -test {{operator tangent motions corrections}} -planes {{1 3}} -degree 3 -cells 2 -turned
+      args: -each_test operator:tangent:motions:corrections -each_planes 1:3 -degree 3 -cells 2 -turned
 
     test:
       suffix: planes_clamped
       nsize: {{1 2}}
-      args: -test {{operator motions corrections}} -planes 2 -clamped 1 -dim {{2 3}} -turned
+      args: -each_test operator:motions:corrections -planes 2 -clamped 1 -each_dim 2:3 -turned
 
     test:
       suffix: pins
       nsize: {{1 3}}
-      args: -test {{operator motions}} -pins {{2 3}} -turned
+      args: -each_test operator:motions -each_pins 2:3 -turned
 
     test:
       suffix: pins_clamped
       nsize: {{1 3}}
-      args: -test {{operator motions}} -pins 1 -dim {{2 3}} -degree {{1 3}} -edge {{0 1}} -cells 2 -turned
+      args: -each_test operator:motions -pins 1 -each_dim 2:3 -each_degree 1:3 -each_edge 0:1 -cells 2 -turned
 
     test:
       suffix: cuda
       requires: cuda gpu
-      args: -cuda -test {{operator motions corrections}} -dim {{2 3}} -degree {{1 2 3 5}} -cells 2 -turned
+      args: -cuda -each_test operator:motions:corrections -each_dim 2:3 -each_degree 1:2:3:5 -cells 2 -turned
 
     test:
       suffix: planes_cuda
       requires: cuda gpu
       nsize: {{1 2}}
-      args: -cuda -test {{operator corrections}} -planes 2 -dim {{2 3}} -degree {{2 5}} -cells 2 -turned
+      args: -cuda -each_test operator:corrections -planes 2 -each_dim 2:3 -each_degree 2:5 -cells 2 -turned
 
     test:
       suffix: ranks_cuda
       requires: cuda gpu
       nsize: 2
-      args: -cuda -test {{operator motions}} -turned -cells 2
+      args: -cuda -each_test operator:motions -turned -cells 2
 
   testset:
     args: -test convergence -turned
@@ -589,7 +586,7 @@ int main(int argc, char **argv)
     test:
       suffix: convergence_cuda
       requires: cuda gpu
-      args: -cuda -dim 2 -degree 3 -pc_type {{patchmg single}} -ksp_type fcg
+      args: -cuda -dim 2 -degree 3 -each_pc_type patchmg:single -ksp_type fcg
       output_file: output/elasticityplex_convergence.out
 
   test:

@@ -320,34 +320,32 @@ static PetscErrorCode GetLoad(DM dm, Vec b)
 
 /* ---- options ---- */
 
-typedef struct {
-  const char *name;
-  PetscErrorCode (*run)(Case *);
-} CaseTest;
-
-static PetscErrorCode RunCase(size_t n, const CaseTest tests[])
+static PetscErrorCode CaseFromOptions(Case *c)
 {
-  Case      c        = {.dim = 3, .degree = 2, .cells = 3, .bend = 0.1, .ratio = 0.3};
-  char      name[64] = "";
-  PetscBool is;
-
   PetscFunctionBeginUser;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-test", name, sizeof(name), NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &c.dim, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-degree", &c.degree, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-cells", &c.cells, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-planes", &c.planes, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-clamped", &c.clamped, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-pins", &c.pins, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-edge", &c.edge, NULL));
-  PetscCall(PetscOptionsGetReal(NULL, NULL, "-ratio", &c.ratio, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-turned", &c.turned, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cuda", &c.cuda, NULL));
-  for (size_t i = 0; i < n; i++) {
-    PetscCall(PetscStrcmp(name, tests[i].name, &is));
-    if (!is) continue;
-    PetscCall((*tests[i].run)(&c));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));
-  }
+  *c = (Case){.dim = 3, .degree = 2, .cells = 3, .bend = 0.1, .ratio = 0.3};
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &c->dim, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-degree", &c->degree, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-cells", &c->cells, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-planes", &c->planes, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-clamped", &c->clamped, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-pins", &c->pins, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-edge", &c->edge, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-ratio", &c->ratio, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-turned", &c->turned, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cuda", &c->cuda, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* RunNAME() for runtest.h: TestNAME(Case *) on what options say */
+#define CASE_TEST(NAME) \
+  static PetscErrorCode Run##NAME(void) \
+  { \
+    Case c; \
+\
+    PetscFunctionBeginUser; \
+    PetscCall(CaseFromOptions(&c)); \
+    PetscCall(Test##NAME(&c)); \
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n")); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }

@@ -1,11 +1,11 @@
-/*
-  Solids on a DMPLEX: bodies that a traction stretches, and bars between planes of symmetry; stresses of a known displacement; a box against
-  a DMBOX; messages.  Operators and iterations: tests/elasticityplex.c
+static char help[] =
+  "Solids on a DMPLEX: bodies that a traction stretches, and bars between planes of symmetry; stresses of a known displacement; a box\n\
+against a DMBOX; messages.  Operators and iterations: tests/elasticityplex.c\n\
+  -test traction, tension, stresses, box, errors\n\n";
 
-    elasticityplexloads -test tension -dim 3 -degree 3 -turned
-*/
 #include "elasticityplex.h"
 #include "catch.h"
+#include "runtest.h"
 
 typedef void Side(RESIDUAL, const PetscReal normal[], PetscInt n, const PetscScalar constants[], PetscScalar f[]);
 
@@ -374,21 +374,13 @@ static PetscErrorCode TestErrors(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
-{
-  static const CaseTest tests[] = {{"traction", TestTraction},
-                                   {"tension", TestTension},
-                                   {"stresses", TestStresses},
-                                   {"box", TestBox},
-                                   {"errors", TestErrors}};
+CASE_TEST(Traction)
+CASE_TEST(Tension)
+CASE_TEST(Stresses)
+CASE_TEST(Box)
+CASE_TEST(Errors)
 
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PatchFDInitializePackage());
-  PetscCall(RunCase(PETSC_STATIC_ARRAY_LENGTH(tests), tests));
-  PetscCall(PetscFinalize());
-  return 0;
-}
+TEST_MAIN("traction", {"traction", RunTraction}, {"tension", RunTension}, {"stresses", RunStresses}, {"box", RunBox}, {"errors", RunErrors})
 
 /*TEST
 
@@ -398,12 +390,12 @@ int main(int argc, char **argv)
     test:
       suffix: traction
       nsize: {{1 2}}
-      args: -test traction -dim {{2 3}} -turned
+      args: -test traction -each_dim 2:3 -turned
 
     test:
       suffix: tension
       nsize: {{1 2 3}}
-      args: -test tension -dim {{2 3}} -degree {{1 2 3 4}} -turned
+      args: -test tension -each_dim 2:3 -each_degree 1:2:3:4 -turned
 
     test:
       suffix: tension_single
@@ -413,32 +405,32 @@ int main(int argc, char **argv)
     test:
       suffix: stresses
       nsize: {{1 3}}
-      args: -test stresses -dim {{2 3}} -degree {{2 3}} -turned
+      args: -test stresses -each_dim 2:3 -each_degree 2:3 -turned
 
     test:
       suffix: box
       nsize: {{1 2}}
-      args: -test box -dim {{2 3}} -degree {{1 2 3}}
+      args: -test box -each_dim 2:3 -each_degree 1:2:3
 
     test:
       suffix: errors
-      args: -test errors -dim {{2 3}} -malloc_dump 0
+      args: -test errors -each_dim 2:3 -malloc_dump 0
 
     test:
       suffix: cuda
       requires: cuda gpu
-      args: -cuda -test traction -dim {{2 3}} -degree {{1 2 3 5}} -cells 2 -turned
+      args: -cuda -test traction -each_dim 2:3 -each_degree 1:2:3:5 -cells 2 -turned
 
     test:
       suffix: planes_cuda
       requires: cuda gpu
       nsize: {{1 2}}
-      args: -cuda -test tension -planes 2 -dim {{2 3}} -degree {{2 5}} -cells 2 -turned
+      args: -cuda -test tension -planes 2 -each_dim 2:3 -each_degree 2:5 -cells 2 -turned
 
     test:
       suffix: planes_single_cuda
       requires: cuda gpu
-      args: -cuda -test tension -dim {{2 3}} -degree 3 -turned -pc_type single -ksp_type fcg
+      args: -cuda -test tension -each_dim 2:3 -degree 3 -turned -pc_type single -ksp_type fcg
 
     # memory begins with NaN: products of matrices on a GPU must not read it
     test:
