@@ -255,10 +255,12 @@ static PetscErrorCode Distance(const Solver *t, Vec v, Vec w, PetscReal *distanc
 }
 
 /* the cycle and the solve once more, into vectors that are full of NaN: are they what they were, to the last bit on the host?  Some kernels
-   of a GPU add with atomics, and hundreds of iterations without a coarse mesh make much of little: the residual says what can be said */
+   of a GPU add with atomics, so do those that sum over ranks, and many iterations make much of little: the residual says what can be
+   said */
 static PetscErrorCode Again(const char when[], PetscBool first, Solver *s)
 {
   PetscMemType       memtype;
+  PetscMPIInt        size;
   PetscReal          same, difference[2];
   PC                 pc;
   const PetscScalar *array;
@@ -266,6 +268,7 @@ static PetscErrorCode Again(const char when[], PetscBool first, Solver *s)
   PetscFunctionBeginUser;
   PetscCall(VecGetArrayReadAndMemType(s->b, &array, &memtype));
   PetscCall(VecRestoreArrayReadAndMemType(s->b, &array));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   same = PetscMemTypeHost(memtype) && s->c.precision != SINGLE ? 0 : PetscMax(s->c.precision == DOUBLE ? 1e-12 : 1e-5, s->c.rounding);
   PetscCall(Push(s->options));
   PetscCall(KSPGetPC(s->ksp, &pc));
@@ -279,7 +282,7 @@ static PetscErrorCode Again(const char when[], PetscBool first, Solver *s)
     else {
       PetscCall(VecCopy(v, s->y));
       PetscCall(Distance(NULL, s->y, w, &difference[i]));
-      if (i && same > 0 && difference[i] > same && (s->c.method == SMOOTHER || s->c.method == JACOBI)) {
+      if (i && same > 0 && difference[i] > same && (size > 1 || s->c.method == SMOOTHER || s->c.method == JACOBI)) {
         PetscCall(MatMult(s->A, v, s->y));
         PetscCall(Distance(NULL, s->y, s->b, &difference[i]));
         difference[i] *= same / (50 * s->c.rtol);

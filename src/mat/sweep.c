@@ -18,11 +18,11 @@ typedef struct {
   void              *plan, *residual; /* of the patches, and of the operator, if that is what computes residuals */
   PatchFDPatchOp     operation;
   PetscReal          omega;
-  PetscBool          zero;  /* x is known to be zero */
-  PetscBool          wait;  /* b has no ghosts yet */
-  PatchFDColor       first; /* colour of the sweep */
-  void              *x, *r;
-  const void        *b;
+  PetscBool          zero;     /* x is known to be zero */
+  PetscBool          wait;     /* b has no ghosts yet */
+  PatchFDColor       first;    /* colour of the sweep */
+  void              *x, *work; /* work: where residuals are computed */
+  const void        *b, *r;
 } LocalStep;
 
 /*
@@ -112,7 +112,7 @@ static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDCo
       }
       if (any)
         PetscCall(s->kern->localapply(s->plan, s->operation, next - first, color, (const PetscInt(*)[2])part, s->omega,
-                                      (PetscBool)(s->zero && first == 0), s->x, s->b, s->r));
+                                      (PetscBool)(s->zero && first == 0), s->x, s->b, (void *)s->r));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,10 +261,12 @@ static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The residual of the patches of a colour */
+/* The residual of the patches of a colour: b, as long as x is zero */
 static PetscErrorCode LocalResidual(LocalStep *s, const PatchFDColor *color)
 {
   PetscFunctionBegin;
+  s->r = s->zero ? s->b : s->work;
+  if (s->zero) PetscFunctionReturn(PETSC_SUCCESS);
   if (!s->residual) {
     s->operation = PATCHFD_OP_RESIDUAL;
     PetscCall(LocalApplyAll(s, 1, color));
@@ -272,7 +274,7 @@ static PetscErrorCode LocalResidual(LocalStep *s, const PatchFDColor *color)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, s->m->dm, 0, 0, 0));
-  PetscCall(s->kern->operatorresidual(s->residual, color, s->x, s->b, s->r));
+  PetscCall(s->kern->operatorresidual(s->residual, color, s->x, s->b, s->work));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, s->m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -296,7 +298,7 @@ PetscErrorCode MatBoxLocalSweep(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
     PetscCall(MatBoxFitSweep(m, l, kern, its, n, colors, omega, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (separate) PetscCall(DMBoxGetWork(m->dm, kern, DMBOX_WORK_R, &s.r));
+  if (separate) PetscCall(DMBoxGetWork(m->dm, kern, DMBOX_WORK_R, &s.work));
   if (operation == PATCHFD_OP_RESIDUAL) {
     PetscCall(MatBoxGetGhostedOperator(m, kern, &s.residual));
     s.operation = PATCHFD_OP_SOLVE;
@@ -330,13 +332,14 @@ PetscErrorCode MatBoxLocalCorrect(MatBoxLocal *l, PatchFDKernels kern, PatchFDPr
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (l->wraps[kern->id]) {
-    s.r = (void *)r;
+    s.r = r;
     s.x = x;
     PetscCall(LocalApplyAll(&s, n, colors));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &s.r));
-  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, r, DMBOX_WORK_R, &s.r));
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &s.work));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, r, DMBOX_WORK_R, &s.work));
+  s.r = s.work;
   PetscCall(DMBoxGlobalToLocalOwned(m->dm, kern, x, DMBOX_WORK_X, &s.x)); /* updates only add to x: its ghosts need no values */
   PetscCall(LocalApplyAll(&s, n, colors));
   PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
