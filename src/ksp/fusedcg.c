@@ -136,6 +136,8 @@ static PetscErrorCode FusedCGSetMat(KSP ksp, KSP_FusedCG *cg)
     PetscCall(PatchFDVecGetArray(ksp->work[1], cg->kern, &like));
     PetscCall((*cg->sweep)(A, cg->kern, NULL, NULL, NULL, like, NULL, NULL, &cg->offered));
     PetscCall(PatchFDVecRestoreArray(ksp->work[1], cg->kern, &like));
+    /* ranks without unknowns have no arrays to look at */
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &cg->offered, 1, PATCHFD_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
   }
   if (!cg->offered || !cg->wanted) cg->sweep = NULL;
   cg->p[0] = ksp->work[1];

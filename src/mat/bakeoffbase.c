@@ -190,7 +190,7 @@ PetscBool BakeoffHasRoom(const Mat_Bakeoff *m, const void *global)
 {
   const size_t room[2] = {0, m->nleaf};
 
-  return (PetscBool)(!m->expand && (!m->sf || PatchFDRoomHas(global, room)));
+  return (PetscBool)(!m->expand && (!m->sf || !m->nlocal || PatchFDRoomHas(global, room)));
 }
 
 PetscErrorCode BakeoffGetLocal(const Mat_Bakeoff *m, PatchFDKernels kern, const void *global, void **kept, void **local)
