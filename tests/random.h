@@ -355,6 +355,15 @@ static void AddSolver(const Settings *s, PetscBool twin, Case *c)
   }
 }
 
+/* no patch changes what flows from one open side to another */
+static PetscBool IsThroughFlow(const Case *c)
+{
+  PetscInt open = 0;
+
+  for (PetscInt i = 0; i < 2 * c->dim; i++) open += c->side[i] == DMBOX_BOUNDARY_NEUMANN;
+  return (PetscBool)(c->kind == STOKES && open > 1);
+}
+
 /* the solver in the case's precision, and the twin in double */
 static void DrawSolver(Dice *d, Case *c)
 {
@@ -371,6 +380,7 @@ static void DrawSolver(Dice *d, Case *c)
   krylov    = Below(d, 10);
   c->method = c->kind == HEAT ? (Chance(d, 0.5) ? CYCLES : JACOBI) : (Method)Weighted(d, methods);
   if (c->method == DIRECT && big) c->method = CYCLES;
+  if (c->method == SMOOTHER && IsThroughFlow(c)) c->method = CYCLES;
   c->rounding = 0;
   for (PetscInt i = 0; i < c->dim; i++)
     c->rounding = PetscMax(c->rounding, PetscPowRealInt((PetscReal)(c->cells[i] * c->degree), c->kind == BIHARMONIC ? 4 : 2));

@@ -59,6 +59,7 @@ static PetscErrorCode GridFixed(const PatchFDRange r, const PatchFDRange free, P
                                 const PatchFDBox *xbox, const void *x)
 {
   PetscFunctionBegin;
+  if (!PatchFDRangeSize(r)) PetscFunctionReturn(PETSC_SUCCESS); /* there may be no arrays */
   for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
     for (PetscInt j = r[1][0]; j < r[1][1]; j++) {
       const PetscBool inside = (PetscBool)(k >= free[2][0] && k < free[2][1] && j >= free[1][0] && j < free[1][1]);
