@@ -43,7 +43,7 @@ static PetscErrorCode Slope(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal ti
 */
 static PetscErrorCode TensorProduct(DM dm, PetscReal alpha, Vec w, Vec s, Vec v)
 {
-  PetscInt           dim, x, y, z, nx, ny, nz;
+  PetscInt           dim, x, y, z, nx, ny, nz, at = 0;
   const PetscScalar *a, *c;
   PetscScalar       *b;
 
@@ -59,10 +59,9 @@ static PetscErrorCode TensorProduct(DM dm, PetscReal alpha, Vec w, Vec s, Vec v)
     for (PetscInt j = y; j < y + ny; j++) {
       const PetscScalar f = a[j] * ak, g = alpha * f + c[j] * ak + a[j] * ck;
 
-      for (PetscInt i = x; i < x + nx; i++) *b++ = g * a[i] + f * c[i];
+      for (PetscInt i = x; i < x + nx; i++) b[at++] = g * a[i] + f * c[i];
     }
   }
-  b -= nx * ny * nz;
   PetscCall(VecRestoreArrayWrite(v, &b));
   PetscCall(VecRestoreArrayRead(s, &c));
   PetscCall(VecRestoreArrayRead(w, &a));

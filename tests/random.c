@@ -262,6 +262,7 @@ static PetscErrorCode Again(const char when[], PetscBool first, Solver *s)
   PetscMemType       memtype;
   PetscMPIInt        size;
   PetscReal          same, difference[2];
+  PetscBool          amplified; /* may iterations have made much of little? */
   PC                 pc;
   const PetscScalar *array;
 
@@ -269,7 +270,8 @@ static PetscErrorCode Again(const char when[], PetscBool first, Solver *s)
   PetscCall(VecGetArrayReadAndMemType(s->b, &array, &memtype));
   PetscCall(VecRestoreArrayReadAndMemType(s->b, &array));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  same = PetscMemTypeHost(memtype) && s->c.precision != SINGLE ? 0 : PetscMax(s->c.precision == DOUBLE ? 1e-12 : 1e-5, s->c.rounding);
+  same      = PetscMemTypeHost(memtype) && s->c.precision != SINGLE ? 0 : PetscMax(s->c.precision == DOUBLE ? 1e-12 : 1e-5, s->c.rounding);
+  amplified = (PetscBool)((size > 1 && PetscMemTypeDevice(memtype)) || s->c.method == SMOOTHER || s->c.method == JACOBI);
   PetscCall(Push(s->options));
   PetscCall(KSPGetPC(s->ksp, &pc));
   for (int i = 0; i < 2; i++) {
@@ -282,7 +284,7 @@ static PetscErrorCode Again(const char when[], PetscBool first, Solver *s)
     else {
       PetscCall(VecCopy(v, s->y));
       PetscCall(Distance(NULL, s->y, w, &difference[i]));
-      if (i && same > 0 && difference[i] > same && (size > 1 || s->c.method == SMOOTHER || s->c.method == JACOBI)) {
+      if (i && same > 0 && difference[i] > same && amplified) {
         PetscCall(MatMult(s->A, v, s->y));
         PetscCall(Distance(NULL, s->y, s->b, &difference[i]));
         difference[i] *= same / (50 * s->c.rtol);
